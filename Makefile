@@ -1,0 +1,35 @@
+# `make app` and `make test` are all a new user needs; each sets up what it needs on a fresh machine.
+PYTHON ?= python3
+BIN := .venv/bin
+.PHONY: app test lint bench clean
+
+app: .venv/app.ok
+	@$(BIN)/python -m core.ui.start
+
+test: .venv/dev.ok
+	$(BIN)/python -m pytest
+
+lint: .venv/dev.ok
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -p no:randomly -n 0 tests/test_imports.py
+
+bench: .venv/dev.ok
+	@for name in store pages bootstrap; do $(BIN)/python -m core bench $$name --json || exit 1; done
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		(echo "PerturbDesk needs Python 3.11 or later; got $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1)
+	$(PYTHON) -m venv .venv
+
+.venv/app.ok: requirements.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/dev.ok: requirements-dev.txt .venv/app.ok
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,57 @@
+"""Settings: the only reader of the environment."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where a workspace lies and how it may be used.
+
+    workspace: the folder that holds data/ and cache/. read_only: every change is refused. busy_timeout_s: how long to
+    wait for the store before StoreBusy. mirror: a base address to fetch public files from instead of GitHub, or "".
+    author: who stands in the audit trail and under notes.
+    """
+
+    workspace: Path = REPOSITORY
+    read_only: bool = False
+    busy_timeout_s: float = 30.0
+    mirror: str = ""
+    author: str = "unknown"
+
+    @property
+    def data(self) -> Path:
+        return self.workspace / "data"
+
+    @property
+    def cache(self) -> Path:
+        return self.workspace / "cache"
+
+    @property
+    def store_file(self) -> Path:
+        return self.data / "desk.duckdb"
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user id may have no name
+        return "unknown"
+
+
+def load_settings(workspace: Path | None = None) -> Settings:
+    """Settings from PERTURBDESK_* environment variables; an explicit `workspace` wins over the variable."""
+    chosen = workspace or Path(os.environ.get("PERTURBDESK_WORKSPACE") or REPOSITORY)
+    return Settings(
+        workspace=chosen.expanduser().resolve(),
+        read_only=os.environ.get("PERTURBDESK_READ_ONLY", "").lower() in {"1", "true", "yes"},
+        busy_timeout_s=float(os.environ.get("PERTURBDESK_BUSY_TIMEOUT_S", "30")),
+        mirror=os.environ.get("PERTURBDESK_MIRROR", ""),
+        author=os.environ.get("PERTURBDESK_AUTHOR") or _user(),
+    )

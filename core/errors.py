@@ -1,0 +1,75 @@
+"""Every error a person can meet, as one tree.
+
+DeskError                   anything below: what, where, got, expected, in one line
+├── InputError              a file, an argument or a link is wrong
+│   ├── UnknownFormat       a file whose content no reader recognises
+│   ├── UnsafeFile          an archive that tries to escape, to explode, or is not what it says
+│   └── NotFound            a name or id that this workspace does not have
+├── StateError              the request is fine, but not in this state (a name is taken, rows still depend on it)
+│   └── ReadOnly            the workspace is open for reading only
+├── StoreError              the database file
+│   ├── StoreBusy           somebody else has held it for longer than the timeout
+│   ├── StoreDamaged        truncated, or not a PerturbDesk store
+│   └── StoreTooNew         written by a later version
+├── Unreachable             a public source did not answer
+│   └── WrongContent        it answered, but not with the pinned bytes
+└── MissingPackage          an optional package; names the requirements file that brings it
+"""
+
+from __future__ import annotations
+
+
+class DeskError(Exception):
+    """Base of all errors that pages show and the command line prints without a traceback."""
+
+
+class InputError(DeskError):
+    """What was given is wrong; nothing was changed."""
+
+
+class UnknownFormat(InputError):
+    """No reader recognises the content of a file."""
+
+
+class UnsafeFile(InputError):
+    """An archive with absolute or parent paths, or that unpacks to more than it may."""
+
+
+class NotFound(InputError):
+    """No dataset, run, row or import of that name or id."""
+
+
+class StateError(DeskError):
+    """The request cannot be met in the workspace's present state; nothing was changed."""
+
+
+class ReadOnly(StateError):
+    """A change was asked for while the workspace is read-only."""
+
+
+class StoreError(DeskError):
+    """The database file cannot be used."""
+
+
+class StoreBusy(StoreError):
+    """The store stayed locked by another process for longer than the timeout."""
+
+
+class StoreDamaged(StoreError):
+    """The file is truncated, or was not made by PerturbDesk; it is left as it is."""
+
+
+class StoreTooNew(StoreError):
+    """The store was written by a later version of PerturbDesk."""
+
+
+class Unreachable(DeskError):
+    """A public source could not be reached."""
+
+
+class WrongContent(Unreachable):
+    """A public source answered with other bytes than the pinned ones."""
+
+
+class MissingPackage(DeskError):
+    """An optional package is not installed; the message names the requirements file that brings it."""

@@ -1,0 +1,22 @@
+"""What a gene symbol says by itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+Naming = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
+
+# Source: the mouse nomenclature's provisional symbols; the patterns are those of the published agents' gene_class tool.
+_PROVISIONAL: tuple[tuple[re.Pattern[str], Naming], ...] = (
+    (re.compile(r"Rik\d*$"), "RIKEN clone"),
+    (re.compile(r"^Gm\d+$"), "gene model"),
+    (re.compile(r"^LOC\d+"), "locus"),
+    (re.compile(r"^(AW|BC|AI|AK|AA|AV)\d{5,}"), "accession"),
+    (re.compile(r"^\d"), "accession"),
+)
+
+
+def naming(symbol: str) -> Naming:
+    """How a gene got its symbol; everything but "named" is provisional, so little is known of the gene."""
+    return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")

@@ -1,0 +1,131 @@
+"""Frozen records that every room shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal
+
+Track = Literal["A", "B", "C"]
+DatasetKind = Literal["ternary", "de", "dir"]
+
+
+class Label(StrEnum):
+    """What a knockdown did to a target gene's expression."""
+
+    UP = "up"
+    DOWN = "down"
+    NONE = "none"
+    DE = "de"  # changed, direction unknown: only in data sets of kind "de"
+
+
+class Flag(StrEnum):
+    """What is odd about a row of a run; stored with the prediction and shown wherever the row is."""
+
+    ROLE_COLLAPSE = "role_collapse"  # a brief opens with a multiple-choice option instead of arguing
+    DE_FALLBACK = "de_fallback"  # the judge of EFFECT against NULL could not be read; a constant stands in
+    DIR_FALLBACK = "dir_fallback"  # the same for UP against DOWN
+    UNIFORM = "uniform_fallback"  # predictions of .333/.333: no answer at all
+    TRACE_DIFFERS = "trace_differs"  # the trace's probabilities do not reproduce the file's predictions
+
+
+FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One row of a dataset: does perturbing `pert` change the expression of `gene`? `label` is None where unknown."""
+
+    pair_id: str
+    pert: str
+    gene: str
+    label: Label | None
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceEvent:
+    """One thing that was said, asked or found on the way to a prediction, in order.
+
+    stage: which part of the method ("de", "dir", "seed 42", "react", "trace"); role: who ("EFFECT", "JUDGE", a tool's
+    name); kind: what ("brief", "verdict", "thought", "tool_call", "observation", "answer", "text"). content is the text
+    as it was, never interpreted. tokens and latency_ms are None where unknown.
+    """
+
+    stage: str
+    role: str
+    kind: str
+    content: str
+    tokens: int | None = None
+    latency_ms: float | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One answer of one evidence tool. `body` is typed data; a failure is a status, never text.
+
+    status: ok, empty, error or offline. view names the label view it was made under ("" when it saw no labels).
+    """
+
+    tool: str
+    key: str
+    status: Literal["ok", "empty", "error", "offline"]
+    source: str
+    retrieved_at: datetime | None
+    body: Mapping[str, Any]
+    view: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a run says about one pair; probabilities in [0, 1], None where missing.
+
+    prediction_up and prediction_down are the submitted numbers. p_de and p_up_given_de come from the trace where both
+    reproduce the submitted numbers within 2e-6 (p_source "trace"), else from their sum and ratio ("file");
+    p_up_given_de is None when the sum is 0. Counts of tokens and tool calls are None where unknown.
+    """
+
+    pair_id: str
+    prediction_up: float
+    prediction_down: float
+    p_de: float
+    p_up_given_de: float | None
+    p_source: Literal["trace", "file"]
+    flags: tuple[Flag, ...] = ()
+    tokens: int | None = None
+    prompt_tokens: int | None = None
+    tool_calls: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """A finished row: the prediction, how it came about, and what evidence it saw."""
+
+    prediction: Prediction
+    events: tuple[TraceEvent, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row of a file that could not be read: where, why (a short code) and in words what was found and expected."""
+
+    file: str
+    line: int
+    reason: Literal[
+        "unknown id",
+        "duplicate",
+        "not a number",
+        "out of range",
+        "missing column",
+        "bad label",
+        "wrong encoding",
+        "conflicting label",
+        "wrong number of columns",
+        "empty cell",
+        "id mismatch",
+    ]
+    detail: str
