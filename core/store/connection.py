@@ -1,0 +1,233 @@
+"""The gate to the store's file: many readers or one writer, over all threads and processes.
+
+DuckDB lets one process write a file and no other even read it meanwhile, so nobody keeps the file open. A read-write
+lock beside it (SQLite's, where a waiting writer stops new readers, so that it is not starved) decides who may attach
+it to a held in-memory connection, which costs about a millisecond.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import duckdb
+from filelock import ReadWriteLock, Timeout
+
+from core.config import Settings
+from core.errors import StoreBusy, StoreDamaged, StoreError
+from core.store import migrations
+
+Cursor = duckdb.DuckDBPyConnection
+Mode = Literal["READ_ONLY", "READ_WRITE"]
+
+_MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
+_HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
+
+
+class Store:
+    """One database file. `read()` and `write()` give a cursor on it; both wait at most `timeout_s`, then StoreBusy.
+
+    Inside a thread a read within a read or a write uses the outer cursor; a write within a read is a programming error.
+    """
+
+    def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0) -> None:
+        self.file = file
+        self.timeout_s = timeout_s
+        file.parent.mkdir(parents=True, exist_ok=True)
+        scratch.mkdir(parents=True, exist_ok=True)
+        self._holder = file.with_name(file.name + ".holder")
+        self._connection = _closed_connection(file.parent, scratch)
+        self._mutex = threading.Lock()
+        self._readers = 0
+        self._mine = threading.local()
+        self._prepared: tuple[int, int] | None = None
+
+    @contextmanager
+    def read(self) -> Iterator[Cursor]:
+        """A cursor that sees one unchanging state of the store."""
+        outer = getattr(self._mine, "cursor", None)
+        if outer is not None:
+            yield outer
+            return
+        self._prepare()
+        with self._locked("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+            yield cursor
+
+    @contextmanager
+    def write(self) -> Iterator[Cursor]:
+        """A cursor inside one transaction: committed when the block ends, rolled back when it raises."""
+        if getattr(self._mine, "cursor", None) is not None:
+            raise RuntimeError("a write was begun inside a read or another write of the same thread")
+        self._prepare()
+        with self._locked("READ_WRITE"), self._attached("READ_WRITE"), self._cursor() as cursor:
+            cursor.begin()
+            try:
+                yield cursor
+                cursor.commit()
+            except BaseException:
+                cursor.rollback()
+                raise
+
+    def _prepare(self) -> None:
+        """Create a missing file and migrate an older one; look again only when the file was replaced."""
+        if self._prepared is not None and self._prepared == self._identity():
+            return
+        if self._identity() is not None:
+            with self._locked("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+                behind = migrations.is_behind(cursor, self.file)
+        else:
+            behind = True
+        if behind:
+            with self._locked("READ_WRITE"), self._attached("READ_WRITE"), self._cursor() as cursor:
+                migrations.upgrade(cursor, self.file)
+        self._prepared = self._identity()
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            stat = self.file.stat()
+        except FileNotFoundError:
+            return None
+        return stat.st_dev, stat.st_ino
+
+    @contextmanager
+    def _locked(self, mode: Mode) -> Iterator[None]:
+        lock = ReadWriteLock(self.file.with_name(self.file.name + ".lock"), timeout=self.timeout_s, is_singleton=False)
+        try:
+            proxy = lock.acquire_read() if mode == "READ_ONLY" else lock.acquire_write()
+        except Timeout:
+            raise StoreBusy(self._busy_message()) from None
+        with proxy:
+            if mode == "READ_ONLY":
+                yield
+                return
+            command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
+            self._holder.write_text(f"process {os.getpid()} ({command}) since {datetime.now():%H:%M:%S}")
+            try:
+                yield
+            finally:
+                self._holder.unlink(missing_ok=True)
+
+    def _busy_message(self) -> str:
+        try:
+            holder = self._holder.read_text()
+        except FileNotFoundError:
+            holder = "another process that is reading"
+        return f"{self.file}: held for more than {self.timeout_s:g} s by {holder}; try again when it is done"
+
+    @contextmanager
+    def _shared_attachment(self) -> Iterator[None]:
+        """Readers of this process share one attachment: the first one in makes it, the last one out ends it."""
+        with self._mutex:
+            if self._readers == 0:
+                self._attach("READ_ONLY")
+            self._readers += 1
+        try:
+            yield
+        finally:
+            with self._mutex:
+                self._readers -= 1
+                if self._readers == 0:
+                    self._connection.execute("DETACH desk")
+
+    @contextmanager
+    def _attached(self, mode: Mode) -> Iterator[None]:
+        self._attach(mode)
+        try:
+            yield
+        finally:
+            try:
+                self._connection.execute("DETACH desk")
+            except duckdb.Error as error:  # what was committed stays in the log beside the file
+                raise StoreError(f"{self.file}: closed, but not tidied up: {_first_line(error)}") from error
+
+    def _attach(self, mode: Mode) -> None:
+        """Attach the file; wait for a program that opened it past the lock, as a notebook would."""
+        self._refuse_foreign()
+        deadline = time.monotonic() + self.timeout_s
+        while True:
+            try:
+                self._connection.execute(f"ATTACH {_quoted(self.file)} AS desk (TYPE duckdb, {mode})")
+                return
+            except duckdb.Error as error:
+                held = _HELD_BY.search(str(error))
+                if not held:
+                    raise self._damaged(error) from error
+                if time.monotonic() > deadline:
+                    raise StoreBusy(
+                        f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
+                        "which opened it directly; close it there and try again"
+                    ) from error
+                time.sleep(0.05)
+
+    def _damaged(self, error: Exception) -> StoreDamaged:
+        return StoreDamaged(
+            f"{self.file}: cannot be read, and is left as it is: {_first_line(error)} Expected a whole PerturbDesk store; "
+            "restore it from a backup, or move it away to start anew"
+        )
+
+    def _refuse_foreign(self) -> None:
+        """Look at the first bytes before DuckDB does, which would take some other formats for its own business."""
+        try:
+            head = self.file.open("rb").read(16)
+        except FileNotFoundError:
+            return
+        if head[_MAGIC] != b"DUCK":
+            raise StoreDamaged(
+                f"{self.file}: not a DuckDB file ({self.file.stat().st_size} bytes, begins with {head[:12]!r}), "
+                "and is left as it is; move it away to start anew"
+            )
+
+    @contextmanager
+    def _cursor(self) -> Iterator[Cursor]:
+        cursor = self._connection.cursor()
+        self._mine.cursor = cursor
+        try:
+            cursor.execute("USE desk")
+            yield cursor
+        except (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException) as error:
+            raise self._damaged(error) from error
+        finally:
+            self._mine.cursor = None
+            cursor.close()
+
+
+def _closed_connection(folder: Path, scratch: Path) -> Cursor:
+    """An in-memory connection that can reach two folders and nothing else: no network, no extensions, no other file."""
+    connection = duckdb.connect(":memory:")
+    allowed = ", ".join(_quoted(f"{path}/") for path in (folder, scratch))
+    for setting in (
+        "autoinstall_known_extensions = false",
+        "autoload_known_extensions = false",
+        "python_enable_replacements = false",
+        f"temp_directory = {_quoted(scratch / 'duckdb')}",
+        "memory_limit = '1GB'",
+        f"allowed_directories = [{allowed}]",
+        "enable_external_access = false",
+        "lock_configuration = true",
+    ):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+def _quoted(path: Path | str) -> str:
+    """A path as an SQL string."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+@cache
+def open_store(settings: Settings) -> Store:
+    """The store of a workspace; one gate a process."""
+    return Store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s)

@@ -1,0 +1,86 @@
+"""Datasets: named sets of (perturbation, gene) pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from core.errors import NotFound
+from core.store.connection import Cursor
+from core.store.sql import one
+from core.types import DatasetKind
+
+DEMO = "simulated"
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One dataset. origin: "imported", or "simulated" for the demo."""
+
+    id: str
+    name: str
+    kind: DatasetKind
+    organism: str
+    context: str
+    origin: str
+
+
+_COLUMNS = "id, name, kind, organism, context, origin"
+
+
+def add(cursor: Cursor, dataset: Dataset) -> None:
+    """Create a dataset; its id and name must be new."""
+    cursor.execute(
+        "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
+        [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin],
+    )
+
+
+def all_of_them(cursor: Cursor) -> list[Dataset]:
+    """Every dataset, the demo last, else by name."""
+    rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
+    return [Dataset(*row) for row in rows]
+
+
+def find(cursor: Cursor, name: str) -> Dataset:
+    """The dataset of a name or id. Raises NotFound, which lists the ones there are."""
+    known = all_of_them(cursor)
+    for dataset in known:
+        if name in (dataset.id, dataset.name):
+            return dataset
+    raise NotFound(f"dataset {name!r}: not in this workspace, which has {', '.join(d.name for d in known) or 'none'}")
+
+
+def default(cursor: Cursor) -> Dataset | None:
+    """The only dataset that is not the demo, else bmdm, else the first; None in an empty workspace."""
+    known = all_of_them(cursor)
+    real = [d for d in known if d.origin != "simulated"]
+    if len(real) == 1:
+        return real[0]
+    return next((d for d in known if d.name == "bmdm"), known[0] if known else None)
+
+
+def counts(cursor: Cursor) -> pd.DataFrame:
+    """One row a dataset and split: dataset, name, origin, kind, split, rows, perts, genes, up, down, none, de, unlabelled."""
+    return cursor.execute(
+        """SELECT d.id AS dataset, d.name, d.origin, d.kind, p.split, count(*) AS rows, count(DISTINCT pert) AS perts,
+             count(DISTINCT gene) AS genes, count(*) FILTER (label = 'up') AS up, count(*) FILTER (label = 'down') AS down,
+             count(*) FILTER (label = 'none') AS none, count(*) FILTER (label = 'de') AS de,
+             count(*) FILTER (label IS NULL) AS unlabelled
+           FROM pair p JOIN dataset d ON d.id = p.dataset
+           GROUP BY d.id, d.name, d.origin, d.kind, p.split ORDER BY d.origin = 'simulated', d.name, p.split DESC"""
+    ).df()
+
+
+def drop_if_empty(cursor: Cursor, dataset: str) -> bool:
+    """Delete a dataset that has neither pairs nor runs left; whether it did."""
+    return (
+        one(
+            cursor,
+            """DELETE FROM dataset WHERE id = ? AND NOT EXISTS (SELECT 1 FROM pair WHERE dataset = ?)
+               AND NOT EXISTS (SELECT 1 FROM run WHERE dataset = ?) RETURNING id""",
+            [dataset, dataset, dataset],
+        )
+        is not None
+    )

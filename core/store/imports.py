@@ -1,0 +1,107 @@
+"""Which files were imported, and which of their rows could not be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import pandas as pd
+import pyarrow as pa
+
+from core.errors import NotFound
+from core.store.connection import Cursor
+from core.store.sql import insert, one
+from core.types import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported file. dataset is an id; run is None for files of pairs; rows and rejected are counts."""
+
+    id: str
+    sha256: str
+    file: str
+    kind: str
+    dataset: str
+    run: str | None
+    rows: int
+    rejected: int
+    author: str
+    imported_at: datetime | None = None
+
+
+_COLUMNS = "id, sha256, file, kind, dataset, run, rows, rejected, author, imported_at"
+
+
+def add(cursor: Cursor, record: Import, rejected: Sequence[Rejected]) -> None:
+    """Record an import and its rejected rows."""
+    cursor.execute(
+        f"INSERT INTO import ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,now()::TIMESTAMP)",
+        [
+            *(record.id, record.sha256, record.file, record.kind, record.dataset, record.run),
+            *(record.rows, record.rejected, record.author),
+        ],
+    )
+    if rejected:
+        columns = {
+            "import": [record.id] * len(rejected),
+            "line": pa.array([r.line for r in rejected], pa.int32()),
+            "reason": [r.reason for r in rejected],
+            "detail": [r.detail for r in rejected],
+        }
+        insert(cursor, "rejected_row", columns)
+
+
+def by_content(cursor: Cursor, sha256: str) -> Import | None:
+    """The import of a file with this content, if there is one."""
+    row = one(cursor, f"SELECT {_COLUMNS} FROM import WHERE sha256 = ?", [sha256])
+    return Import(*row) if row else None
+
+
+def of_run(cursor: Cursor, run: str) -> Import | None:
+    """The import that made a run, if one did."""
+    row = one(cursor, f"SELECT {_COLUMNS} FROM import WHERE run = ?", [run])
+    return Import(*row) if row else None
+
+
+def find(cursor: Cursor, name: str) -> Import:
+    """The import of an id or a file name. Raises NotFound, which lists the ones there are."""
+    row = one(
+        cursor,
+        f"SELECT {_COLUMNS} FROM import WHERE id = ? OR file = ? ORDER BY id = ? DESC, imported_at DESC",
+        [name] * 3,
+    )
+    if row is None:
+        known = [f"{file} ({key})" for file, key in cursor.execute("SELECT file, id FROM import ORDER BY imported_at").fetchall()]
+        raise NotFound(f"import {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+    return Import(*row)
+
+
+def listing(cursor: Cursor) -> pd.DataFrame:
+    """Every import, newest first: id, file, kind, dataset (name), run (name), rows, rejected, imported_at, author."""
+    return cursor.execute(
+        """SELECT i.id, i.file, i.kind, d.name AS dataset, r.name AS run, i.rows, i.rejected, i.imported_at, i.author
+           FROM import i LEFT JOIN dataset d ON d.id = i.dataset LEFT JOIN run r ON r.id = i.run
+           ORDER BY i.imported_at DESC, i.file"""
+    ).df()
+
+
+def rejected_rows(cursor: Cursor) -> pd.DataFrame:
+    """Every row that could not be read: file, line, reason, detail."""
+    return cursor.execute(
+        """SELECT i.file, x.line, x.reason, x.detail FROM rejected_row x JOIN import i ON i.id = x.import
+           ORDER BY i.file, x.line"""
+    ).df()
+
+
+def rejected_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
+    """The rejected rows of one import."""
+    rows = cursor.execute("SELECT line, reason, detail FROM rejected_row WHERE import = ? ORDER BY line", [source.id]).fetchall()
+    return tuple(Rejected(source.file, *row) for row in rows)
+
+
+def delete(cursor: Cursor, source: str) -> None:
+    """Forget an import and its rejected rows."""
+    cursor.execute("DELETE FROM rejected_row WHERE import = ?", [source])
+    cursor.execute("DELETE FROM import WHERE id = ?", [source])

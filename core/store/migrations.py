@@ -1,0 +1,104 @@
+"""The schema, as numbered steps. Each step and its record share one transaction.
+
+An older file is upgraded when it is opened, a newer one refused. Steps are never edited once released: add one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+
+from core.errors import StoreDamaged, StoreTooNew
+
+Step = Callable[[duckdb.DuckDBPyConnection], None]
+STEPS: list[Step] = []
+
+
+def step(function: Step) -> Step:
+    """Register the next migration; its number is its place in the file."""
+    STEPS.append(function)
+    return function
+
+
+def version_of(cursor: duckdb.DuckDBPyConnection, file: Path) -> int:
+    """The schema version of an attached store; 0 for an empty one. Raises StoreDamaged on someone else's database."""
+    tables = {
+        name for (name,) in cursor.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()
+    }
+    if not tables:
+        return 0
+    if "schema_version" not in tables:
+        raise StoreDamaged(
+            f"{file}: a DuckDB database, but not a PerturbDesk store (tables {', '.join(sorted(tables)[:5])}); left as it is"
+        )
+    [(version,)] = cursor.execute("SELECT coalesce(max(version), 0) FROM schema_version").fetchall()
+    return int(version)
+
+
+def is_behind(cursor: duckdb.DuckDBPyConnection, file: Path) -> bool:
+    """Whether steps are missing. Raises StoreTooNew when the file knows steps that this version does not."""
+    version = version_of(cursor, file)
+    if version > len(STEPS):
+        raise StoreTooNew(f"{file}: schema {version}, this version knows up to {len(STEPS)}; update PerturbDesk to open it")
+    return version < len(STEPS)
+
+
+def upgrade(cursor: duckdb.DuckDBPyConnection, file: Path) -> None:
+    """Run the missing steps, each in a transaction with its record."""
+    if not is_behind(cursor, file):
+        return
+    version = version_of(cursor, file)
+    for number, run_step in enumerate(STEPS[version:], start=version + 1):
+        cursor.begin()
+        try:
+            cursor.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER, name VARCHAR, applied_at TIMESTAMP)")
+            run_step(cursor)
+            cursor.execute("INSERT INTO schema_version VALUES (?, ?, now()::TIMESTAMP)", [number, run_step.__name__])
+            cursor.commit()
+        except BaseException:
+            cursor.rollback()
+            raise
+
+
+@step
+def first_schema(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Datasets, runs with their traces and evidence, and what people did to them.
+
+    Large tables carry no primary key: rows of a run arrive in one piece and in order, so that the minimum and maximum
+    that DuckDB keeps per block find a row faster than an index, which every import would pay for.
+    """
+    for statement in (
+        """CREATE TABLE dataset (id VARCHAR PRIMARY KEY, name VARCHAR UNIQUE NOT NULL, kind VARCHAR NOT NULL,
+           organism VARCHAR, context VARCHAR, origin VARCHAR NOT NULL, created_at TIMESTAMP NOT NULL)""",
+        """CREATE TABLE pair (dataset VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, pert VARCHAR NOT NULL, gene VARCHAR NOT NULL,
+           label VARCHAR, split VARCHAR NOT NULL, position INTEGER NOT NULL, import VARCHAR NOT NULL)""",
+        "CREATE TABLE gene (symbol VARCHAR PRIMARY KEY, naming VARCHAR NOT NULL, description VARCHAR)",
+        """CREATE TABLE run (id VARCHAR PRIMARY KEY, dataset VARCHAR NOT NULL, name VARCHAR NOT NULL, method VARCHAR NOT NULL,
+           origin VARCHAR NOT NULL, track VARCHAR, model VARCHAR, spec VARCHAR NOT NULL, parents VARCHAR[] NOT NULL,
+           status VARCHAR NOT NULL, total INTEGER NOT NULL, done INTEGER NOT NULL, failed INTEGER NOT NULL,
+           fallbacks INTEGER NOT NULL, collapsed INTEGER NOT NULL, tokens BIGINT, tokens_unknown INTEGER NOT NULL,
+           created_at TIMESTAMP NOT NULL, code_version VARCHAR NOT NULL, public_score DOUBLE, note VARCHAR)""",
+        """CREATE TABLE prediction (run VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, prediction_up DOUBLE, prediction_down DOUBLE,
+           p_de DOUBLE, p_up_given_de DOUBLE, p_source VARCHAR, flags VARCHAR[] NOT NULL, error VARCHAR,
+           tokens INTEGER, prompt_tokens INTEGER, tool_calls INTEGER)""",
+        """CREATE TABLE trace_event (run VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, seq SMALLINT NOT NULL,
+           stage VARCHAR NOT NULL, role VARCHAR NOT NULL, kind VARCHAR NOT NULL, content VARCHAR NOT NULL,
+           tokens INTEGER, latency_ms DOUBLE, findings VARCHAR[] NOT NULL, meta VARCHAR NOT NULL)""",
+        """CREATE TABLE evidence (id VARCHAR PRIMARY KEY, tool VARCHAR NOT NULL, key VARCHAR NOT NULL, view VARCHAR NOT NULL,
+           retrieved_at TIMESTAMP, source VARCHAR NOT NULL, status VARCHAR NOT NULL, body VARCHAR NOT NULL)""",
+        """CREATE TABLE row_evidence (run VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, seq SMALLINT NOT NULL,
+           evidence VARCHAR NOT NULL)""",
+        """CREATE TABLE note (id VARCHAR PRIMARY KEY, run VARCHAR NOT NULL, pair_id VARCHAR, author VARCHAR NOT NULL,
+           written_at TIMESTAMP NOT NULL, text VARCHAR NOT NULL)""",
+        """CREATE TABLE import (id VARCHAR PRIMARY KEY, sha256 VARCHAR NOT NULL, file VARCHAR NOT NULL, kind VARCHAR NOT NULL,
+           dataset VARCHAR NOT NULL, run VARCHAR, rows INTEGER NOT NULL, rejected INTEGER NOT NULL,
+           imported_at TIMESTAMP NOT NULL, author VARCHAR NOT NULL)""",
+        """CREATE TABLE rejected_row (import VARCHAR NOT NULL, line INTEGER NOT NULL, reason VARCHAR NOT NULL,
+           detail VARCHAR NOT NULL)""",
+        """CREATE TABLE trail (changed_at TIMESTAMP NOT NULL, author VARCHAR NOT NULL, action VARCHAR NOT NULL,
+           subject VARCHAR NOT NULL, detail VARCHAR NOT NULL)""",
+        "CREATE TABLE version (scope VARCHAR PRIMARY KEY, n BIGINT NOT NULL)",
+    ):
+        cursor.execute(statement)

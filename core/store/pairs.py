@@ -1,0 +1,70 @@
+"""The rows of datasets: (perturbation, gene) pairs and their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import pandas as pd
+import pyarrow as pa
+
+from core.store.connection import Cursor
+from core.store.sql import insert, one
+from core.symbols import naming
+from core.types import Pair
+
+
+def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
+    """Append pairs, which must be new, behind those the dataset has; `source` is the import they came with."""
+    if not pairs:
+        return
+    row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
+    first = row[0] if row else 0
+    columns = {
+        "dataset": [dataset] * len(pairs),
+        "pair_id": [p.pair_id for p in pairs],
+        "pert": [p.pert for p in pairs],
+        "gene": [p.gene for p in pairs],
+        "label": pa.array([p.label for p in pairs], pa.string()),
+        "split": [p.split for p in pairs],
+        "position": pa.array(range(first, first + len(pairs)), pa.int32()),
+        "import": [source] * len(pairs),
+    }
+    insert(cursor, "pair", columns)
+
+
+def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str, str]) -> None:
+    """Note genes that are new, with what their symbol says and a description where there is one."""
+    distinct = sorted(set(symbols))
+    columns = {
+        "symbol": pa.array(distinct, pa.string()),
+        "naming": pa.array([naming(symbol) for symbol in distinct], pa.string()),
+        "description": pa.array([descriptions.get(symbol) for symbol in distinct], pa.string()),
+    }
+    insert(cursor, "gene", columns, ignore_existing=True)
+
+
+def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
+    """pair_id → label (None where unknown) of every row of a dataset."""
+    return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ?", [dataset]).fetchall())
+
+
+def knowing(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
+    """(dataset id, how many of the ids it knows), best first; datasets that know none are left out."""
+    cursor.register("wanted", pa.table({"pair_id": pair_ids}))
+    rows = cursor.execute(
+        "SELECT dataset, count(*) FROM pair SEMI JOIN wanted USING (pair_id) GROUP BY dataset ORDER BY 2 DESC, 1"
+    ).fetchall()
+    cursor.unregister("wanted")
+    return rows
+
+
+def frame(cursor: Cursor, dataset: str) -> pd.DataFrame:
+    """All rows of a dataset in file order: pair_id, pert, gene, label, split."""
+    return cursor.execute(
+        "SELECT pair_id, pert, gene, label, split FROM pair WHERE dataset = ? ORDER BY position", [dataset]
+    ).df()
+
+
+def delete_import(cursor: Cursor, source: str) -> int:
+    """Take away the rows that came with an import; how many."""
+    return len(cursor.execute("DELETE FROM pair WHERE import = ? RETURNING 1", [source]).fetchall())

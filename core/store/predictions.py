@@ -1,0 +1,189 @@
+"""Rows of runs: what was predicted for each pair, and finding rows by what is odd about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from core.errors import NotFound
+from core.store.connection import Cursor
+from core.store.sql import insert, records
+from core.types import RowResult
+
+Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]
+_ORDER_BY: dict[Order, str] = {
+    "file order": "p.position",
+    "P(DE), high first": "q.p_de DESC NULLS LAST, p.position",
+    "P(DE), low first": "q.p_de NULLS LAST, p.position",
+    "P(up | DE), high first": "q.p_up_given_de DESC NULLS LAST, p.position",
+    "P(up | DE), low first": "q.p_up_given_de NULLS LAST, p.position",
+}
+# The most probable of up, down and none; a tie goes to none, then to up.
+_CALL = """CASE WHEN q.prediction_up IS NULL THEN NULL
+  WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up, q.prediction_down) THEN 'none'
+  WHEN q.prediction_up >= q.prediction_down THEN 'up' ELSE 'down' END"""
+_FROM = """prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+  LEFT JOIN gene g ON g.symbol = p.gene"""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Which rows of a run to list; an empty value does not restrict.
+
+    labels: up, down, none, unknown. outcome: "hit" where the most probable of up, down and none is the label, "miss"
+    where it is not. p_de, p_up: closed ranges. finding: (role, what the audit found), such as ("UP", "option").
+    text: searched in briefs, traces, dossiers and both gene symbols, without regard to case.
+    """
+
+    labels: tuple[str, ...] = ()
+    outcome: str = ""
+    p_de: tuple[float, float] = (0.0, 1.0)
+    p_up: tuple[float, float] = (0.0, 1.0)
+    pert: str = ""
+    gene: str = ""
+    naming: str = ""
+    flags: tuple[str, ...] = ()
+    noted: bool = False
+    finding: tuple[str, str] | None = None
+    text: str = ""
+
+
+def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> None:
+    """Append finished rows; `flags` holds one list a row, the row's own flags among them."""
+    predictions = [row.prediction for row in rows]
+    columns: dict[str, Any] = {"run": [run] * len(rows), "pair_id": [p.pair_id for p in predictions]}
+    for name in ("prediction_up", "prediction_down", "p_de", "p_up_given_de"):
+        columns[name] = pa.array([getattr(p, name) for p in predictions], pa.float64())
+    columns["p_source"] = [p.p_source for p in predictions]
+    columns["flags"] = pa.array([list(f) for f in flags], pa.list_(pa.string()))
+    for name in ("tokens", "prompt_tokens", "tool_calls"):
+        columns[name] = pa.array([getattr(p, name) for p in predictions], pa.int32())
+    insert(cursor, "prediction", columns)
+
+
+def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
+    clauses, values = ["q.run = ?"], [run]
+
+    def add_clause(clause: str, *parameters: Any) -> None:
+        clauses.append(clause)
+        values.extend(parameters)
+
+    if wanted.labels:
+        add_clause("list_contains(?, coalesce(p.label, 'unknown'))", list(wanted.labels))
+    if wanted.outcome:
+        add_clause(f"p.label IS NOT NULL AND (({_CALL}) = p.label) = ?", wanted.outcome == "hit")
+    if wanted.p_de != (0.0, 1.0):
+        add_clause("q.p_de BETWEEN ? AND ?", *wanted.p_de)
+    if wanted.p_up != (0.0, 1.0):
+        add_clause("q.p_up_given_de BETWEEN ? AND ?", *wanted.p_up)
+    for column, value in (("p.pert", wanted.pert), ("p.gene", wanted.gene), ("g.naming", wanted.naming)):
+        if value:
+            add_clause(f"lower({column}) = lower(?)", value)
+    if wanted.flags:
+        add_clause("list_has_any(q.flags, ?)", list(wanted.flags))
+    if wanted.noted:
+        add_clause("q.pair_id IN (SELECT pair_id FROM note WHERE run = ?)", run)
+    if wanted.finding:
+        add_clause(
+            "q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND role = ? AND list_contains(findings, ?))",
+            *(run, *wanted.finding),
+        )
+    if wanted.text:
+        add_clause(
+            """(contains(lower(p.pert || ' ' || p.gene), lower(?)) OR q.pair_id IN (
+                 SELECT pair_id FROM trace_event WHERE run = ? AND regexp_matches(content, regexp_escape(?), 'i')
+                 UNION ALL SELECT pair_id FROM row_evidence WHERE run = ? AND evidence IN (
+                   SELECT id FROM evidence WHERE regexp_matches(body, regexp_escape(?), 'i'))))""",
+            *(wanted.text, run, wanted.text, run, wanted.text),
+        )
+    return " AND ".join(clauses), values
+
+
+def matching(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
+    """The pair ids of the rows that a filter leaves, in order."""
+    where, values = _where(run, wanted)
+    rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_ORDER_BY[order]}", values)
+    return [key for (key,) in rows.fetchall()]
+
+
+def listing(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
+    """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, flags, notes (count)."""
+    cursor.register("wanted", pa.table({"pair_id": list(pair_ids), "place": range(len(pair_ids))}))
+    frame = cursor.execute(
+        f"""SELECT q.pair_id, p.pert, p.gene, p.label, q.p_de, q.p_up_given_de, q.flags,
+              (SELECT count(*) FROM note n WHERE n.run = q.run AND n.pair_id = q.pair_id) AS notes
+            FROM {_FROM} JOIN wanted w ON w.pair_id = q.pair_id WHERE q.run = ? ORDER BY w.place""",
+        [run],
+    ).df()
+    cursor.unregister("wanted")
+    return frame
+
+
+def frame(cursor: Cursor, run: str) -> pd.DataFrame:
+    """All rows of a run in file order, with pert, gene, label and split beside every column of the prediction."""
+    return cursor.execute(
+        f"SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run) FROM {_FROM} WHERE q.run = ? ORDER BY p.position",
+        [run],
+    ).df()
+
+
+def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
+    """One row as a mapping of every column, with pert, gene, label, split, call, and what is known of both genes.
+
+    Raises NotFound where the run has no such row.
+    """
+    rows = records(
+        cursor,
+        f"""SELECT q.*, p.pert, p.gene, p.label, p.split, {_CALL} AS call, g.naming, g.description,
+              h.description AS pert_description
+            FROM {_FROM} LEFT JOIN gene h ON h.symbol = p.pert WHERE q.run = ? AND q.pair_id = ?""",
+        [run, pair_id],
+    )
+    if not rows:
+        raise NotFound(f"row {pair_id!r}: not in this run")
+    return rows[0]
+
+
+def p_de_of(cursor: Cursor, run: str) -> NDArray[np.float64]:
+    """P(DE) of every row of a run, of shape (n_rows,); NaN where missing."""
+    column = cursor.execute("SELECT p_de FROM prediction WHERE run = ?", [run]).fetchnumpy()["p_de"]
+    return np.ma.filled(column, np.nan)
+
+
+def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
+    """How many rows of a run carry each flag; flags that none carries are absent."""
+    rows = cursor.execute(
+        "SELECT f, count(*) FROM (SELECT unnest(flags) AS f FROM prediction WHERE run = ?) GROUP BY f ORDER BY f", [run]
+    )
+    return dict(rows.fetchall())
+
+
+def choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
+    """What there is to filter a run by: pert, gene, label, naming and flag, each sorted."""
+    found: dict[str, list[str]] = {}
+    for name, expression in {
+        "pert": "p.pert",
+        "gene": "p.gene",
+        "label": "coalesce(p.label, 'unknown')",
+        "naming": "coalesce(g.naming, 'named')",
+        "flag": "unnest(q.flags)",
+    }.items():
+        rows = cursor.execute(f"SELECT DISTINCT {expression} AS v FROM {_FROM} WHERE q.run = ? ORDER BY v", [run]).fetchall()
+        found[name] = [value for (value,) in rows]
+    return found
+
+
+def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
+    """Ids of the runs of a dataset that predict a row, oldest first."""
+    rows = cursor.execute(
+        """SELECT r.id FROM prediction q JOIN run r ON r.id = q.run WHERE r.dataset = ? AND q.pair_id = ?
+           ORDER BY r.created_at, r.name""",
+        [dataset, pair_id],
+    )
+    return [key for (key,) in rows.fetchall()]

@@ -1,0 +1,70 @@
+"""What was said on the way to each prediction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+
+from core.store.connection import Cursor
+from core.store.sql import insert, records
+from core.types import RowResult
+
+
+def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> None:
+    """Append the events of finished rows; `findings` holds one list an event, in the same order."""
+    events = [event for row in rows for event in row.events]
+    if not events:
+        return
+    columns: dict[str, Any] = {
+        "run": [run] * len(events),
+        "pair_id": [row.prediction.pair_id for row in rows for _ in row.events],
+        "seq": pa.array([seq for row in rows for seq in range(len(row.events))], pa.int16()),
+    }
+    for name in ("stage", "role", "kind", "content"):
+        columns[name] = [getattr(event, name) for event in events]
+    columns["tokens"] = pa.array([event.tokens for event in events], pa.int32())
+    columns["latency_ms"] = pa.array([event.latency_ms for event in events], pa.float64())
+    columns["findings"] = pa.array([list(f) for f in findings], pa.list_(pa.string()))
+    columns["meta"] = [json.dumps(dict(event.meta)) if event.meta else "{}" for event in events]
+    insert(cursor, "trace_event", columns)
+
+
+def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
+    """The events of one row in order: stage, role, kind, content, tokens, latency_ms, findings, meta (a mapping)."""
+    events = records(
+        cursor,
+        """SELECT stage, role, kind, content, tokens, latency_ms, findings, meta FROM trace_event
+           WHERE run = ? AND pair_id = ? ORDER BY seq""",
+        [run, pair_id],
+    )
+    for event in events:
+        event["meta"] = json.loads(event["meta"])
+    return events
+
+
+def frame(cursor: Cursor, run: str) -> pd.DataFrame:
+    """All events of a run: pair_id, seq, stage, role, kind, content, tokens, latency_ms, findings, meta (JSON text)."""
+    return cursor.execute("SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]).df()
+
+
+def briefs(cursor: Cursor, run: str) -> pd.DataFrame:
+    """Per role that wrote briefs: role, n, median_length, and one count for each thing that the audit found."""
+    return cursor.execute(
+        """SELECT role, count(*) AS n, median(length(content)) AS median_length,
+             count(*) FILTER (list_contains(findings, 'short')) AS short,
+             count(*) FILTER (list_contains(findings, 'option')) AS option,
+             count(*) FILTER (list_contains(findings, 'against')) AS against,
+             count(*) FILTER (list_contains(findings, 'cites')) AS cites
+           FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY role
+           ORDER BY coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN'], role), 9), role""",
+        [run],
+    ).df()
+
+
+def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
+    """One row a brief: role, length in characters."""
+    return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
