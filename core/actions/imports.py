@@ -1,0 +1,316 @@
+"""Files in: challenge files, PerturbQA and submissions, recognised by content; and the way back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.actions import record
+from core.actions.desk import Desk
+from core.datasets import PairTable, SubmissionTable, read, read_path
+from core.errors import DeskError, InputError, StateError, UnknownFormat
+from core.store import Cursor, datasets, imports, pairs, runs, versions
+from core.store.datasets import Dataset
+from core.store.imports import Import
+from core.types import Rejected
+
+Table = PairTable | SubmissionTable
+CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to import.
+
+    name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
+    whole file. replace: an existing run of that name goes.
+    """
+
+    name: str | None = None
+    dataset: str | None = None
+    strict: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one file.
+
+    kind is "failed" where nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
+    `message` says why. new is False when its content was here already, so that nothing changed.
+    """
+
+    path: str
+    kind: str
+    name: str | None
+    rows: int = 0
+    rejected: tuple[Rejected, ...] = ()
+    new: bool = True
+    message: str = ""
+
+
+def import_paths(desk: Desk, paths: Sequence[Path], options: Options = Options()) -> list[Imported]:
+    """Import files, and what is recognised in folders: pairs first, so that submissions find their rows.
+
+    One file's failure does not stop the others; it is reported with kind "failed".
+    """
+    desk.refuse_if_read_only("import", ", ".join(map(str, paths)))
+    tables: list[tuple[Path, Table]] = []
+    outcomes: list[Imported] = []
+    for path, chosen in _expand(paths):
+        try:
+            tables.append((path, read_path(path)))
+        except UnknownFormat as error:
+            outcomes.append(Imported(str(path), "failed" if chosen else "unknown", None, message=str(error)))
+        except DeskError as error:
+            outcomes.append(Imported(str(path), "failed", None, message=str(error)))
+    if options.name and len(tables) > 1:
+        raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
+    for path, table in sorted(tables, key=lambda item: _PRECEDENCE[item[1].kind]):
+        outcomes.append(_import_or_explain(desk, table, str(path), options))
+    return outcomes
+
+
+_PRECEDENCE = {"challenge_train": 0, "challenge_test": 1, "perturbqa": 2, "sample_submission": 3, "submission": 4}
+
+
+def _expand(paths: Sequence[Path]) -> list[tuple[Path, bool]]:
+    """(file, whether a person named it) for every file and everything below every folder."""
+    files: list[tuple[Path, bool]] = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+            files += [(p, False) for p in inside]
+        elif path.is_file():
+            files.append((path, True))
+        else:
+            raise InputError(f"{path}: no such file or folder")
+    return files
+
+
+def import_upload(desk: Desk, content: bytes, name: str, options: Options = Options()) -> Imported:
+    """Import the bytes of one file."""
+    desk.refuse_if_read_only("import", name)
+    try:
+        table = read(content, name)
+    except DeskError as error:
+        return Imported(name, "failed", None, message=str(error))
+    return _import_or_explain(desk, table, name, options)
+
+
+def _import_or_explain(desk: Desk, table: Table, path: str, options: Options) -> Imported:
+    try:
+        return _import_table(desk, table, path, options)
+    except DeskError as error:
+        return Imported(path, "failed", None, rejected=table.rejected, message=str(error))
+
+
+def _import_table(desk: Desk, table: Table, path: str, options: Options) -> Imported:
+    with desk.store.read() as db:
+        earlier = imports.by_content(db, table.sha256)
+        if earlier is not None:
+            return _already(db, earlier, path)
+    batch = record.audited(table.rows if isinstance(table, SubmissionTable) and table.kind == "submission" else ())
+    with desk.change("import", path) as (db, detail):
+        if isinstance(table, PairTable):
+            outcome = _write_pairs(db, desk, table, path, options)
+        elif table.kind == "sample_submission":
+            outcome = _write_sample(db, desk, table, path, options)
+        else:
+            outcome = _write_run(db, desk, table, batch, path, options)
+        versions.bump(db, "datasets")
+        detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
+        return outcome
+
+
+def _already(db: Cursor, earlier: Import, path: str) -> Imported:
+    name = runs.find(db, earlier.run).name if earlier.run else datasets.find(db, earlier.dataset).name
+    rejected = imports.rejected_of(db, earlier)
+    message = f"{path}: here already, as {name}; nothing changed"
+    return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
+
+
+def _write_pairs(db: Cursor, desk: Desk, table: PairTable, path: str, options: Options) -> Imported:
+    target = _dataset_for_pairs(db, table, path, options)
+    known = pairs.labels(db, target.id)
+    kept, fresh, rejected = 0, [], list(table.rejected)
+    for pair, line in zip(table.pairs, table.lines, strict=True):
+        if pair.pair_id not in known:
+            fresh.append(pair)
+        elif known[pair.pair_id] != pair.label:
+            here, there = pair.label or "unlabelled", known[pair.pair_id] or "unlabelled"
+            detail = f"{pair.pair_id} is {here} in this file, {there} in dataset {target.name}"
+            rejected.append(Rejected(path, line, "conflicting label", detail))
+            continue
+        kept += 1
+    _refuse_useless(path, kept, rejected, options)
+    source = _record_import(db, desk, table, path, target.id, None, kept, rejected)
+    pairs.add(db, target.id, fresh, source)
+    pairs.add_genes(db, [symbol for pair in fresh for symbol in (pair.pert, pair.gene)], {})
+    message = f"{kept - len(fresh)} rows were in {target.name} already" if kept > len(fresh) else ""
+    return Imported(path, table.kind, target.name, kept, tuple(rejected), message=message)
+
+
+def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: Options) -> Dataset:
+    """The dataset that a file of pairs belongs to; created where it is new."""
+    wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
+    there = datasets.all_of_them(db)
+    if wanted is not None:
+        found = next((d for d in there if wanted in (d.id, d.name)), None)
+        if found is not None and found.kind != table.dataset_kind:
+            raise StateError(f"{path}: labels are {table.dataset_kind}, but dataset {found.name} is {found.kind}")
+        organism, context = ("human", "") if table.kind == "perturbqa" else CHALLENGE[1:]
+        return found or _create(db, wanted, table, organism, context)
+    real = [d for d in there if d.kind == table.dataset_kind and d.origin != "simulated"]
+    knowing = dict(pairs.knowing(db, [pair.pair_id for pair in table.pairs]))
+    mostly = [d for d in real if knowing.get(d.id, 0) * 2 > len(table.pairs)]
+    if len(mostly or real) > 1:
+        raise StateError(f"{path}: could belong to {', '.join(d.name for d in mostly or real)}; say which with --dataset")
+    return next(iter(mostly or real), None) or _create(db, CHALLENGE[0], table, *CHALLENGE[1:])
+
+
+def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str) -> Dataset:
+    key = hashlib.sha256(name.encode()).hexdigest()[:8]
+    dataset = Dataset(key, name, table.dataset_kind, organism, context, "imported")
+    datasets.add(db, dataset)
+    return dataset
+
+
+def _dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Options) -> Dataset:
+    if options.dataset is not None:
+        return datasets.find(db, options.dataset)
+    knowing = pairs.knowing(db, pair_ids)
+    if not knowing:
+        raise InputError(
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {pair_ids[0] if pair_ids else '…'}); "
+            "import the challenge's train.csv and test.csv first"
+        )
+    return datasets.find(db, knowing[0][0])
+
+
+def _known_rows(db: Cursor, table: SubmissionTable, path: str, options: Options) -> tuple[Dataset, list[bool], list[Rejected]]:
+    """The dataset of a submission, which of its rows the dataset knows, and every rejected row."""
+    ids = [row.prediction.pair_id for row in table.rows]
+    if not ids:
+        _refuse_useless(path, 0, list(table.rejected), options)
+    target = _dataset_of_rows(db, ids, path, options)
+    known = pairs.labels(db, target.id)
+    keep = [key in known for key in ids]
+    rejected = list(table.rejected) + [
+        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
+        for key, line, kept in zip(ids, table.lines, keep, strict=True)
+        if not kept
+    ]
+    _refuse_useless(path, sum(keep), rejected, options)
+    return target, keep, rejected
+
+
+def _write_sample(db: Cursor, desk: Desk, table: SubmissionTable, path: str, options: Options) -> Imported:
+    """A sample submission is a form to fill in: its ids are checked, but it is no run."""
+    target, keep, rejected = _known_rows(db, table, path, options)
+    _record_import(db, desk, table, path, target.id, None, sum(keep), rejected)
+    return Imported(
+        path,
+        table.kind,
+        target.name,
+        sum(keep),
+        tuple(rejected),
+        message="a form to fill in: its ids match, no run was made",
+    )
+
+
+def _write_run(db: Cursor, desk: Desk, table: SubmissionTable, batch: record.Audited, path: str, options: Options) -> Imported:
+    target, keep, rejected = _known_rows(db, table, path, options)
+    if not all(keep):
+        batch = record.audited([row for row, kept in zip(batch.rows, keep, strict=True) if kept])
+    key = hashlib.sha256(f"{table.sha256} {target.name}".encode()).hexdigest()[:10]
+    origin = record.Origin(
+        id=key,
+        dataset=target.id,
+        name=_free_name(db, target.id, path, table.sha256, options),
+        method=table.method,
+        origin="imported",
+        spec={"method": table.method, "file": Path(path).name, "sha256": table.sha256},
+        track=table.track,
+        model=table.model_name or None,
+    )
+    run = record.write(db, origin, batch)
+    _record_import(db, desk, table, path, target.id, run.id, run.done, rejected)
+    return Imported(path, table.kind, run.name, run.done, tuple(rejected))
+
+
+def _free_name(db: Cursor, dataset: str, path: str, sha256: str, options: Options) -> str:
+    """The chosen name, which must be free (or is made free by --replace), or the file's own, told apart if need be."""
+    name = options.name or Path(path).stem
+    there = next((run for run in runs.all_of_them(db, dataset) if run.name == name), None)
+    if there is None:
+        return name
+    if options.replace:
+        source = imports.of_run(db, there.id)
+        runs.delete(db, there.id)
+        if source is not None:
+            imports.delete(db, source.id)
+        return name
+    if options.name:
+        raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
+    return f"{name} ({sha256[:6]})"
+
+
+def _refuse_useless(path: str, kept: int, rejected: Sequence[Rejected], options: Options) -> None:
+    first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
+    if options.strict and rejected:
+        raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
+    if kept == 0:
+        raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
+
+
+def _record_import(
+    db: Cursor,
+    desk: Desk,
+    table: Table,
+    path: str,
+    dataset: str,
+    run: str | None,
+    rows: int,
+    rejected: Sequence[Rejected],
+) -> str:
+    key = table.sha256[:12]
+    entry = Import(key, table.sha256, Path(path).name, table.kind, dataset, run, rows, len(rejected), desk.settings.author)
+    imports.add(db, entry, rejected)
+    return key
+
+
+def undo(desk: Desk, name: str, *, with_runs: bool = False) -> Import:
+    """Take back an import, by id, file or run name. Raises StateError while runs stand on its rows, unless `with_runs`."""
+    with desk.change("undo import", name) as (db, detail):
+        found = _find_import(db, name)
+        detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
+        if found.run is not None:
+            runs.delete(db, found.run)
+            versions.bump(db, f"run:{found.run}")
+        else:
+            _undo_pairs(db, found, with_runs)
+        imports.delete(db, found.id)
+        datasets.drop_if_empty(db, found.dataset)
+        versions.bump(db, "runs", "datasets", "notes")
+        return found
+
+
+def _find_import(db: Cursor, name: str) -> Import:
+    by_run = next((imports.of_run(db, run.id) for run in runs.all_of_them(db) if run.name == name), None)
+    return by_run or imports.find(db, name)
+
+
+def _undo_pairs(db: Cursor, found: Import, with_runs: bool) -> None:
+    relying = runs.relying_on(db, found.id)
+    if relying and not with_runs:
+        raise StateError(f"{found.file}: {len(relying)} runs stand on its rows ({', '.join(relying)}); undo those first")
+    for run in runs.all_of_them(db, found.dataset):
+        if run.name in relying:
+            source = imports.of_run(db, run.id)
+            runs.delete(db, run.id)
+            if source is not None:
+                imports.delete(db, source.id)
+    pairs.delete_import(db, found.id)

@@ -1,0 +1,79 @@
+"""Write a finished set of rows as a run: what importing, simulating and folding a journal share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core import __version__
+from core.audit import briefs
+from core.store import Cursor, evidence, predictions, runs, traces, versions
+from core.store.runs import Run
+from core.types import FALLBACKS, Flag, RowResult
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Rows with what the audit found in them: one list of findings an event, one list of flags a row."""
+
+    rows: Sequence[RowResult]
+    findings: Sequence[Sequence[str]]
+    flags: Sequence[Sequence[str]]
+
+
+def audited(rows: Sequence[RowResult]) -> Audited:
+    """Look at every brief once, before the store is locked."""
+    findings, collapsed = briefs.of_rows(rows)
+    flags = [
+        [*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]
+        for row, collapse in zip(rows, collapsed, strict=True)
+    ]
+    return Audited(rows, findings, flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a run is, apart from its rows. `id` is made from `spec`'s content, so that two people's links agree."""
+
+    id: str
+    dataset: str
+    name: str
+    method: str
+    origin: str
+    spec: Mapping[str, Any]
+    track: str | None = None
+    model: str | None = None
+    note: str | None = None
+
+
+def write(db: Cursor, origin: Origin, batch: Audited) -> Run:
+    """Store a finished run with its rows, traces and evidence, in the caller's transaction."""
+    known = [row.prediction.tokens for row in batch.rows if row.prediction.tokens is not None]
+    run = Run(
+        id=origin.id,
+        dataset=origin.dataset,
+        name=origin.name,
+        method=origin.method,
+        origin=origin.origin,
+        track=origin.track,
+        model=origin.model,
+        spec=origin.spec,
+        parents=(),
+        status="done",
+        total=len(batch.rows),
+        done=len(batch.rows),
+        failed=0,
+        fallbacks=sum(any(flag in FALLBACKS for flag in flags) for flags in batch.flags),
+        collapsed=sum(Flag.ROLE_COLLAPSE in flags for flags in batch.flags),
+        tokens=sum(known) if known else None,
+        tokens_unknown=len(batch.rows) - len(known),
+        code_version=__version__,
+        note=origin.note,
+    )
+    runs.add(db, run)
+    predictions.add(db, run.id, batch.rows, batch.flags)
+    traces.add(db, run.id, batch.rows, batch.findings)
+    evidence.add(db, run.id, batch.rows)
+    versions.bump(db, "runs", f"run:{run.id}")
+    return run

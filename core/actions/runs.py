@@ -1,0 +1,95 @@
+"""What a person can do to a run: rename it, record a public score, remark on it, delete it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+
+from core.actions.desk import Desk
+from core.errors import InputError
+from core.store import imports, notes, runs, versions
+from core.store.runs import Run
+
+MAX_NAME = 120  # characters
+
+
+def rename(desk: Desk, run: str, name: str) -> Run:
+    """Give a run another name; links keep working, since they carry its id."""
+    name = name.strip()
+    if not 0 < len(name) <= MAX_NAME:
+        raise InputError(f"new name of {run}: got {len(name)} characters, expected 1 to {MAX_NAME}")
+    with desk.change("rename", run) as (db, detail):
+        found = runs.find(db, run)
+        if name != found.name:
+            runs.refuse_taken_name(db, found.dataset, name)
+            runs.change(db, found.id, name=name)
+            versions.bump(db, "runs")
+        detail |= {"run": found.id, "from": found.name, "to": name}
+        return runs.find(db, found.id)
+
+
+def set_values(desk: Desk, run: str, values: Mapping[str, str]) -> Run:
+    """Set `public_score` (a number in [0, 1], or empty for none) and `note` (text) of a run."""
+    checked: dict[str, str | float | None] = {}
+    for key, value in values.items():
+        if key == "public_score":
+            checked[key] = _score(value)
+        elif key == "note":
+            checked[key] = value.strip() or None
+        else:
+            raise InputError(f"set {run}: got {key}={value}, expected public_score=NUMBER or note=TEXT")
+    with desk.change("set", run) as (db, detail):
+        found = runs.find(db, run)
+        runs.change(db, found.id, **checked)
+        versions.bump(db, "runs")
+        detail |= {"run": found.id, **checked}
+        return runs.find(db, found.id)
+
+
+def _score(value: str) -> float | None:
+    if not value.strip():
+        return None
+    try:
+        score = float(value)
+    except ValueError:
+        score = float("nan")
+    if not (isfinite(score) and 0 <= score <= 1):
+        raise InputError(f"public_score: got {value!r}, expected a number between 0 and 1")
+    return score
+
+
+def delete(desk: Desk, run: str) -> Run:
+    """Take a run away with its traces and notes (the notes' text stays in the audit trail); its file can be imported again."""
+    with desk.change("delete", run) as (db, detail):
+        found = runs.find(db, run)
+        detail |= {"run": found.id, "name": found.name, "rows": found.done}
+        detail["notes"] = notes.of_run(db, found.id).to_dict("records")
+        source = imports.of_run(db, found.id)
+        runs.delete(db, found.id)
+        if source is not None:
+            imports.delete(db, source.id)
+        versions.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
+        return found
+
+
+def add_note(desk: Desk, run: str, pair_id: str | None, text: str, author: str = "") -> str:
+    """Remark on a row of a run, or on the run when `pair_id` is None; the note's id."""
+    text = text.strip()
+    if not text:
+        raise InputError(f"note on {pair_id or run}: got an empty text, expected a remark")
+    with desk.change("note", pair_id or run) as (db, detail):
+        found = runs.find(db, run)
+        if pair_id is not None:
+            runs.refuse_unknown_row(db, found.id, pair_id)
+        note = notes.add(db, found.id, pair_id, author.strip() or desk.settings.author, text)
+        versions.bump(db, "notes", f"run:{found.id}")
+        detail |= {"run": found.id, "note": note, "text": text}
+        return note
+
+
+def delete_note(desk: Desk, note: str) -> None:
+    """Take a remark away; its text stays in the audit trail, where it was recorded when it was written."""
+    with desk.change("delete note", note) as (db, _):
+        if not notes.delete(db, note):
+            raise InputError(f"note {note!r}: not in this workspace")
+        versions.bump(db, "notes")

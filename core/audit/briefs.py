@@ -1,0 +1,76 @@
+"""Was a brief an argument? The checks that every debate goes through, imported or our own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from core.types import Evidence, RowResult, TraceEvent
+
+SHORT = 120  # characters; one line of a chat window
+_OPTION = re.compile(r"\W*([ABC])\)")
+# The question's options were A up, B down, C none; these contradict the side that a role was asked to argue.
+_AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
+_WORTH_CITING = 4  # characters; shorter terms occur by chance
+
+FINDINGS = {
+    "short": f"shorter than {SHORT} characters",
+    "option": "opens with a multiple-choice option instead of arguing",
+    "against": "opens with an option against its own side",
+    "cites": "names something that stands in its dossier",
+}
+
+
+def findings(role: str, text: str, citable: Iterable[str] = ()) -> tuple[str, ...]:
+    """What stands out in one brief: keys of FINDINGS.
+
+    A brief opens with an option when its first non-word characters are followed by A, B or C and a closing bracket.
+    `citable` are lower-case terms of the row's dossier.
+    """
+    found = ["short"] if len(text) < SHORT else []
+    option = _OPTION.match(text)
+    if option:
+        found.append("option")
+        if option[1] in _AGAINST.get(role, ""):
+            found.append("against")
+    lowered = text.lower()
+    if any(term in lowered for term in citable):
+        found.append("cites")
+    return tuple(found)
+
+
+def of_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
+    """The findings of every event of every row, in order, and per row whether a role collapsed (a brief is an option)."""
+    known: dict[int, frozenset[str]] = {}
+    by_event: list[tuple[str, ...]] = []
+    collapsed: list[bool] = []
+    for row in rows:
+        own = [row.prediction.pair_id.lower(), *row.prediction.pair_id.lower().split("_")]
+        citable = set().union(*(_terms(item, known) for item in row.evidence)) - set(own)
+        row_findings = [_of_event(event, citable) for event in row.events]
+        by_event.extend(row_findings)
+        collapsed.append(any("option" in found for found in row_findings))
+    return by_event, collapsed
+
+
+def _of_event(event: TraceEvent, citable: set[str]) -> tuple[str, ...]:
+    return findings(event.role, event.content, citable) if event.kind == "brief" else ()
+
+
+def _terms(item: Evidence, known: dict[int, frozenset[str]]) -> frozenset[str]:
+    """Strings of an answer that a brief could cite; worked out once for an answer that many rows share."""
+    if id(item) not in known:
+        known[id(item)] = frozenset(term for term in _strings(item.body) if len(term) >= _WORTH_CITING)
+    return known[id(item)]
+
+
+def _strings(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value.lower()
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _strings(inner)
