@@ -1,0 +1,15 @@
+"""PerturbDesk: `make app`, or `streamlit run app.py`. Only the router; pages are in pages/, all else in core/."""
+
+import streamlit as st
+
+from core.ui import shell
+
+shell.route(
+    {
+        "": [
+            st.Page("pages/overview.py", title="Overview", icon=":material/dashboard:", default=True),
+            st.Page("pages/debates.py", title="Debates", icon=":material/forum:"),
+            st.Page("pages/data.py", title="Data", icon=":material/database:"),
+        ]
+    }
+)

@@ -1,0 +1,50 @@
+"""How long the briefs of each role are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import theme
+
+LETTER = 3  # characters; "C", "C." and "**C" say no more than a letter does
+_STRENGTHS = (1.0, 0.55, 0.2)  # of each role's colour, from a letter to a paragraph
+
+
+def classes(lengths: pd.DataFrame, short: int) -> pd.DataFrame:
+    """Briefs per role by length: role, a letter, one line, a paragraph.
+
+    lengths: one row a brief with role and length (characters). One line ends before `short` characters.
+    """
+    edges = [-np.inf, LETTER, short - 1, np.inf]
+    names = ["a letter", "one line", "a paragraph"]
+    kind = pd.cut(lengths["length"], edges, labels=names)
+    table = pd.crosstab(lengths["role"], kind, dropna=False).reindex(columns=names, fill_value=0)
+    order = [role for role in theme.ROLE_COLOURS if role in table.index]
+    order += [role for role in table.index if role not in order]
+    return table.loc[order].reset_index().rename_axis(columns=None)
+
+
+def figure(table: pd.DataFrame) -> go.Figure:
+    """One stacked bar a role of `classes`' counts, as shares, each part named on the first bar and its share on all."""
+    counts = table.drop(columns="role")
+    shares = 100 * counts.div(counts.sum(axis=1), axis=0)
+    figure = go.Figure()
+    for name, strength in zip(counts.columns, _STRENGTHS, strict=True):
+        figure.add_bar(
+            y=table["role"],
+            x=shares[name],
+            orientation="h",
+            marker_color=[theme.tint(theme.ROLE_COLOURS.get(role, theme.NONE), strength) for role in table["role"]],
+            textfont_color=theme.INK_ON[strength > 0.6],
+            text=[f"{name} {share:.0f}%" if share >= 8 else "" for share in shares[name]],
+            textposition="inside",
+            insidetextanchor="middle",
+            customdata=counts[name],
+            hovertemplate=f"%{{y}}: {name}, %{{customdata:,}} briefs, %{{x:.1f}}%<extra></extra>",
+        )
+    figure.update_layout(barmode="stack", height=70 + int(1.4 * theme.ROW_PX) * len(table))
+    figure.update_xaxes(title="share of briefs, %", range=[0, 100])
+    figure.update_yaxes(autorange="reversed")
+    return figure

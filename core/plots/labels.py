@@ -1,0 +1,39 @@
+"""What the labels of a dataset's splits are."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import theme
+
+_ORDER = ("up", "down", "de", "none", "unlabelled")
+
+
+def figure(counts: pd.DataFrame) -> go.Figure:
+    """One stacked bar a split, each part named on the bar.
+
+    counts: one row a split with split and the numbers of rows up, down, de, none, unlabelled.
+    """
+    figure = go.Figure()
+    for name in _ORDER:
+        values = counts[name]
+        if values.sum() == 0:
+            continue
+        key = "unknown" if name == "unlabelled" else name
+        figure.add_bar(
+            y=counts["split"],
+            x=values,
+            orientation="h",
+            marker_color=theme.LABEL_COLOURS[key],
+            text=[f"{theme.LABEL_SIGNS[key]} {name} {value:,}" if value else "" for value in values],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            textfont_color="#FFFFFF",
+            hovertemplate=f"%{{y}}: {name} %{{x:,}} rows<extra></extra>",
+        )
+    figure.update_layout(barmode="stack", height=60 + 2 * theme.ROW_PX * len(counts))
+    figure.update_xaxes(title="rows")
+    figure.update_yaxes(autorange="reversed")
+    return figure

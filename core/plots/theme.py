@@ -1,0 +1,67 @@
+"""Colours, signs and the plotly template: defined here, read by every figure, by the pages and by the report.
+
+Okabe–Ito colours, which colour-blind readers can tell apart; each means one thing everywhere, in light and dark, and
+stands beside a sign or a word. `.streamlit/config.toml` repeats the few that Streamlit needs; a test compares them.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import plotly.graph_objects as go
+
+UP: Final = "#D55E00"
+DOWN: Final = "#0072B2"
+NONE: Final = "#8C8C8C"
+EFFECT: Final = "#CC79A7"
+NULL: Final = "#5F6B7A"
+CHOSEN: Final = "#009E73"
+BASELINE: Final = NONE
+WARNING: Final = "#E69F00"
+
+LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
+LABEL_SIGNS: Final = {"up": "▲", "down": "▼", "none": "●", "de": "◆", "unknown": "○"}
+ROLE_COLOURS: Final = {"EFFECT": EFFECT, "NULL": NULL, "UP": UP, "DOWN": DOWN, "JUDGE": CHOSEN}
+
+SURFACES: Final = {
+    "light": {"paper": "#FFFFFF", "second": "#F5F6F8", "text": "#1F2933", "line": "#DDE1E6"},
+    "dark": {"paper": "#14171C", "second": "#1D2229", "text": "#E6EAEF", "line": "#39414C"},
+}
+FONT: Final = '"Source Sans", sans-serif'
+ROW_PX: Final = 26  # one bar, with its gap
+HEIGHT_PX: Final = 260  # the rhythm of a page: one or two of these
+
+
+INK_ON: Final = {True: "#FFFFFF", False: SURFACES["light"]["text"]}  # text on a strong colour, on a tint
+
+
+def tint(colour: str, strength: float) -> str:
+    """A "#RRGGBB" colour mixed with white: 1 is the colour itself, 0 is white."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - strength * (255 - part)):02X}" for part in parts)
+
+
+def template(base: Literal["light", "dark"] = "light") -> go.layout.Template:
+    """The plotly template of a surface: no grid but the value axis's, no legend, room for direct labels."""
+    colours = SURFACES[base]
+    axis = {
+        "gridcolor": colours["line"],
+        "zerolinecolor": colours["line"],
+        "linecolor": colours["line"],
+        "automargin": True,
+    }
+    return go.layout.Template(
+        layout={
+            "font": {"family": FONT, "size": 14, "color": colours["text"]},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "colorway": [CHOSEN, BASELINE, EFFECT, DOWN, UP, WARNING],
+            "xaxis": axis,
+            "yaxis": {**axis, "showgrid": False},
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "height": HEIGHT_PX,
+            "showlegend": False,
+            "hoverlabel": {"font": {"family": FONT}},
+            "bargap": 0.3,
+        }
+    )

@@ -1,0 +1,33 @@
+"""Addresses of views. A link carries the run's id, not its name, so that renaming breaks none."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import streamlit as st
+
+from core.store.runs import Run
+
+DEBATES = "pages/debates.py"
+DATA = "pages/data.py"
+
+
+def current() -> str:
+    """The address of what is on screen, as a colleague would open it."""
+    parts = urlsplit(st.context.url or "")
+    query = urlencode(st.query_params.to_dict(), doseq=True)
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+
+
+def to_rows(run: Run, label: str, **filters: str | list[str]) -> None:
+    """A link to a run's rows in Debates, narrowed by the filters' query parameters."""
+    params = {"dataset": run.dataset, "run": run.id, **filters}
+    st.page_link(DEBATES, label=label, query_params=params)
+
+
+def put(name: str, value: str | None) -> None:
+    """Write one query parameter, or take it away."""
+    if value is None:
+        st.query_params.pop(name, None)
+    elif st.query_params.get(name) != value:
+        st.query_params[name] = value

@@ -1,0 +1,118 @@
+"""The parts of the Overview page."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.audit.attention import Concern, RunFacts, concerns
+from core.store.runs import Run
+from core.ui import links, loaders
+from core.ui.shell import View
+from core.ui.widgets import NAMES, empty
+
+
+def welcome() -> None:
+    """An empty workspace: what to do first."""
+    empty(
+        "This workspace is empty. On the Data page, import the challenge's files and your submissions, or make the demo.",
+        lambda: st.page_link(links.DATA, label="Go to Data"),
+    )
+
+
+def headline(view: View, counts: pd.DataFrame) -> None:
+    """What the dataset is, in four numbers."""
+    if view.dataset is not None and view.dataset.origin == "simulated":
+        st.caption(
+            ":orange[simulated] – made by rules from a seed so that there is something to look at; "
+            "its genes do not exist and nothing here is a finding."
+        )
+    labelled = counts["rows"] - counts["unlabelled"]
+    first, second, third, fourth = st.columns(4)
+    first.metric("labelled rows", f"{int(labelled.sum()):,}", help="Rows whose label (up, down, none) is known here.")
+    second.metric("rows without a label", f"{int(counts['unlabelled'].sum()):,}", help="Runs on these have no score here.")
+    third.metric("perturbations", f"{int(counts['perts'].sum()):,}", help="Over all splits; splits may share some.")
+    fourth.metric("target genes", f"{int(counts['genes'].sum()):,}", help="Over all splits; splits may share some.")
+
+
+def runs_table(view: View, labelled: pd.DataFrame) -> None:
+    """Every run of the dataset in one table; choosing one opens its rows."""
+    if not view.runs:
+        empty("This dataset has no runs yet.", lambda: st.page_link(links.DATA, label="Import a submission"))
+        return
+    known = labelled.set_index("run")["labelled"]
+    table = pd.DataFrame([_line(run, int(known.get(run.id, 0))) for run in view.runs])
+    usual = {"origin": "imported", "status": "done", "failed": 0}
+    table = table.drop(columns=[column for column, value in usual.items() if (table[column] == value).all()])
+    chosen = st.dataframe(
+        table,
+        hide_index=True,
+        height="content",
+        on_select="rerun",
+        selection_mode="single-row",
+        key="runs",
+        placeholder="–",
+        column_config={
+            "public score": st.column_config.NumberColumn(
+                format="%.3f", help="As published or recorded; standard error about 0.025."
+            ),
+            "rows": st.column_config.NumberColumn(format="localized"),
+            "labelled": st.column_config.NumberColumn(format="localized", help="Rows whose label is known here."),
+            "fallbacks": st.column_config.NumberColumn(
+                format="localized", help="Rows in which a constant stands in for an answer."
+            ),
+            "collapsed": st.column_config.NumberColumn(
+                format="localized", help="Rows in which a brief is a multiple-choice answer."
+            ),
+            "tokens": st.column_config.NumberColumn(format="compact", help="Sum over the rows that know theirs."),
+        },
+    )
+    rows = chosen["selection"]["rows"]
+    if rows:
+        run = view.runs[rows[0]]
+        st.switch_page(links.DEBATES, query_params={"dataset": run.dataset, "run": run.id})
+    st.caption("Tick a run to read it row by row.")
+
+
+def _line(run: Run, labelled: int) -> dict[str, object]:
+    return {
+        "run": run.name,
+        "method": run.method.replace("_", " "),
+        "origin": run.origin,
+        "status": run.status,
+        "rows": run.done,
+        "labelled": labelled,
+        "public score": run.public_score,
+        "fallbacks": run.fallbacks,
+        "collapsed": run.collapsed if run.method == "debate" else None,
+        "failed": run.failed,
+        "tokens": run.tokens,
+        "model": run.model,
+    }
+
+
+def attention(view: View) -> None:
+    """What to look at before believing a number, each with a link to its rows."""
+    _, rejected = loaders.import_list()
+    facts = [RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id)) for r in view.runs]
+    found = concerns(facts, len(rejected))
+    if not found:
+        st.caption("Nothing: no fallback, no collapsed role, no rejected row.")
+    for run in view.runs:
+        _of_run(run, [concern for concern in found if concern.run == run.id])
+    for concern in found:
+        if concern.run is None:
+            st.page_link(links.DATA, label=concern.text, query_params={"tab": "Rejected rows"})
+
+
+def _of_run(run: Run, own: list[Concern]) -> None:
+    if not own:
+        return
+    name, concerns_side = st.columns([0.28, 0.72])
+    name.text(run.name)
+    with concerns_side.container(gap="xxsmall"):
+        for concern in own:
+            if concern.flag is None:
+                st.caption(concern.text)
+            else:
+                links.to_rows(run, concern.text, flags=NAMES[concern.flag])

@@ -1,0 +1,196 @@
+"""One row of a run: its numbers, its dossier, what was said, and people's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import runs as run_actions
+from core.plots import theme
+from core.store.runs import Run
+from core.ui import loaders
+from core.ui.shell import View
+from core.ui.widgets import HELP, NAMES, bar, heading, pair, percent
+
+Event = dict[str, Any]
+TITLES = {"de": "Does it change at all?", "dir": "If it changes, up or down?", "react": "Steps", "trace": "Trace"}
+# The gravest first: one remark a brief is enough.
+ODD = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}
+SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
+
+
+def numbers(row: dict[str, Any], rank: str) -> None:
+    """The prediction as bars, and how it came about in words."""
+    title, label = st.columns([0.62, 0.38], vertical_alignment="center")
+    title.markdown(f"### {pair(row['pert'], row['gene'])}")
+    known = row["label"]
+    colour = theme.LABEL_COLOURS[known or "unknown"]
+    sign = theme.LABEL_SIGNS[known or "unknown"]
+    label.html(f'<div style="text-align:right">label: <b style="color:{colour}">{sign}</b> {known or "not known here"}</div>')
+    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
+    first.metric("P(DE)", percent(row["p_de"]), help=HELP["P(DE)"] + f" {rank}")
+    second.metric("P(up | DE)", percent(row["p_up_given_de"]), help=HELP["P(up | DE)"])
+    up, down = row["prediction_up"], row["prediction_down"]
+    with third:
+        bar(
+            [
+                (f"▲ up {percent(up)}", up, theme.UP),
+                (f"▼ down {percent(down)}", down, theme.DOWN),
+                (f"● none {percent(1 - up - down)}", 1 - up - down, theme.NONE),
+            ]
+        )
+    for flag in row["flags"]:
+        st.caption(f":orange[⚠ {NAMES.get(flag, flag)}] – {HELP.get(flag, '')}")
+
+
+def arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
+    """From the verdicts to the submitted numbers."""
+    said = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
+    up, down = row["prediction_up"], row["prediction_down"]
+    lines = [f"submitted: up {up:.6f}, down {down:.6f}, so none {1 - up - down:.6f}"]
+    if said.get("de") is not None and said.get("dir") is not None:
+        p_de, p_up = said["de"], said["dir"]
+        lines.insert(0, f"judges: P(DE) {p_de:.4g}, P(up | DE) {p_up:.4g}")
+        lines.insert(
+            1,
+            f"up = {p_de:.4g} × {p_up:.4g} = {p_de * p_up:.6f}, down = {p_de:.4g} × {1 - p_up:.4g} = {p_de * (1 - p_up):.6f}",
+        )
+    elif row["p_source"] == "file" and row["p_up_given_de"] is not None:
+        lines.append(f"P(DE) = up + down = {row['p_de']:.6f}, P(up | DE) = up / (up + down) = {row['p_up_given_de']:.6f}")
+    if "trace_differs" in row["flags"]:
+        lines.append("the submitted numbers are not the judges': the file was changed after the debate")
+    tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,}"
+    calls = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']}"
+    lines.append(f"tokens {tokens}, tool calls {calls}")
+    st.text("\n".join(lines))
+
+
+def dossier(items: Sequence[dict[str, Any]], key: str) -> None:
+    """What the agents had before them: one card a tool, with source and date."""
+    if not items:
+        st.caption("This file kept no dossier: what the agents had before them is not known.")
+        return
+    titles = [f"{i['tool'].replace('_', ' ')} · {i['key'].replace('|', ' ⟶ ')}" for i in items]
+    chosen = st.pills(
+        f"Dossier: {len(items)} answers",
+        range(len(items)),
+        default=0,
+        format_func=lambda i: titles[i],
+        key=f"dossier-{key}",
+    )
+    item = items[chosen or 0]
+    with st.container(border=True):
+        if item["status"] != "ok":
+            st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
+        _body(item["body"])
+        date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
+        view = f", labels seen: {item['view']}" if item["view"] else ""
+        st.caption(f"Source: {item['source']}{date}{view}")
+
+
+def _body(body: dict[str, Any]) -> None:
+    """Typed evidence as lines and tables; nothing of it is interpreted."""
+    lines = []
+    for name, value in body.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            st.dataframe(pd.DataFrame(value), hide_index=True, height="content")
+        else:
+            shown = (
+                ", ".join(map(str, value)) if isinstance(value, list) else f"{value:.3g}" if isinstance(value, float) else value
+            )
+            lines.append(f"{name.replace('_', ' ')}: {'–' if shown in (None, '') else shown}")
+    if lines:
+        st.text("\n".join(lines))
+
+
+def trace(events: Sequence[Event], *, narrow: bool = False) -> None:
+    """What was said, in the shape it has: a debate side by side, else one thing after the other."""
+    if not events:
+        st.caption("This file kept no trace of this row.")
+    for stage in dict.fromkeys(e["stage"] for e in events):
+        said = [e for e in events if e["stage"] == stage]
+        st.markdown(f"**{TITLES.get(stage, stage.replace('_', ' ')).replace('*', '')}**")
+        if stage in SIDES and any(e["kind"] == "brief" for e in said):
+            _debate(said, SIDES[stage], narrow)
+        else:
+            for event in said:
+                _step(event)
+
+
+def _debate(said: Sequence[Event], sides: tuple[str, str], narrow: bool) -> None:
+    for kind in ("brief", "rebuttal"):
+        spoken = [e for e in said if e["kind"] == kind]
+        columns = st.columns(1 if narrow else 2)
+        for place, side in enumerate(sides):
+            for event in (e for e in spoken if e["role"] == side):
+                with columns[place % len(columns)].container(border=True):
+                    _speech(event, "" if kind == "brief" else " rebuts")
+    for event in said:
+        if event["kind"] not in ("brief", "rebuttal"):
+            with st.container(border=True):
+                _speech(event, "")
+
+
+def _speech(event: Event, suffix: str) -> None:
+    odd = next((words for finding, words in ODD.items() if finding in event["findings"]), "")
+    if event["meta"].get("fallback"):
+        odd = "could not be read; a constant stands in"
+    p = event["meta"].get("p")
+    role = event["role"] if p is None else f"{event['role']}: {percent(p)}"
+    heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), odd)
+    st.text(event["content"])
+
+
+def _step(event: Event) -> None:
+    """A thought, a call, an observation or a plain answer."""
+    asked = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
+    numbers_said = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in asked.items())
+    with st.container(border=True):
+        heading(
+            f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers_said})' if numbers_said else ''}",
+            theme.ROLE_COLOURS.get(event["role"], theme.NONE),
+        )
+        if event["kind"] == "tool_call":
+            st.code(event["content"], language=None, wrap_lines=True)
+        else:
+            st.text(event["content"])
+
+
+def others(view: View, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
+    """The same row in up to two more runs: numbers in one table, then each one's trace."""
+    names = {r.id: r.name for r in view.runs}
+    shown = [run.id, *chosen]
+    rows = {key: loaders.row(key, pair_id) for key in shown}
+    table = pd.DataFrame(
+        {
+            "run": [names[key] for key in shown],
+            **{c: [rows[key][0][c] for key in shown] for c in ("p_de", "p_up_given_de", "prediction_up", "prediction_down")},
+            "flags": [", ".join(NAMES.get(f, f) for f in rows[key][0]["flags"]) for key in shown],
+        }
+    )
+    two_places = st.column_config.NumberColumn(format="%.2f")
+    st.dataframe(table, hide_index=True, column_config=dict.fromkeys(table.columns[1:5], two_places), height="content")
+    for column, key in zip(st.columns(len(shown)), shown, strict=True):
+        with column:
+            st.markdown(f"#### {names[key].replace('_', chr(92) + '_')}")
+            trace(rows[key][1], narrow=True)
+
+
+def notes(view: View, run: Run, pair_id: str) -> None:
+    """People's remarks on the row, and a form for another."""
+    written = loaders.row_notes(run.id, pair_id)
+    with st.expander(f"Notes ({len(written)})", expanded=len(written) > 0):
+        for remark in written.itertuples():
+            st.caption(f"{remark.author}, {remark.written_at:%Y-%m-%d %H:%M}")
+            st.text(remark.text)
+        if view.desk.settings.read_only:
+            return
+        with st.form("note", clear_on_submit=True, border=False):
+            text = st.text_area("Add a note", key="note_text", height=68)
+            author = st.text_input("Author", value=view.desk.settings.author, key="note_author")
+            if st.form_submit_button("Add note") and text.strip():
+                run_actions.add_note(view.desk, run.id, pair_id, text, author)
+                st.rerun()

@@ -1,0 +1,32 @@
+"""What `make app` runs: the simulated demo for an empty workspace, then the hardened server."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from core.actions.demo import make_demo
+from core.actions.desk import open_desk
+from core.config import REPOSITORY
+from core.errors import DeskError
+from core.store import datasets
+
+
+def main() -> None:
+    """Prepare the workspace, then become the server; further arguments are Streamlit's."""
+    desk = open_desk()
+    try:
+        with desk.store.read() as db:
+            empty = not datasets.all_of_them(db)
+        if empty and not desk.settings.read_only:
+            print("An empty workspace: making the simulated demo …", flush=True)
+            make_demo(desk)
+    except DeskError as error:  # the app says it again, on screen, with what to do
+        print(f"error: {error}", file=sys.stderr)
+    os.chdir(REPOSITORY)  # where .streamlit/config.toml is
+    server = str(REPOSITORY / "core" / "ui" / "server.py")
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,113 @@
+"""Small things that several pages show."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from core.plots import theme
+from core.report.rows import encode
+
+NAMES = {
+    "role_collapse": "collapsed role",
+    "de_fallback": "DE fallback",
+    "dir_fallback": "DIR fallback",
+    "uniform_fallback": "no answer (.333/.333)",
+    "trace_differs": "changed after its trace",
+}
+HELP = {
+    "role_collapse": "A brief opens with a multiple-choice option instead of arguing.",
+    "de_fallback": "The judge of EFFECT against NULL could not be read; a constant stands in for P(DE).",
+    "dir_fallback": "The judge of UP against DOWN could not be read; a constant stands in for P(up | DE).",
+    "uniform_fallback": "Both predictions are .333: nothing was predicted.",
+    "trace_differs": "The submitted numbers are not those of the trace: the file was changed after the debate, by a fusion say.",
+    "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
+    "P(up | DE)": "Probability that the change is up, given that there is one.",
+}
+
+
+def symbol(text: str) -> str:
+    """A gene symbol as Markdown italics, reduced to characters that cannot become a link or a directive."""
+    return f"*{_inert(text)}*"
+
+
+def _inert(text: str) -> str:
+    safe = re.sub(r"[^\w.+\-() ]", "·", text).replace("_", r"\_").replace("www.", "www·")
+    return re.sub(r"([().+\-])", r"\\\1", safe)
+
+
+def pair(pert: str, gene: str) -> str:
+    """perturbation ⟶ target, as Markdown."""
+    return f"{symbol(pert)} ⟶ {symbol(gene)}"
+
+
+def label_text(label: str | None) -> str:
+    """A label as sign and word; "no label" where it is unknown."""
+    return f"{theme.LABEL_SIGNS[label]} {label}" if label else "no label here"
+
+
+def percent(p: float | None) -> str:
+    """A probability for text: whole percents, an en dash where it is missing."""
+    return "–" if p is None or p != p else f"{100 * p:.0f}%"
+
+
+def bar(parts: list[tuple[str, float, str]]) -> None:
+    """One stacked bar of (caption, share in [0, 1], colour); captions stand below in the same order."""
+    pieces = "".join(f'<div style="width:{100 * max(share, 0):.2f}%;background:{colour}"></div>' for _, share, colour in parts)
+    words = "".join(
+        f'<span style="margin-right:1.2em"><span style="color:{colour}">■</span> {html.escape(caption)}</span>'
+        for caption, _, colour in parts
+    )
+    st.html(
+        f'<div style="display:flex;height:10px;border-radius:3px;overflow:hidden;background:#8884">{pieces}</div>'
+        f'<div style="font-size:0.9rem;margin-top:4px">{words}</div>'
+    )
+
+
+def heading(text: str, colour: str, remark: str = "") -> None:
+    """A role's name with its colour, and what is odd about what it said."""
+    sign = f'<span style="color:{theme.WARNING};margin-left:0.8em">⚠</span>'
+    warning = f'{sign} <span style="font-size:0.9rem;opacity:0.75">{html.escape(remark)}</span>' if remark else ""
+    st.html(f'<div style="border-left:4px solid {colour};padding-left:8px"><b>{html.escape(text)}</b>{warning}</div>')
+
+
+def empty(text: str, action: Callable[[], object] | None = None) -> None:
+    """What to do where there is nothing to show."""
+    with st.container(border=True):
+        st.markdown(text)
+        if action is not None:
+            action()
+
+
+def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
+    """A figure with its caption, its table, and downloads as PNG, SVG and CSV."""
+    st.plotly_chart(chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False})
+    left, right = st.columns([0.8, 0.2])
+    left.caption(caption)
+    with right.popover("Table, download", width="stretch"):
+        st.dataframe(table, hide_index=True)
+        st.download_button("CSV", lambda: encode(table, "csv"), f"{name}.csv", "text/csv", key=f"csv-{name}")
+        for form in ("png", "svg"):
+            st.download_button(
+                form.upper(),
+                partial(_image, chart, form),
+                f"{name}.{form}",
+                key=f"{form}-{name}",
+                on_click="ignore",
+            )
+
+
+def _image(chart: go.Figure, form: str) -> bytes:
+    printed = go.Figure(chart).update_layout(template=theme.template("light"), paper_bgcolor="white")
+    return bytes(printed.to_image(form, scale=2))
+
+
+def themed(chart: go.Figure) -> go.Figure:
+    """A figure in the surface that the visitor chose."""
+    return chart.update_layout(template=theme.template("dark" if st.context.theme.type == "dark" else "light"))

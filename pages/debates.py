@@ -1,0 +1,40 @@
+"""Debates: what did they argue on this row, and was it an argument?"""
+
+import streamlit as st
+
+from core.ui import audit_tab, browser, filters, loaders, row, shell
+
+view = shell.enter(__file__)
+run = view.run
+if run is None:
+    st.markdown("## Debates")
+    browser.nothing(view)
+    st.stop()
+
+rows_tab, audit = st.tabs(["Rows", "Audit"], key="tab", bind="query-params")
+if audit.open:
+    with audit:
+        audit_tab.show(run, *loaders.debate_audit(run.id))
+    st.stop()
+
+with rows_tab:
+    wanted, order = filters.show(run.id)
+    ids = loaders.matching(run.id, wanted, order)
+    if not ids:
+        browser.no_match(run)
+        st.stop()
+    list_side, row_side = st.columns([0.34, 0.66], gap="medium")
+    with list_side:
+        pair_id = browser.listing(run, ids)
+    with row_side:
+        compare = browser.toolbar(view, run, ids, pair_id)
+        numbers, events, dossier = loaders.row(run.id, pair_id)
+        row.numbers(numbers, browser.rank(run, numbers))
+        with st.expander("How these numbers came about"):
+            row.arithmetic(numbers, events)
+        row.dossier(dossier, pair_id)
+        if compare:
+            row.others(view, run, pair_id, compare)
+        else:
+            row.trace(events)
+        row.notes(view, run, pair_id)
