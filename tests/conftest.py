@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
+
+from core.actions.demo import make_demo
+from core.actions.desk import Desk, open_desk
+from core.config import Settings
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -15,3 +22,41 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"needs the published files in {SHARED_DATA}")
     return SHARED_DATA
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """An empty workspace of its own."""
+    return open_desk(Settings(workspace=tmp_path / "workspace", author="tester"))
+
+
+@pytest.fixture(scope="session")
+def demo_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The simulated workspace, shared: tests only read it."""
+    demo = open_desk(Settings(workspace=tmp_path_factory.mktemp("demo"), author="tester"))
+    make_demo(demo)
+    return demo
+
+
+@pytest.fixture(scope="session")
+def real_desk(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The challenge and every published submission, imported; shared: tests only read it."""
+    from core.actions.imports import import_paths
+
+    real = open_desk(Settings(workspace=tmp_path_factory.mktemp("real"), author="tester"))
+    import_paths(real, [shared_data / "challenge", shared_data / "perturbagent"])
+    return real
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
+    """A CSV file's bytes."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([header, *rows])
+    return out.getvalue().encode()
+
+
+TRAIN = as_csv(
+    ["id", "pert", "gene", "label"],
+    [["Pa_Ga", "Pa", "Ga", "up"], ["Pa_Gb", "Pa", "Gb", "none"], ["Pb_Ga", "Pb", "Ga", "down"], ["Pb_Gb", "Pb", "Gb", "none"]],
+)
+TEST = as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gc"], ["Pc_Gm12", "Pc", "Gm12"]])

@@ -8,6 +8,8 @@ from core.actions.runs import set_values
 from core.datasets import SOURCES, fetch
 from core.datasets.fetch import GITHUB, Progress
 
+GROUPS = tuple(SOURCES)
+
 
 def fetch_and_import(desk: Desk, group: str, progress: Progress | None = None) -> list[Imported]:
     """Download one of SOURCES' groups into data/fetched (what is there and whole is not fetched again) and import it.

@@ -29,6 +29,7 @@ from core.store import migrations
 Cursor = duckdb.DuckDBPyConnection
 Mode = Literal["READ_ONLY", "READ_WRITE"]
 
+_HEADERS_BYTES = 3 * 4096  # before the first block
 _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
@@ -83,6 +84,7 @@ class Store:
             return
         if self._identity() is not None:
             with self._locked("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+                self._refuse_truncated(cursor)
                 behind = migrations.is_behind(cursor, self.file)
         else:
             behind = True
@@ -168,9 +170,9 @@ class Store:
                     ) from error
                 time.sleep(0.05)
 
-    def _damaged(self, error: Exception) -> StoreDamaged:
+    def _damaged(self, reason: object) -> StoreDamaged:
         return StoreDamaged(
-            f"{self.file}: cannot be read, and is left as it is: {_first_line(error)} Expected a whole PerturbDesk store; "
+            f"{self.file}: cannot be read, and is left as it is: {_first_line(reason)} Expected a whole PerturbDesk store; "
             "restore it from a backup, or move it away to start anew"
         )
 
@@ -185,6 +187,16 @@ class Store:
                 f"{self.file}: not a DuckDB file ({self.file.stat().st_size} bytes, begins with {head[:12]!r}), "
                 "and is left as it is; move it away to start anew"
             )
+
+    def _refuse_truncated(self, cursor: Cursor) -> None:
+        """DuckDB notices missing blocks only when it reads one; a writer would put new ones in their place."""
+        [(blocks, block_bytes)] = cursor.execute(
+            "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name = 'desk'"
+        ).fetchall()
+        least = _HEADERS_BYTES + blocks * block_bytes
+        size = self.file.stat().st_size
+        if size < least:
+            raise self._damaged(f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:
@@ -223,7 +235,7 @@ def _quoted(path: Path | str) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: object) -> str:
     return str(error).strip().splitlines()[0]
 
 

@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.actions import demo, imports, public, runs
 from core.actions.imports import Imported, Options
-from core.datasets import SOURCES
 from core.errors import DeskError
 from core.store.runs import Run
 from core.ui import loaders
@@ -47,7 +46,7 @@ def bring_in(view: View) -> None:
                 _keep(imports.import_paths(view.desk, [Path(place).expanduser()], options))
     with fetch:
         st.markdown("**Public files**")
-        group = st.selectbox("Source", list(SOURCES), format_func=lambda g: FETCHABLE[g], key="fetch_group")
+        group = st.selectbox("Source", public.GROUPS, format_func=lambda g: FETCHABLE[g], key="fetch_group")
         if st.button("Fetch and import"):
             _fetch(view, group)
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):

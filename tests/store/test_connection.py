@@ -1,0 +1,276 @@
+"""The gate: who may use the file when, and what a broken file says."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from core.errors import StoreBusy, StoreDamaged, StoreTooNew
+from core.store import Cursor, Store, versions
+
+SECONDS = 4  # of mixed reading and writing; the benchmark does thirty
+
+
+def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
+    return Store(folder / "data" / "desk.duckdb", folder / "cache", timeout_s)
+
+
+def bumps(cursor: Cursor, scope: str = "runs") -> int:
+    return versions.read(cursor).get(scope, 0)
+
+
+def child(code: str, folder: Path) -> subprocess.Popen[str]:
+    """Another process with a store of its own on the same file, named `store`."""
+    program = f"""
+import os, sys, time
+from pathlib import Path
+from core.store import Store, versions
+store = Store(Path({str(folder)!r}) / "data" / "desk.duckdb", Path({str(folder)!r}) / "cache", 30.0)
+{textwrap.dedent(code)}
+"""
+    root = Path(__file__).resolve().parents[2]
+    return subprocess.Popen([sys.executable, "-c", program], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finished(process: subprocess.Popen[str]) -> str:
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    return out
+
+
+def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.read() as db:
+        tables = {name for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
+    assert {"dataset", "pair", "run", "prediction", "trace_event", "schema_version"} <= tables
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        versions.bump(db, "runs", "runs", "datasets")
+        assert bumps(db) == 2  # a write sees its own changes
+        with store.read() as inner:
+            assert bumps(inner) == 2
+    with store.read() as db:
+        assert versions.read(db) == {"runs": 2, "datasets": 1}
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with pytest.raises(ZeroDivisionError), store.write() as db:
+        versions.bump(db, "runs")
+        raise ZeroDivisionError
+    with store.read() as db:
+        assert versions.read(db) == {}
+
+
+def test_a_write_within_a_read_is_refused_and_not_a_deadlock(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.read(), pytest.raises(RuntimeError, match="inside a read"), store.write():
+        pass
+
+
+def test_readers_cannot_write_nor_reach_other_files(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    with store.read() as db:
+        with pytest.raises(duckdb.InvalidInputException):
+            db.execute("INSERT INTO version VALUES ('x', 1)").fetchall()
+        with pytest.raises(duckdb.PermissionException):
+            db.execute(f"SELECT * FROM read_csv('{tmp_path}/secret.csv')").fetchall()
+        with pytest.raises((duckdb.InvalidInputException, duckdb.PermissionException)):
+            db.execute("SET enable_external_access = true")
+
+
+def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
+    with store_at(tmp_path).read():
+        pass
+    reading = """
+        last = 0
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            with store.read() as db:
+                seen = versions.read(db)
+                assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
+                assert seen.get("runs", 0) >= last
+                last = seen.get("runs", 0)
+    """.replace("SECONDS", str(SECONDS))
+    writing = """
+        written = 0
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end:
+            with store.write() as db:
+                versions.bump(db, "runs")
+                versions.bump(db, "datasets")
+            written += 1
+        print(written)
+    """.replace("SECONDS", str(SECONDS))
+    readers = [child(reading, tmp_path) for _ in range(4)]
+    written = int(finished(child(writing, tmp_path)))
+    for reader in readers:
+        finished(reader)
+    assert written > SECONDS  # not starved by the readers
+    with store_at(tmp_path).read() as db:
+        assert bumps(db) == written
+
+
+def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    end = time.monotonic() + SECONDS
+    errors: list[BaseException] = []
+    written = [0] * 5
+
+    def work(number: int) -> None:
+        try:
+            while time.monotonic() < end:
+                if number < len(written):
+                    with store.write() as db:
+                        versions.bump(db, "runs")
+                    written[number] += 1
+                else:
+                    with store.read() as db:
+                        bumps(db)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert all(written)
+    with store.read() as db:
+        assert bumps(db) == sum(written)
+
+
+@pytest.mark.parametrize("when", ["inside", "after"])
+def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, when: str) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        versions.bump(db, "runs")
+    code = """
+        context = store.write()
+        db = context.__enter__()
+        db.execute("INSERT INTO trace_event SELECT 'r', i::VARCHAR, 0, '', '', '', repeat('x', 100), 0, 0, [], '' FROM range(50000) t(i)")
+        versions.bump(db, "runs")
+        if WHEN == "after":
+            db.commit()
+        print("ready", flush=True)
+        time.sleep(60)
+    """.replace("WHEN", repr(when))
+    writer = child(code, tmp_path)
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "ready\n"
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.communicate()
+    with store.read() as db:
+        [(events,)] = db.execute("SELECT count(*) FROM trace_event").fetchall()
+        assert (bumps(db), events) == ((1, 0) if when == "inside" else (2, 50_000))
+    with store.write() as db:
+        versions.bump(db, "runs")
+
+
+def test_busy_names_the_process_that_writes(tmp_path: Path) -> None:
+    with store_at(tmp_path).read():
+        pass
+    holder = child("with store.write():\n    print(os.getpid(), flush=True)\n    time.sleep(60)", tmp_path)
+    assert holder.stdout is not None
+    pid = holder.stdout.readline().strip()
+    impatient = store_at(tmp_path, timeout_s=0.2)
+    try:
+        with pytest.raises(StoreBusy, match=rf"process {pid} "), impatient.read():
+            pass
+        with pytest.raises(StoreBusy, match=rf"process {pid} "), impatient.write():
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+
+
+def test_busy_names_a_program_that_opened_the_file_itself(tmp_path: Path) -> None:
+    file = store_at(tmp_path).file
+    with store_at(tmp_path).read():
+        pass
+    code = f"import duckdb; held = duckdb.connect({str(file)!r}); print(os.getpid(), flush=True); time.sleep(60)"
+    holder = child(code, tmp_path)
+    assert holder.stdout is not None
+    pid = holder.stdout.readline().strip()
+    try:
+        with pytest.raises(StoreBusy, match=rf"process {pid} "), store_at(tmp_path, timeout_s=0.2).read():
+            pass
+    finally:
+        holder.kill()
+        holder.communicate()
+    with store_at(tmp_path).read():  # as soon as the notebook lets go
+        pass
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "not a DuckDB file"),
+        (b"SQLite format 3\x00" + b"\x00" * 4000, "not a DuckDB file"),
+        (b"id,pert,gene\n", "not a DuckDB file"),
+    ],
+)
+def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, content: bytes, words: str) -> None:
+    store = store_at(tmp_path)
+    store.file.write_bytes(content)
+    for use in (store.read, store.write):
+        with pytest.raises(StoreDamaged, match=words), use():
+            pass
+    assert store.file.read_bytes() == content
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.95])
+def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path, share: float) -> None:
+    whole = store_at(tmp_path)
+    with whole.write() as db:
+        db.execute(
+            "INSERT INTO trace_event SELECT 'r', i::VARCHAR, 0, '', '', '', md5(i::VARCHAR), 0, 0, [], '' FROM range(50000) t(i)"
+        )
+    content = whole.file.read_bytes()
+    cut = store_at(tmp_path / "cut")
+    cut.file.write_bytes(content[: int(len(content) * share)])
+    before = cut.file.read_bytes()
+    for use in (cut.read, cut.write):
+        with pytest.raises(StoreDamaged, match=r"left as it is"), use():
+            pass
+    assert cut.file.read_bytes() == before
+
+
+def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with duckdb.connect(str(store.file)) as other:
+        other.execute("CREATE TABLE mine (a INTEGER)")
+    before = store.file.read_bytes()
+    with pytest.raises(StoreDamaged, match="not a PerturbDesk store"), store.read():
+        pass
+    assert store.file.read_bytes() == before
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    with store_at(tmp_path).write() as db:
+        db.execute("INSERT INTO schema_version VALUES (999, 'from the future', now()::TIMESTAMP)")
+    with pytest.raises(StoreTooNew, match="999"), store_at(tmp_path).read():
+        pass
+
+
+def test_a_file_put_in_place_of_another_is_looked_at_anew(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.write() as db:
+        versions.bump(db, "runs")
+    store.file.unlink()
+    with store.read() as db:
+        assert versions.read(db) == {}

@@ -1,0 +1,70 @@
+"""Who may import whom: the arrows of the house."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EVERYONE = {"types", "errors", "config", "symbols"}
+MAY_IMPORT = {
+    "pages": {"ui", "actions", "audit", "stats", "plots", "report"},
+    "app": {"ui", "actions", "audit", "stats", "plots", "report"},
+    "cli": {"actions", "audit", "stats", "plots", "report", "store"},
+    "ui": {"store", "actions", "audit", "stats", "plots", "report"},
+    "actions": {"datasets", "store", "audit"},
+    "audit": {"stats"},
+    "report": {"store", "stats", "plots", "audit"},
+    "plots": {"stats"},
+    "store": set(),
+    "datasets": set(),
+    "stats": set(),
+    "symbols": set(),
+    "types": set(),
+    "errors": set(),
+    "config": set(),
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+ONLY_IN = {"duckdb": {"store"}, "streamlit": {"ui", "pages", "app"}, "plotly": {"plots", "ui"}}
+STATS_MAY_USE = {"numpy", "scipy"}
+STANDARD = {"__future__", "collections", "dataclasses", "functools", "itertools", "math", "typing", "enum", "warnings"}
+
+
+def room_of(file: Path) -> str:
+    parts = file.relative_to(ROOT).with_suffix("").parts
+    return parts[1] if parts[0] == "core" else parts[0]
+
+
+def imported(file: Path) -> list[str]:
+    modules: list[str] = []
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            modules += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            # `from core import stats` names a room in what follows
+            modules += [f"core.{alias.name}" for alias in node.names] if node.module == "core" else [node.module or ""]
+    return [module for module in modules if module != "core.__version__"]
+
+
+FILES = sorted([ROOT / "app.py", *(ROOT / "core").rglob("*.py"), *(ROOT / "pages").glob("*.py")])
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_arrows_point_the_right_way(file: Path) -> None:
+    room = room_of(file)
+    for module in imported(file):
+        top, *rest = module.split(".")
+        if top == "core" and rest:
+            assert rest[0] in MAY_IMPORT[room] | EVERYONE | {room}, f"{room} may not import {module}"
+        assert room in ONLY_IN.get(top, {room}), f"{room} may not import {module}"
+        if room == "stats" and top != "core":
+            assert top in STATS_MAY_USE | STANDARD, f"stats may not import {module}"
+
+
+def test_pages_are_short() -> None:
+    for page in (ROOT / "pages").glob("*.py"):
+        assert len(page.read_text("utf-8").splitlines()) <= 80, page
