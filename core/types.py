@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 Track = Literal["A", "B", "C"]
 DatasetKind = Literal["ternary", "de", "dir"]
@@ -45,13 +46,12 @@ class Pair:
     split: str
 
 
-@dataclass(frozen=True, slots=True)
-class TraceEvent:
+class TraceEvent(NamedTuple):
     """One thing that was said, asked or found on the way to a prediction, in order.
 
     stage: which part of the method ("de", "dir", "seed 42", "react", "trace"); role: who ("EFFECT", "JUDGE", a tool's
     name); kind: what ("brief", "verdict", "thought", "tool_call", "observation", "answer", "text"). content is the text
-    as it was, never interpreted. tokens and latency_ms are None where unknown.
+    as it was, never interpreted. tokens and latency_ms are None where unknown. A named tuple, since there are millions.
     """
 
     stage: str
@@ -60,7 +60,7 @@ class TraceEvent:
     content: str
     tokens: int | None = None
     latency_ms: float | None = None
-    meta: Mapping[str, Any] = field(default_factory=dict)
+    meta: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

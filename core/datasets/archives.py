@@ -1,0 +1,105 @@
+"""The CSV inside a zip, unpacked in memory and within bounds."""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import struct
+import zipfile
+import zlib
+from pathlib import PurePosixPath
+from typing import IO
+
+from core.datasets.tables import shown
+from core.errors import InputError, UnsafeFile
+
+MAX_UNPACKED_BYTES = 1 << 30
+MAX_RATIO = 200
+
+_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_ENCRYPTED = 0x1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What zipfile raises on bytes that are not a whole zip; ValueError covers names that do not decode and negative seeks.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
+
+
+def is_zip(content: bytes) -> bool:
+    """Whether `content` starts as a zip does."""
+    return content.startswith(_MAGICS)
+
+
+def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> tuple[io.RawIOBase, str]:
+    """The one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
+
+    The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim,
+    and with InputError where the data are damaged. Raises UnsafeFile for absolute or parent paths, links, encrypted
+    members or too much declared content, InputError where there is no such CSV, or more than one.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        members = archive.infolist()
+        _refuse_unsafe(members, name, len(content), max_bytes)
+        member = _the_csv(members, name)
+        stream = archive.open(member)
+    except _DAMAGE as error:
+        raise InputError(f"{name}: damaged zip ({error})") from error
+    most = min(max_bytes, MAX_RATIO * member.compress_size)
+    return _Bounded(stream, f"{name}/{member.filename}", most), member.filename
+
+
+class _Bounded(io.RawIOBase):
+    """A member's bytes, counted as they are unpacked."""
+
+    def __init__(self, stream: IO[bytes], name: str, most: int) -> None:
+        self._stream = stream
+        self._name = name
+        self._most = most
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase says "any writable buffer"
+        try:
+            data = self._stream.read(len(buffer))
+        except _DAMAGE as error:
+            raise InputError(f"{self._name}: damaged zip ({error})") from error
+        self._count += len(data)
+        if self._count > self._most:
+            limits = f"at most {MAX_RATIO} times its packed size and {MAX_UNPACKED_BYTES:,} bytes"
+            raise UnsafeFile(f"{self._name}: unpacks to more than {self._most:,} bytes, expected {limits}")
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_bytes: int) -> None:
+    for member in members:
+        path = member.orig_filename.replace("\\", "/")
+        if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
+            raise UnsafeFile(f"{name}: member {shown(path)} leaves the archive, expected a path inside it")
+        if stat.S_ISLNK(member.external_attr >> 16):
+            raise UnsafeFile(f"{name}: member {shown(path)} is a link, expected plain files")
+        if member.flag_bits & _ENCRYPTED:
+            raise UnsafeFile(f"{name}: member {shown(path)} is encrypted, expected plain files")
+    unpacked = sum(member.file_size for member in members)
+    most = min(max_bytes, MAX_RATIO * packed)
+    if unpacked > most:
+        raise UnsafeFile(f"{name}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")
+
+
+def _the_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
+    paths = [(PurePosixPath(m.filename), m) for m in members if not m.filename.endswith("/")]
+    tables = [(path, m) for path, m in paths if path.suffix.lower() == ".csv" and "__MACOSX" not in path.parts]
+    named = [(path, m) for path, m in tables if path.name.lower() == "submission.csv"]
+    found = named or tables
+    if len(found) != 1:
+        inside = ", ".join(shown(str(path)) for path, _ in (found or paths)[:5]) or "nothing"
+        raise InputError(f"{name}: {len(found)} CSV files to choose from in {inside}, expected one submission.csv")
+    member = found[0][1]
+    if not member.filename.isprintable():
+        raise UnsafeFile(f"{name}: member {shown(member.filename)} has control characters in its name")
+    if member.compress_type not in _METHODS:
+        raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate")
+    return member

@@ -1,0 +1,66 @@
+"""Which table a file holds, by its content."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, open_csv
+from core.datasets.challenge import is_challenge, read_challenge
+from core.datasets.pairs import PairTable
+from core.datasets.perturbqa import is_perturbqa, read_perturbqa
+from core.datasets.submissions import SubmissionTable, is_submission, read_submission
+from core.datasets.tables import Table, shown
+from core.errors import InputError, UnknownFormat
+
+_READERS = ((is_submission, read_submission), (is_perturbqa, read_perturbqa), (is_challenge, read_challenge))
+
+
+def read(content: bytes, name: str) -> PairTable | SubmissionTable:
+    """The table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
+
+    Rows that cannot be read are in the table's `rejected`. Raises UnknownFormat, UnsafeFile or InputError.
+    """
+    if is_zip(content):
+        stream, member = open_csv(content, name)
+        table = Table(stream, f"{name}/{member}")
+    else:
+        table = Table(io.BytesIO(content), name)
+    for recognises, read_table in _READERS:
+        if recognises(table.header):
+            with _collector_paused():
+                return read_table(table, hashlib.sha256(content).hexdigest())
+    raise UnknownFormat(
+        f"{table.name}: columns {shown(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
+        "gene[, label]), a submission (id, prediction_up, prediction_down, …) or PerturbQA (pert, gene, label, split)"
+    )
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """No garbage collection meanwhile: a large file makes a million records that stay, no cycles, and looking through
+    them again and again costs a quarter of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def read_path(path: Path) -> PairTable | SubmissionTable:
+    """As `read`, from a file of at most 1 GiB; raises InputError where it cannot be opened."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_UNPACKED_BYTES:
+            raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    return read(content, path.name)

@@ -1,0 +1,251 @@
+"""Submissions for tracks A, B and C: predictions with their traces, as run rows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from core.datasets.pairs import duplicate
+from core.datasets.tables import Table, shown
+from core.datasets.traces import Format, Trace, parse_trace
+from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent, Track
+
+SUM_TOLERANCE = 1e-6  # up + down may exceed 1 by this much: files round to six decimals
+TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, or the file's numbers count
+UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
+
+_REQUIRED = ("id", "prediction_up", "prediction_down")
+_SEED_COLUMN = re.compile(r"(?:reasoning_trace|prediction_up|prediction_down)_seed(\d{1,9})", re.ASCII)
+_METHODS: dict[Format, str] = {"debate": "debate", "react": "react", "coordinator": "coordinator"}
+
+
+@dataclass(frozen=True)
+class SubmissionTable:
+    """The rows of one submission: `lines[i]` (from 1) is where `rows[i]` starts; `sha256` is of the whole file.
+
+    `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
+    prediction_up, prediction_down is C too. `method` is what most traces look like, "unknown" without traces;
+    `model_name` is the most frequent one, "" without such a column. A "sample_submission" says .333/.333 on every row,
+    without a trace or a model.
+    """
+
+    kind: Literal["submission", "sample_submission"]
+    track: Track
+    method: str
+    model_name: str
+    rows: tuple[RowResult, ...]
+    lines: tuple[int, ...]
+    rejected: tuple[Rejected, ...]
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Seed:
+    number: int
+    trace: int | None
+    up: int | None
+    down: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where the columns are."""
+
+    required: tuple[int, ...]
+    trace: int | None
+    seeds: tuple[_Seed, ...]
+    tokens: int | None
+    prompt_tokens: int | None
+    tool_calls: int | None
+    model: int | None
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What the rows say about the file."""
+
+    formats: Counter[Format] = field(default_factory=Counter)
+    models: Counter[str] = field(default_factory=Counter)
+
+
+def is_submission(header: tuple[str, ...]) -> bool:
+    """Whether a header has a prediction column."""
+    return any(column.startswith(("prediction_up", "prediction_down")) for column in header)
+
+
+def read_submission(table: Table, sha256: str) -> SubmissionTable:
+    """All rows whose id and two predictions are sound; other columns may be missing, or hold what they like."""
+    rows: list[RowResult] = []
+    lines: dict[str, int] = {}
+    tally = _Tally()
+    required = table.require(*_REQUIRED)
+    layout = _layout(table, required or ())
+    for line, cells in table.records() if required else ():
+        checked = _check(table, line, cells, layout, lines)
+        if isinstance(checked, Rejected):
+            table.rejected.append(checked)
+            continue
+        up, down = checked
+        pair_id = cells[layout.required[0]]
+        rows.append(_row(pair_id, up, down, cells, layout, tally))
+        lines[pair_id] = line
+    track = _track(table, layout)
+    return SubmissionTable(
+        "sample_submission" if _is_sample(rows, tally) else "submission",
+        track,
+        _method(track, tally),
+        tally.models.most_common(1)[0][0] if tally.models else "",
+        tuple(rows),
+        tuple(lines.values()),
+        tuple(table.rejected),
+        sha256,
+    )
+
+
+def _layout(table: Table, required: tuple[int, ...]) -> _Layout:
+    numbers = {int(match[1]) for name in table.header if (match := _SEED_COLUMN.fullmatch(name))}
+    return _Layout(
+        required=required,
+        trace=table.column("reasoning_trace"),
+        seeds=tuple(
+            _Seed(
+                number,
+                table.column(f"reasoning_trace_seed{number}"),
+                table.column(f"prediction_up_seed{number}"),
+                table.column(f"prediction_down_seed{number}"),
+            )
+            for number in sorted(numbers)
+        ),
+        tokens=table.column("tokens_used"),
+        prompt_tokens=table.column("prompt_tokens"),
+        tool_calls=table.column("num_tool_calls"),
+        model=table.column("model_name"),
+    )
+
+
+def _track(table: Table, layout: _Layout) -> Track:
+    if layout.seeds:
+        return "A"
+    return "B" if {"num_tool_calls", "num_distinct_tools"} & set(table.header) else "C"
+
+
+def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: dict[str, int]) -> tuple[float, float] | Rejected:
+    """The row's two predictions, or why it cannot be a row."""
+    if empty := table.empty_cell(line, cells, layout.required):
+        return empty
+    pair_id, *texts = (cells[column] for column in layout.required)
+    if pair_id in lines:
+        return duplicate(table, line, pair_id, lines[pair_id])
+    up, down = map(_number, texts)
+    if up is None or down is None:
+        found = f"prediction_up {shown(texts[0])}, prediction_down {shown(texts[1])}"
+        return Rejected(table.name, line, "not a number", f"{found}, expected two numbers")
+    if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + SUM_TOLERANCE):
+        found = f"prediction_up {up}, prediction_down {down}"
+        return Rejected(table.name, line, "out of range", f"{found}, expected both in [0, 1] and a sum of at most 1")
+    return up, down
+
+
+def _number(text: str) -> float | None:
+    """A finite number, else None; Python's own spellings (1_000) are not numbers in a file."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) and "_" not in text else None
+
+
+def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, tally: _Tally) -> RowResult:
+    trace = parse_trace(cells[layout.trace]) if layout.trace is not None else Trace("none")
+    seed_events = _seed_events(cells, layout)
+    events = (*trace.events, *seed_events) if seed_events else trace.events
+    if trace.format != "none":
+        tally.formats[trace.format] += 1
+    elif events:
+        tally.formats["text"] += 1
+    if layout.model is not None:
+        tally.models[cells[layout.model]] += 1
+    tool_calls = trace.tool_calls if layout.tool_calls is None else _count(cells[layout.tool_calls])
+    p_de, p_up_given_de, source, flags = _parts(up, down, trace, _seeds_disagree(seed_events))
+    prediction = Prediction(
+        pair_id,
+        up,
+        down,
+        p_de,
+        p_up_given_de,
+        source,
+        flags,
+        _tokens(cells, layout.tokens, bool(events)),
+        _tokens(cells, layout.prompt_tokens, bool(events)),
+        tool_calls,
+    )
+    return RowResult(prediction, events)
+
+
+def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
+    events: list[TraceEvent] = []
+    for seed in layout.seeds:
+        text = cells[seed.trace] if seed.trace is not None else ""
+        if text.strip() in ("", "none"):
+            continue
+        meta = {
+            "prediction_up": None if seed.up is None else _number(cells[seed.up]),
+            "prediction_down": None if seed.down is None else _number(cells[seed.down]),
+        }
+        events.append(TraceEvent(f"seed {seed.number}", "MODEL", "answer", text, meta=meta))
+    return events
+
+
+def _is_uniform(up: float | None, down: float | None) -> bool:
+    return up is not None and down is not None and max(abs(up - 1 / 3), abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
+
+
+def _seeds_disagree(events: Iterable[TraceEvent]) -> bool:
+    """Whether some seed gave another answer than .333/.333: then a mean of .333/.333 is an answer."""
+    return any(not _is_uniform(e.meta["prediction_up"], e.meta["prediction_down"]) for e in events)
+
+
+def _parts(
+    up: float, down: float, trace: Trace, disagreeing_seeds: bool
+) -> tuple[float, float | None, Literal["trace", "file"], tuple[Flag, ...]]:
+    """p_de, p_up_given_de, where they are from, and what is odd about the row."""
+    flags = (*trace.flags, Flag.UNIFORM) if _is_uniform(up, down) and not disagreeing_seeds else trace.flags
+    p_de, p_up = trace.p_de, trace.p_up_given_de
+    if p_de is not None and p_up is not None:
+        off = max(abs(up - p_de * p_up), abs(down - p_de * (1 - p_up)))
+        if off <= TRACE_TOLERANCE and 0 <= p_de <= 1 and 0 <= p_up <= 1:
+            return p_de, p_up, "trace", flags
+        flags = (*flags, Flag.TRACE_DIFFERS)
+    total = up + down
+    return min(total, 1.0), up / total if total > 0 else None, "file", flags
+
+
+def _count(text: str) -> int | None:
+    if text.isdecimal() and len(text) < 16:
+        return int(text)
+    number = _number(text)
+    return int(number) if number is not None and 0 <= number < 2**53 and number.is_integer() else None
+
+
+def _tokens(cells: list[str], column: int | None, has_trace: bool) -> int | None:
+    """A count of tokens; 0 beside a trace was never counted, so it is unknown."""
+    count = None if column is None else _count(cells[column])
+    return None if count == 0 and has_trace else count
+
+
+def _is_sample(rows: list[RowResult], tally: _Tally) -> bool:
+    if not rows or tally.formats or set(tally.models) - {"", "none"}:
+        return False
+    return all(Flag.UNIFORM in row.prediction.flags for row in rows)
+
+
+def _method(track: Track, tally: _Tally) -> str:
+    if not tally.formats:
+        return "unknown"
+    of_text = {"A": "prompt_only", "B": "unknown", "C": "local_model"}
+    most = tally.formats.most_common(1)[0][0]
+    return _METHODS.get(most, of_text[track])

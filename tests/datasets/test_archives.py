@@ -1,0 +1,165 @@
+"""A zip is opened by content, in memory, and only as far as its limits go."""
+
+from __future__ import annotations
+
+import io
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.datasets.archives import is_zip, open_csv
+from core.errors import InputError, UnsafeFile
+
+ZipMaker = Callable[[dict[str, bytes]], bytes]
+CSV = b"id,prediction_up,prediction_down\na_b,0.1,0.2\n"
+
+
+def unpack(content: bytes, max_bytes: int = 1 << 30) -> bytes:
+    stream, _ = open_csv(content, "z.zip", max_bytes)
+    return io.BufferedReader(stream).read()
+
+
+@pytest.mark.parametrize(
+    ("members", "chosen"),
+    [
+        (["submission.csv", "prompt.txt", "tools/x.py"], "submission.csv"),
+        (["out/deep/Submission.CSV", "out/other.csv"], "out/deep/Submission.CSV"),
+        (["results.csv", "prompt.txt"], "results.csv"),
+        (["submission.csv", "__MACOSX/submission.csv"], "submission.csv"),
+        (["a.csv", "__MACOSX/._a.csv"], "a.csv"),
+    ],
+)
+def test_the_csv_is_found_by_name_or_by_being_the_only_one(make_zip: ZipMaker, members: list[str], chosen: str) -> None:
+    content = make_zip({path: CSV if path == chosen else b"other" for path in members})
+    assert is_zip(content)
+    assert open_csv(content, "z.zip")[1] == chosen
+    assert unpack(content) == CSV
+
+
+@pytest.mark.parametrize(
+    ("members", "count", "named"),
+    [
+        ([], 0, "nothing"),
+        (["inner.zip", "prompt.txt"], 0, "'inner.zip', 'prompt.txt'"),
+        (["a.csv", "b.csv"], 2, "'a.csv', 'b.csv'"),
+        (["x/submission.csv", "y/submission.csv", "c.csv"], 2, "'x/submission.csv', 'y/submission.csv'"),
+    ],
+)
+def test_no_csv_or_several_is_an_error_with_names(make_zip: ZipMaker, members: list[str], count: int, named: str) -> None:
+    with pytest.raises(InputError, match=f"{count} CSV files to choose from in {named}, expected one submission.csv"):
+        open_csv(make_zip(dict.fromkeys(members, b"x")), "z.zip")
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/submission.csv", "../submission.csv", "a/../../b.py", "..\\x.csv", "C:/x.csv", "\\\\host\\x.csv"]
+)
+def test_paths_that_leave_the_archive_are_refused(make_zip: ZipMaker, path: str) -> None:
+    with pytest.raises(UnsafeFile, match="leaves the archive"):
+        open_csv(make_zip({"submission.csv": CSV, path: b"x"}), "z.zip")
+
+
+def test_a_name_that_would_break_a_message_is_refused(make_zip: ZipMaker) -> None:
+    with pytest.raises(UnsafeFile, match=r"'a\\nb\.csv' has control characters"):
+        open_csv(make_zip({"a\nb.csv": CSV}), "z.zip")
+
+
+def test_links_are_refused() -> None:
+    content = io.BytesIO()
+    link = zipfile.ZipInfo("submission.csv")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(UnsafeFile, match=r"'submission\.csv' is a link"):
+        open_csv(content.getvalue(), "z.zip")
+
+
+def patched(content: bytes, offset: int, value: bytes) -> bytes:
+    """The zip with bytes of its first central directory entry replaced (APPNOTE 4.3.12)."""
+    at = content.index(b"PK\x01\x02") + offset
+    return content[:at] + value + content[at + len(value) :]
+
+
+def test_encrypted_members_are_refused(make_zip: ZipMaker) -> None:
+    with pytest.raises(UnsafeFile, match="is encrypted"):
+        open_csv(patched(make_zip({"submission.csv": CSV}), 8, b"\x01\x00"), "z.zip")
+
+
+def test_other_ways_of_packing_are_refused() -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("submission.csv", CSV)
+    with pytest.raises(InputError, match="packed by method 14, expected deflate"):
+        open_csv(content.getvalue(), "z.zip")
+
+
+def test_more_than_the_limit_in_all_is_refused(make_zip: ZipMaker) -> None:
+    text = bytes(range(256)) * 4  # 1,024 bytes that hardly pack
+    content = make_zip({"submission.csv": text, "prompt.txt": text})
+    assert unpack(content, 2048) == text
+    with pytest.raises(UnsafeFile, match="unpack to 2,048, expected at most 2,047"):
+        open_csv(content, "z.zip", 2047)
+
+
+def test_a_bomb_is_refused_by_its_ratio(make_zip: ZipMaker) -> None:
+    # 10 MB of one letter pack about 1,000 to 1
+    with pytest.raises(UnsafeFile, match="bytes that unpack to 10,000,000, expected at most"):
+        open_csv(make_zip({"submission.csv": b"a" * 10_000_000}), "z.zip")
+
+
+def test_a_bomb_beside_ballast_is_found_while_unpacking(make_zip: ZipMaker) -> None:
+    # 100 kB that do not pack bring the archive's ratio to 50, but the member's own stays 1,000
+    ballast = b"".join(struct.pack("<I", (i * 2654435761) % 2**32) for i in range(50_000))
+    content = make_zip({"submission.csv": b"a" * 10_000_000, "ballast.bin": ballast})
+    with pytest.raises(UnsafeFile, match=r"z\.zip/submission\.csv: unpacks to more than"):
+        unpack(content)
+
+
+def test_a_header_that_claims_too_little_is_damage(make_zip: ZipMaker) -> None:
+    content = make_zip({"submission.csv": b"a" * 10_000_000})
+    with pytest.raises(InputError, match=r"z\.zip/submission\.csv: damaged zip"):
+        unpack(patched(content, 24, struct.pack("<I", 1000)))
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.6, 0.95])
+def test_a_cut_zip_is_damaged(make_zip: ZipMaker, keep: float) -> None:
+    content = make_zip({"submission.csv": CSV * 20})
+    with pytest.raises(InputError, match="damaged zip"):
+        unpack(content[: int(len(content) * keep)])
+
+
+def test_flipped_bits_in_the_data_are_damage(make_zip: ZipMaker) -> None:
+    content = bytearray(make_zip({"submission.csv": bytes(range(256))}))
+    content[60] ^= 0xFF  # local header: 30 bytes and 14 of the name; data from 44 on
+    with pytest.raises(InputError, match="damaged zip"):
+        unpack(bytes(content))
+
+
+@given(st.data())
+def test_any_damage_is_an_input_error(make_zip: ZipMaker, data: st.DataObject) -> None:
+    content = bytearray(make_zip({"submission.csv": CSV * 5, "tools/é.py": b"x"}))
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(content) - 1))
+        content[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
+    try:
+        found = unpack(bytes(content))
+    except InputError:
+        return
+    assert found in (CSV * 5, b"x")  # the checksum lets nothing else through
+
+
+def test_no_single_byte_can_break_it(make_zip: ZipMaker) -> None:
+    content = make_zip({"submission.csv": CSV * 5, "tools/x.py": b"x"})
+    read = set()
+    for at in range(len(content)):
+        for value in {0, 0xFF, content[at] ^ 1}:
+            damaged = content[:at] + bytes([value]) + content[at + 1 :]
+            try:
+                read.add(unpack(damaged))
+            except InputError:
+                continue
+    assert read == {CSV * 5}

@@ -1,0 +1,89 @@
+"""train.csv and test.csv: every row is checked, the first of an id wins."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.datasets import PairTable, read
+from core.errors import UnknownFormat
+from core.types import Label, Pair
+
+
+def pairs(content: bytes) -> PairTable:
+    table = read(content, "any name.txt")
+    assert isinstance(table, PairTable)
+    return table
+
+
+def test_a_training_file() -> None:
+    table = pairs(b"id,pert,gene,label\nA_B,A,B,up\nA_C,A,C,down\nNA_nan,NA,nan,none\n")
+    assert (table.kind, table.dataset_kind, table.rejected) == ("challenge_train", "ternary", ())
+    assert table.pairs == (
+        Pair("A_B", "A", "B", Label.UP, "train"),
+        Pair("A_C", "A", "C", Label.DOWN, "train"),
+        Pair("NA_nan", "NA", "nan", Label.NONE, "train"),
+    )
+    assert table.lines == (2, 3, 4)
+
+
+def test_a_test_file_has_no_labels() -> None:
+    table = pairs(b"id,pert,gene\r\nA_B,A,B\r\n")
+    assert (table.kind, table.pairs) == ("challenge_test", (Pair("A_B", "A", "B", None, "test"),))
+
+
+def test_columns_are_found_by_name() -> None:
+    table = pairs(b"note,label,gene,pert,id\nhello,up,B,A,A_B\n")
+    assert table.pairs == (Pair("A_B", "A", "B", Label.UP, "train"),)
+
+
+def test_every_wrong_row_is_named() -> None:
+    table = pairs(
+        b"id,pert,gene,label\n"
+        b"A_B,A,B,up\n"
+        b"A_C,A,X,up\n"  # 3
+        b"A_D,A,D,UP\n"  # 4
+        b"A_B,A,B,down\n"  # 5
+        b"A_E,A,E,\n"  # 6
+        b"A_F,A,F\n"  # 7
+        b"A_G,A,G\xff,up\n"  # 8
+        b"A_H,A,H,none\n"
+    )
+    assert [(bad.file, bad.line, bad.reason, bad.detail) for bad in table.rejected] == [
+        ("any name.txt", 3, "id mismatch", "id 'A_C', expected 'A_X'"),
+        ("any name.txt", 4, "bad label", "'UP', expected up, down, none"),
+        ("any name.txt", 5, "duplicate", "'A_B' stands on line 2 already"),
+        ("any name.txt", 6, "empty cell", "nothing in column label"),
+        ("any name.txt", 7, "wrong number of columns", "3 columns, expected 4"),
+        ("any name.txt", 8, "wrong encoding", "byte 0xFF is not UTF-8"),
+    ]
+    assert ([pair.pair_id for pair in table.pairs], table.lines) == (["A_B", "A_H"], (2, 9))
+
+
+@pytest.mark.parametrize(
+    ("header", "kind", "missing"),
+    [
+        ("pert,gene,label", "challenge_train", "id"),
+        ("id,gene,label", "challenge_train", "pert"),
+        ("id,pert", "challenge_test", "gene"),
+    ],
+)
+def test_a_missing_column_is_one_rejection_and_no_rows(header: str, kind: str, missing: str) -> None:
+    table = pairs(f"{header}\nA,B,up\n".encode())
+    assert (table.kind, table.pairs, table.lines) == (kind, (), ())
+    assert [(bad.line, bad.reason, bad.detail) for bad in table.rejected] == [
+        (1, "missing column", f"no column {missing}; found '{header.replace(',', ', ')}'")
+    ]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "id,pert,gene,label,split",  # its test rows must not become training rows
+        "id,pert,gene,score",  # another file about pairs
+        "id,pert,gene,Label",
+        "gene,description",
+    ],
+)
+def test_other_tables_are_not_taken_for_one(header: str) -> None:
+    with pytest.raises(UnknownFormat, match=r"any name.txt: columns '.*', expected those of a challenge file"):
+        pairs(f"{header}\n".encode())

@@ -1,0 +1,138 @@
+"""CSV rows with their physical lines, and what becomes of rows that cannot be read."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.datasets.tables import Table, shown
+from core.errors import InputError, UnknownFormat
+
+
+def table(content: bytes) -> Table:
+    return Table(io.BytesIO(content), "f.csv")
+
+
+def rows(content: bytes) -> list[tuple[int, list[str]]]:
+    return list(table(content).records())
+
+
+def rejected(content: bytes) -> list[tuple[int, str, str]]:
+    read = table(content)
+    list(read.records())
+    return [(bad.line, bad.reason, bad.detail) for bad in read.rejected]
+
+
+def test_lines_are_where_records_start() -> None:
+    # line 1 header, 2-4 one record with quoted newlines, 5 empty, 6 the next record
+    content = b'id,text\na,"one\ntwo\nthree"\n\nb,""""\n'
+    assert rows(content) == [(2, ["a", "one\ntwo\nthree"]), (6, ["b", '"'])]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends_and_a_byte_order_mark_do_not_matter(end: bytes, bom: bytes, last: bool) -> None:
+    content = bom + end.join([b'"id", gene ', b'a,"x' + end + b'y"', b"b,z"]) + (end if last else b"")
+    read = table(content)
+    assert read.header == ("id", "gene")
+    assert list(read.records()) == [(2, ["a", f"x{end.decode()}y"]), (4, ["b", "z"])]
+
+
+def test_symbols_and_labels_that_look_like_nothing_are_text() -> None:
+    content = b"a,b,c,d\nnone,NA,nan,null\n"
+    assert rows(content) == [(2, ["none", "NA", "nan", "null"])]
+
+
+def test_a_cell_may_be_longer_than_the_csv_module_allows_by_itself() -> None:
+    csv.field_size_limit(131_072)
+    assert len(rows(b"a\n" + b"x" * 200_000)[0][1][0]) == 200_000
+
+
+def test_a_row_that_is_not_utf8_is_rejected_alone() -> None:
+    assert rejected(b"id,gene\na,ok\nb,caf\xe9\nc,caf\xc3\xa9\n") == [(3, "wrong encoding", "byte 0xE9 is not UTF-8")]
+    assert rows(b"id,gene\na,ok\nb,caf\xe9\nc,caf\xc3\xa9\n") == [(2, ["a", "ok"]), (4, ["c", "café"])]
+    # three bytes that spell a lone surrogate are no UTF-8 either
+    assert rejected(b"id\n\xed\xa0\x80\n")[0][1] == "wrong encoding"
+
+
+def test_rows_of_another_width_are_rejected_alone() -> None:
+    assert rejected(b"a,b\n1,2\n1\n1,2,3\n3,4\n") == [
+        (3, "wrong number of columns", "1 columns, expected 2"),
+        (4, "wrong number of columns", "3 columns, expected 2"),
+    ]
+
+
+def test_a_quote_that_never_closes_is_found_even_where_the_width_fits() -> None:
+    content = b'a,b\n1,2\n3,"4\n5,6\n7,8\n'
+    assert rows(content) == [(2, ["1", "2"])]
+    ((line, reason, detail),) = rejected(content)
+    assert (line, reason) == (3, "wrong number of columns")
+    assert "never closed and takes all up to line 5" in detail
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_encodings_are_one_error(encoding: str) -> None:
+    with pytest.raises(InputError, match=r"f\.csv: UTF-16, UTF-32 or binary, expected UTF-8 text"):
+        table("id,gene\na,b\n".encode(encoding))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0JFIF"])
+def test_no_header_is_an_unknown_format(content: bytes) -> None:
+    with pytest.raises(UnknownFormat, match="header"):
+        table(content)
+
+
+def test_a_column_named_twice_is_an_error() -> None:
+    with pytest.raises(InputError, match="column 'a' more than once"):
+        table(b"a,b, a\n1,2,3\n")
+
+
+def test_missing_columns_are_named_with_those_found() -> None:
+    read = table(b"id,genes\n1,2\n")
+    assert read.require("id") == (0,)
+    assert read.require("id", "pert", "gene") is None
+    assert [(r.line, r.reason, r.detail) for r in read.rejected] == [
+        (1, "missing column", "no column pert, gene; found 'id, genes'")
+    ]
+    assert (read.column("genes"), read.column("gene")) == (1, None)
+
+
+def test_blank_cells_are_empty() -> None:
+    read = table(b"id,gene\n1, \t\n2,x\n")
+    (first, second) = list(read.records())
+    empty = read.empty_cell(*first, (0, 1))
+    assert empty is not None
+    assert (empty.line, empty.reason, empty.detail) == (2, "empty cell", "nothing in column gene")
+    assert read.empty_cell(*second, (0, 1)) is None
+
+
+def test_shown_text_is_short_and_quoted() -> None:
+    assert shown("a\nb") == r"'a\nb'"
+    assert shown("x" * 100, 10) == "'xxxxxxxxx…'"
+
+
+cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
+
+
+@given(st.lists(st.lists(cells, min_size=2, max_size=2), max_size=6), st.sampled_from(["\n", "\r\n"]))
+def test_whatever_is_written_is_read_back(written: list[list[str]], end: str) -> None:
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator=end, quoting=csv.QUOTE_ALL).writerows([["a", "b"], *written])
+    assert [row for _, row in rows(text.getvalue().encode())] == written
+
+
+@given(st.binary(max_size=60) | st.text('ab,"\r\n\0é', max_size=60).map(str.encode))
+def test_any_bytes_are_rows_rejections_or_an_error(content: bytes) -> None:
+    try:
+        read = table(content)
+    except InputError:
+        return
+    kept = list(read.records())
+    lines = [line for line, _ in kept] + [bad.line for bad in read.rejected]
+    assert all(len(row) == len(read.header) for _, row in kept)
+    assert len(set(lines)) == len(lines)  # a record is kept or rejected, once

@@ -1,0 +1,92 @@
+"""Scores, standard errors and controls on the published files, against figures measured with independent code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.stats.bootstrap import Plan, bootstrap_score, both_axes
+from core.stats.controls import leakage_audit
+from core.stats.score import official_score, score_with_intervals
+from core.stats.scores import file_scores
+from core.stats.stratified import stratified_score
+
+pytestmark = pytest.mark.real
+
+STANDARD_ERRORS = {"row": 0.0111, "pert": 0.0129, "gene": 0.0123}
+PRODUCT, TWO_WAY = 0.0208, 0.0139
+
+
+@dataclass(frozen=True)
+class Pool:
+    """The labelled pool, joined on id."""
+
+    rows: pd.DataFrame
+
+    def column(self, name: str) -> np.ndarray:
+        return self.rows[name].to_numpy()
+
+    @property
+    def arguments(self) -> tuple[object, ...]:
+        """Labels and the scores of the file."""
+        return self.column("label"), file_scores(self.column("prediction_up"), self.column("prediction_down"))
+
+    @property
+    def axes(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.column("pert"), self.column("gene")
+
+
+@pytest.fixture(scope="module")
+def train(shared_data: Path) -> pd.DataFrame:
+    return pd.read_csv(shared_data / "challenge" / "train.csv", keep_default_na=False)
+
+
+@pytest.fixture(scope="module")
+def pool(shared_data: Path, train: pd.DataFrame) -> Pool:
+    columns = ["id", "prediction_up", "prediction_down"]
+    path = shared_data / "perturbagent" / "track_a_logprobs_train2499.zip"
+    return Pool(pd.read_csv(path, keep_default_na=False, usecols=columns).merge(train, on="id", validate="1:1"))
+
+
+def test_official_score_of_the_pool(pool: Pool) -> None:
+    score = official_score(pool.column("label"), pool.column("prediction_up"), pool.column("prediction_down"))
+    assert (score.n, score.n_labelled, score.n_de) == (2499, 2499, 1117)
+    assert score.de == pytest.approx(0.5788, abs=0.0005)
+    assert score.dir == pytest.approx(0.5797, abs=0.0005)
+
+
+def test_analytic_standard_errors_of_the_mean(pool: Pool) -> None:
+    mean = score_with_intervals(*pool.arguments, *pool.axes).mean
+    for unit, expected in STANDARD_ERRORS.items():
+        assert getattr(mean, unit).se == pytest.approx(expected, rel=0.1)
+    assert mean.two_way.se == pytest.approx(TWO_WAY, rel=0.1)
+
+
+def test_bootstrap_standard_errors_of_the_mean(pool: Pool) -> None:
+    units = (*STANDARD_ERRORS, "two-way")
+    means = [bootstrap_score(*pool.arguments, Plan(unit, seed=1), *pool.axes).mean for unit in units]
+    for mean in means[:3]:
+        assert mean.se == pytest.approx(STANDARD_ERRORS[mean.unit], rel=0.1)
+    both = both_axes(*means)
+    assert both.product.se == pytest.approx(PRODUCT, rel=0.1)
+    assert both.combined.se == pytest.approx(TWO_WAY, rel=0.1)
+
+
+def test_the_model_does_not_rank_within_a_gene(pool: Pool) -> None:
+    pert, gene = (stratified_score(*pool.arguments, axis).de for axis in pool.axes)
+    assert gene.interval.estimate == pytest.approx(0.500, abs=0.0015)
+    assert pert.interval.estimate == pytest.approx(0.569, abs=0.0015)
+
+
+def test_row_counts_leak_into_the_labels(shared_data: Path, train: pd.DataFrame) -> None:
+    test = pd.read_csv(shared_data / "challenge" / "test.csv", keep_default_na=False)
+    found = leakage_audit(*(train[name].to_numpy() for name in ("label", "pert", "gene")), test["pert"], test["gene"])
+    assert found.count_only_de.value == pytest.approx(0.6726, abs=0.0005)
+    assert found.count_only_de_without_singletons.value == pytest.approx(0.6155, abs=0.0005)
+    assert found.rarer_up_dir.value == pytest.approx(0.5694, abs=0.0005)
+    assert (found.singletons, found.singletons_none) == (632, 632)
+    assert (found.shared_perts, found.shared_genes) == (0, 0)
