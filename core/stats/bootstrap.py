@@ -1,0 +1,179 @@
+"""Bootstrap of scores and of paired differences: rows, perturbations, genes, or both axes at once.
+
+Rows are sorted once. A resample is a vector of unit weights (how often each unit was drawn), and blocks of resamples of
+bounded memory are scored together (see `weighted`). Two runs are always scored under the same weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Codes, Floats
+from core.stats.clustered import two_way_variance
+from core.stats.intervals import Interval, Resampled, normal_interval
+from core.stats.scores import Outcome, Scores, outcome_of, shared, tasks
+from core.stats.weighted import weighted_auroc
+
+Drawn = Literal["row", "pert", "gene", "two-way"]
+BLOCK_WEIGHTS = 1 << 19  # weights held at once: 4 MiB, which a processor's caches hold
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is resampled, how often, and from which seed.
+
+    unit: row, pert, gene, or two-way (both axes are resampled and a row weighs the product: conservative).
+    size: units drawn in a resample, as a share of the units there are (other than 1 for another sample size).
+    """
+
+    unit: Drawn
+    seed: int
+    resamples: int = 4000
+    size: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.unit not in get_args(Drawn):
+            raise InputError(f"unit: got {self.unit!r}; expected row, pert, gene or two-way")
+        validate.whole_number("seed", self.seed, 0)
+        validate.whole_number("resamples", self.resamples, 2)
+        validate.between("size", self.size, 0, float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreBootstrap:
+    """DE, DIR and their mean (or the differences b - a in them), each with its bootstrap interval."""
+
+    de: Resampled
+    dir: Resampled
+    mean: Resampled
+
+
+@dataclass(frozen=True, slots=True)
+class BothAxes:
+    """Both axes at once: the product bootstrap, which overstates, and V_pert + V_gene - V_row of three bootstraps."""
+
+    product: Resampled
+    combined: Interval
+
+
+def bootstrap_score(labels: ArrayLike, scores: Scores, plan: Plan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
+    """Bootstrap of one run's DE, DIR and mean over its labelled rows; arrays of shape (n_rows,)."""
+    return _summary(_rows(labels, [scores], pert, gene), plan)
+
+
+def bootstrap_difference(labels: ArrayLike, a: Scores, b: Scores, plan: Plan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
+    """Paired bootstrap of b - a in DE, DIR and mean: both runs are scored in the same resamples."""
+    return _summary(_rows(labels, shared(a, b), pert, gene), plan)
+
+
+def both_axes(
+    row: Resampled, pert: Resampled, gene: Resampled, product: Resampled, limits: tuple[float, float] = (0.0, 1.0)
+) -> BothAxes:
+    """The two intervals over both axes of one number, from its four bootstraps; limits: (-1, 1) for a difference."""
+    variance = two_way_variance(*(np.array([one.se**2]) for one in (row, pert, gene)))[0]
+    method = "bootstrap, V_pert + V_gene - V_row"
+    return BothAxes(product, normal_interval(row.estimate, variance, row.n, "two-way", method, limits))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The labelled rows: their outcome, the runs' scores, and the codes of both axes."""
+
+    outcome: Outcome
+    runs: list[Scores]
+    pert: Codes
+    gene: Codes
+
+    def units(self, unit: Drawn) -> list[Codes]:
+        """For each resampled axis, the unit of every row."""
+        every_row: Codes = np.arange(len(self.pert), dtype=np.intp)
+        axes = {"row": [every_row], "pert": [self.pert], "gene": [self.gene], "two-way": [self.pert, self.gene]}
+        return axes[unit]
+
+
+def _rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, gene: ArrayLike) -> _Rows:
+    outcome = outcome_of(labels)
+    chosen = outcome.labelled
+    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    for run in runs:
+        validate.same_length(labels=chosen, scores=run, pert=perts, gene=genes)
+    taken = [run.take(chosen) for run in runs]
+    return _Rows(outcome.take(chosen), taken, validate.codes("pert", perts[chosen]), validate.codes("gene", genes[chosen]))
+
+
+def weight_blocks(axes: Sequence[Codes], plan: Plan) -> Iterator[Floats]:
+    """Weights in blocks of shape (n_units, n_resamples in the block).
+
+    axes: the unit of each row on each resampled axis. One axis: weights are those of its units, drawn with replacement.
+    Two: those of the rows, the product over the axes. Each axis has a random stream of its own, so that the resamples
+    do not depend on the size of the blocks.
+    """
+    streams = [np.random.default_rng([plan.seed, axis]) for axis in range(len(axes))]
+    n_rows = max(1, len(axes[0]))
+    block = max(1, BLOCK_WEIGHTS // n_rows)
+    for start in range(0, plan.resamples, block):
+        n = min(block, plan.resamples - start)
+        drawn = [_drawn(rng, units, n, plan.size) for rng, units in zip(streams, axes, strict=True)]
+        if len(axes) == 1:
+            yield drawn[0]
+            continue
+        weights = drawn[0][axes[0]]
+        for axis, units in zip(drawn[1:], axes[1:], strict=True):
+            weights *= axis[units]
+        yield weights
+
+
+def _drawn(rng: np.random.Generator, units: Codes, resamples: int, size: float) -> Floats:
+    """How often each unit was drawn, of shape (n_units, resamples).
+
+    Counting drawn integers takes a tenth of the time of rng.multinomial and a sixth of rng.poisson.
+    """
+    n_units = _n_units(units)
+    picks = max(1, round(n_units * size))
+    counts = np.empty((resamples, n_units), dtype=np.int32)
+    for resample in counts:
+        resample[:] = np.bincount(rng.integers(0, n_units, picks), minlength=n_units)
+    return counts.T.astype(np.float64, order="C")
+
+
+def _n_units(units: Codes) -> int:
+    return int(units.max(initial=0)) + 1  # one that no row has, if there are no rows
+
+
+def _summary(rows: _Rows, plan: Plan) -> ScoreBootstrap:
+    """Intervals for the scores of one run, or for the changes from the first of two runs to the second."""
+    axes = rows.units(plan.unit)
+    unit, n_units = (axes[0], _n_units(axes[0])) if len(axes) == 1 else (rows.units("row")[0], len(rows.pert))
+    every = [task for run in rows.runs for task in tasks(rows.outcome, run)]
+    kernels = [weighted_auroc(task, unit, n_units) for task in every]
+
+    def measured(weights: Floats) -> Floats:
+        aurocs = np.stack([kernel(weights) for kernel in kernels])
+        de, direction = aurocs if len(rows.runs) == 1 else aurocs[2:] - aurocs[:2]
+        return np.stack([de, direction, (de + direction) / 2])
+
+    estimates = measured(np.ones((n_units, 1)))[:, 0]
+    values = np.concatenate([measured(weights) for weights in weight_blocks(axes, plan)], axis=1)
+    counts = [int(every[k].rows.sum()) for k in (0, 1, 0)]
+    chance = 0.5 if len(rows.runs) == 1 else 0.0
+    return ScoreBootstrap(*(_interval(float(estimates[k]), values[k], counts[k], plan, chance) for k in range(3)))
+
+
+def _interval(estimate: float, values: Floats, n: int, plan: Plan, chance: float) -> Resampled:
+    """Percentile interval of resampled `values`; NaN where fewer than two of them are defined."""
+    defined = values[~np.isnan(values)]
+    low = high = se = above = float("nan")
+    if len(defined) > 1:
+        low, high = map(float, np.quantile(defined, (0.025, 0.975)))
+        above = float(np.mean(defined > chance) + np.mean(defined >= chance)) / 2
+        se = float(defined.std(ddof=1))
+    method = "product bootstrap" if plan.unit == "two-way" else "bootstrap"
+    counted = (above, plan.resamples, len(values) - len(defined), plan.seed)
+    return Resampled(estimate, low, high, se, n, plan.unit, method, *counted)

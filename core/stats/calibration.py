@@ -1,0 +1,94 @@
+"""Do probabilities mean what they say, and what do ties leave open?
+
+AUROC does not change when scores pass through any increasing function; calibration does, and ties are all that can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import Codes, Floats, totals
+from core.stats.auroc import placements
+from core.stats.intervals import Interval, wilson_interval
+from core.stats.ranks import settle
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """Rows with a probability in [low, high) (the last bin: [low, high]); mean_probability is NaN in an empty bin."""
+
+    low: float
+    high: float
+    mean_probability: float
+    observed: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """The reliability curve; ece and brier: 0 is perfect; NaN without rows.
+
+    ece: Σ share of rows · |mean probability - observed share| over bins. brier: mean squared error of the probability.
+    """
+
+    n: int
+    bins: tuple[Bin, ...]
+    ece: float
+    brier: float
+
+
+@dataclass(frozen=True, slots=True)
+class TieBounds:
+    """AUROC with every tie lost (floor), halved (auroc) and won (ceiling); all NaN with one class.
+
+    tied_pairs: the share of positive-negative pairs that are ties; distinct: different values among the scores.
+    """
+
+    floor: float
+    auroc: float
+    ceiling: float
+    tied_pairs: float
+    distinct: int
+
+
+def reliability(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> Reliability:
+    """Reliability over equally wide bins; positive: flags, probability: in [0, 1], both of shape (n_rows,)."""
+    happened = validate.flags("positive", positive)
+    p = validate.probabilities("probability", probability)
+    n = validate.same_length(positive=happened, probability=p)
+    edges = settle(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
+    place: Codes = np.clip(np.searchsorted(edges, settle(p), side="right") - 1, 0, bins - 1)
+    rows, hits = totals(place, bins), totals(place, bins, happened)
+    mean = _divide(totals(place, bins, p), rows)
+    found = tuple(
+        Bin(float(edges[k]), float(edges[k + 1]), float(mean[k]), wilson_interval(int(hits[k]), int(rows[k])))
+        for k in range(bins)
+    )
+    gaps = np.abs(mean - _divide(hits, rows))[rows > 0]
+    ece = float(gaps @ rows[rows > 0] / n) if n else float("nan")
+    return Reliability(n, found, ece, float(np.mean((p - happened) ** 2)) if n else float("nan"))
+
+
+def _divide(total: Floats, rows: Floats) -> Floats:
+    means: Floats = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
+    return means
+
+
+def tie_bounds(positive: ArrayLike, values: ArrayLike) -> TieBounds:
+    """What a tie-breaker that knew the labels (or hated them) would make of the scores, rounded to 9 decimals.
+
+    positive: flags, values: finite numbers, both of shape (n_rows,).
+    """
+    chosen = validate.flags("positive", positive)
+    settled = settle(validate.numbers("values", values))
+    validate.same_length(positive=chosen, values=settled)
+    placed = placements(chosen, settled)
+    distinct, group = np.unique(settled, return_inverse=True)
+    hits = totals(group, len(distinct), chosen)
+    tied = hits @ (totals(group, len(distinct)) - hits)
+    pairs, auroc = float(placed.pairs[0]), float(placed.auroc[0])
+    share = float(tied / pairs) if pairs else float("nan")
+    return TieBounds(auroc - share / 2, auroc, auroc + share / 2, share, len(distinct))

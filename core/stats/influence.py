@@ -1,0 +1,119 @@
+"""How each row moves an AUROC, and the covariances that follow from it: the one sum behind every analytic interval.
+
+The influence of a positive row on an AUROC is (its share of the negatives beaten - AUROC) / positives, of a negative
+row likewise (DeLong's structural components, centred and scaled). Rows that are independent units give DeLong's
+covariance; sums over clusters give Obuchowski's (Biometrics 1997, 53:567-578). Both keep the two classes apart, because
+each pair of parts has its own small-sample factor I / (I - 1), where I counts the units with rows in either part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+
+from core.stats.arrays import Bools, Codes, Floats, totals
+from core.stats.auroc import Placements, placements
+from core.stats.scores import Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Influence:
+    """Values and row influences of k AUROCs, inside each of n_strata strata (one, if there are none).
+
+    values, counts: of shape (k, n_strata), the AUROC (NaN where undefined) and the rows behind it. parts: of shape
+    (2k, n_rows), positives' and negatives' influence of each AUROC in turn, 0 for rows that do not count. members: the
+    same shape, which rows count. stratum: codes of shape (n_rows,).
+    """
+
+    values: Floats
+    counts: Floats
+    parts: Floats
+    members: Bools
+    stratum: Codes
+
+    @property
+    def n_strata(self) -> int:
+        return int(self.values.shape[1])
+
+    def combined(self, weights: Floats) -> Floats:
+        """Σ weights · values of shape (n_strata,), from the AUROCs whose weight is not 0."""
+        used = np.flatnonzero(weights)
+        terms = (weights[used, None] * self.values[used]).T
+        return np.array([fsum(term) for term in terms])  # exact: a run less itself is 0
+
+
+def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: int = 1) -> Influence:
+    """The influence of every row on the AUROC of every task."""
+    n_rows = len(tasks[0].rows)
+    where = np.zeros(n_rows, dtype=np.intp) if stratum is None else stratum
+    values, counts = np.empty((2, len(tasks), n_strata))
+    parts = np.zeros((2 * len(tasks), n_rows))
+    members = np.zeros((2 * len(tasks), n_rows), dtype=np.bool_)
+    for k, task in enumerate(tasks):
+        rows, positive = task.rows, task.positive[task.rows]
+        placed = placements(positive, task.values[rows], None if stratum is None else stratum[rows], n_strata)
+        values[k], counts[k] = placed.auroc, placed.positives + placed.negatives
+        moved = _row_influence(placed, positive, where[rows])
+        members[2 * k], members[2 * k + 1] = rows & task.positive, rows & ~task.positive
+        parts[2 * k, rows] = np.where(positive, moved, 0.0)
+        parts[2 * k + 1, rows] = np.where(positive, 0.0, moved)
+    return Influence(values, counts, parts, members, where)
+
+
+def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Floats:
+    own = np.where(positive, placed.positives[stratum], placed.negatives[stratum])
+    pairs = placed.pairs[stratum]
+    centred = placed.won - np.where(pairs > 0, placed.auroc[stratum] * pairs / own, 0.0)
+    return np.divide(centred, pairs, out=np.zeros_like(centred), where=pairs > 0)
+
+
+def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
+    """Covariances of the k AUROCs, of shape (n_strata, k, k); rows (`clusters` None) or clusters are independent.
+
+    NaN for a pair of AUROCs with fewer than two units in one of their classes.
+    """
+    sums, present, stratum = _unit_sums(influence, clusters)
+    shared = _per_stratum(present, stratum, influence.n_strata)
+    own = np.diagonal(shared, axis1=1, axis2=2)
+    units = own[:, :, None] + own[:, None, :] - shared
+    factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
+    between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
+    k = len(influence.values)
+    together: Floats = between_parts.reshape(-1, k, 2, k, 2).sum(axis=(2, 4))
+    return together
+
+
+def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
+    """Per part and unit: summed influence and whether the unit has rows of that part; and each unit's stratum."""
+    if clusters is None:
+        return influence.parts, influence.members.astype(np.float64), influence.stratum
+    n_clusters = clusters.max(initial=0) + 1
+    unit, stratum = clusters, np.zeros(n_clusters, dtype=np.intp)
+    if influence.n_strata > 1:  # a cluster's rows in two strata are two units, each in its own
+        used, unit = np.unique(influence.stratum * n_clusters + clusters, return_inverse=True)
+        stratum = used // n_clusters
+    sums = [totals(unit, len(stratum), part) for part in influence.parts]
+    rows = [totals(unit[member], len(stratum)) for member in influence.members]
+    return np.stack(sums), (np.stack(rows) > 0).astype(np.float64), stratum
+
+
+def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
+    """Inner products of all pairs of rows of `columns` (p, n_units) inside each stratum, of shape (n_strata, p, p)."""
+    if n_strata == 1:
+        return (columns @ columns.T)[None]
+    products = np.empty((n_strata, len(columns), len(columns)))
+    for i, left in enumerate(columns):
+        for j, right in enumerate(columns[: i + 1]):
+            products[:, i, j] = products[:, j, i] = totals(stratum, n_strata, left * right)
+    return products
+
+
+def variance_of(weights: Floats, covariances: Floats) -> Floats:
+    """Variance of Σ weights · AUROC, of shape (n_strata,), from the AUROCs whose weight is not 0."""
+    used = np.flatnonzero(weights)
+    block = covariances[:, used[:, None], used]
+    variance: Floats = np.einsum("i,sij,j->s", weights[used], block, weights[used])
+    return np.maximum(variance, 0.0)  # rounding may leave -1e-20; NaN stays NaN

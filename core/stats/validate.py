@@ -1,0 +1,119 @@
+"""One check for each kind of argument; a message says what was got and what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats.arrays import Bools, Codes, Floats
+from core.types import Label
+
+SHOWN = 5  # rows named in a message; the rest are counted
+_NO_LABEL = -2
+_LABEL_CODES: dict[object, int] = {None: -1, "": -1, **{label: code for code, label in enumerate(Label)}}
+
+
+def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
+    """Names the rows that are True, by id where ids are given, the first few of many."""
+    where = np.flatnonzero(rows)
+    names = [str(ids[i]) if ids is not None else str(i) for i in where[:SHOWN]]
+    more = f" and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
+    return f"row{'s' if len(where) > 1 else ''} {', '.join(names)}{more}"
+
+
+def same_length(**arrays: Any) -> int:
+    """The common number of rows of the arrays; InputError if they differ."""
+    sizes = {name: len(array) for name, array in arrays.items()}
+    if len(set(sizes.values())) > 1:
+        got = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        raise InputError(f"arrays of different lengths: {got} rows; expected the same number")
+    return next(iter(sizes.values()))
+
+
+def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequence[str] | None = None) -> Floats:
+    """`values` as floats of shape (n_rows,): finite, or NaN where `missing` is allowed; InputError names the rows."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: {error}; expected numbers") from error
+    if array.ndim != 1:
+        raise InputError(f"{name}: got an array of shape {array.shape}; expected one number a row")
+    bad = np.isinf(array) if missing else ~np.isfinite(array)
+    if bad.any():
+        raise InputError(f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a finite number")
+    return array
+
+
+def probabilities(name: str, values: ArrayLike, *, ids: Sequence[str] | None = None) -> Floats:
+    """`values` as finite floats in [0, 1] of shape (n_rows,); InputError names the rows."""
+    array = numbers(name, values, ids=ids)
+    bad = (array < 0) | (array > 1)
+    if bad.any():
+        raise InputError(f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a number in [0, 1]")
+    return array
+
+
+def flags(name: str, values: ArrayLike) -> Bools:
+    """`values` as booleans of shape (n_rows,); only False/True or 0/1."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name}: got an array of shape {array.shape}; expected one flag a row")
+    if array.dtype == np.bool_:
+        return array
+    bad = ~np.isin(array, (0, 1))
+    if bad.any():
+        raise InputError(f"{name}: {named_rows(bad)}: got {array[bad][0]}; expected true/false or 0/1")
+    return array.astype(np.bool_)
+
+
+def codes(name: str, values: ArrayLike) -> Codes:
+    """Integer codes of shape (n_rows,) for names or codes; equal values get equal codes, all of them used."""
+    return coded(name, values)[1]
+
+
+def coded(name: str, values: ArrayLike) -> tuple[Any, Codes]:
+    """The distinct values, sorted, and for each row the position of its own; names must not be missing."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"{name}: got an array of shape {array.shape}; expected one name or code a row")
+    missing = array != array if array.dtype.kind == "f" else np.zeros(len(array), dtype=np.bool_)
+    if array.dtype.kind == "O":
+        missing = np.array([not isinstance(value, str | int | np.integer) for value in array], dtype=np.bool_)
+        array = array if missing.any() else array.astype(np.str_)
+    if missing.any():
+        got = array[missing][0]
+        raise InputError(f"{name}: {named_rows(missing)}: got {got}; expected a name or an integer code")
+    distinct, inverse = np.unique(array, return_inverse=True)
+    return distinct, inverse.astype(np.intp, copy=False)
+
+
+def labels(values: ArrayLike) -> Codes:
+    """Each label's position in `Label`, of shape (n_rows,), with -1 where it is unknown (None, NaN or "")."""
+    array = np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise InputError(f"labels: got an array of shape {array.shape}; expected one label a row")
+    found = np.array([_LABEL_CODES.get(value, _NO_LABEL) for value in array], dtype=np.intp)
+    rest = found == _NO_LABEL
+    rest[rest] = np.array([value == value for value in array[rest]], dtype=np.bool_)  # NaN alone differs from itself
+    if rest.any():
+        expected = ", ".join(Label)
+        raise InputError(f"labels: {named_rows(rest)}: got {array[rest][0]!r}; expected {expected}, or none given")
+    return np.maximum(found, -1)
+
+
+def whole_number(name: str, value: int, least: int) -> int:
+    """`value` if it is an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name}: got {value!r}; expected a whole number of at least {least}")
+    return int(value)
+
+
+def between(name: str, value: float, low: float, high: float) -> float:
+    """`value` if it lies strictly between `low` and `high`."""
+    if not low < value < high:
+        raise InputError(f"{name}: got {value}; expected a number between {low} and {high}, both excluded")
+    return float(value)

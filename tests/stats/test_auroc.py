@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from core.errors import InputError
+from core.stats.auroc import auroc, placements
+from tests.stats.oracles import scored_rows, wins
+
+
+@given(scored_rows(least=1))
+def test_equals_scikit_learn_with_heavy_ties(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+    positive, (values,) = rows
+    assert auroc(positive, values) == pytest.approx(roc_auc_score(positive, values), abs=1e-12)
+
+
+@given(scored_rows(least=1), st.floats(1e-12, 1e12))
+def test_equals_scikit_learn_on_any_scale(rows: tuple[np.ndarray, list[np.ndarray]], scale: float) -> None:
+    positive, (values,) = rows
+    assert auroc(positive, values * scale) == pytest.approx(roc_auc_score(positive, values * scale), abs=1e-12)
+
+
+def test_equals_scikit_learn_on_many_rows() -> None:
+    rng = np.random.default_rng(3)
+    positive, values = rng.random(7705) < 0.4, np.round(rng.random(7705), 2)
+    assert auroc(positive, values) == pytest.approx(roc_auc_score(positive, values), abs=1e-12)
+
+
+def test_one_class_is_undefined() -> None:
+    assert np.isnan(auroc([1, 1], [0.1, 0.2]))
+    assert np.isnan(auroc([0, 0], [0.1, 0.2]))
+    assert np.isnan(auroc([], []))
+
+
+def test_bad_input_is_an_error_and_never_a_number() -> None:
+    with pytest.raises(InputError, match="values: row 1: got nan"):
+        auroc([0, 1], [0.1, np.nan])
+    with pytest.raises(InputError, match="positive has 2, values has 3"):
+        auroc([0, 1], [0.1, 0.2, 0.3])
+
+
+@given(scored_rows(least=1))
+def test_placements_count_the_pairs_that_a_row_wins(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+    positive, (values,) = rows
+    table, placed = wins(positive, values), placements(positive, values)
+    assert placed.won[positive].tolist() == table.sum(axis=1).tolist()
+    assert placed.won[~positive].tolist() == table.sum(axis=0).tolist()
+    assert placed.pairs.tolist() == [table.size]
+
+
+@given(scored_rows(least=1), st.integers(0, 2**32 - 1))
+def test_placements_inside_strata_equal_each_stratum_alone(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+    positive, (values,) = rows
+    strata = np.random.default_rng(seed).integers(0, 3, len(values))
+    together = placements(positive, values, strata, 4)
+    for s in range(4):
+        inside = strata == s
+        alone = placements(positive[inside], values[inside])
+        assert together.won[inside].tolist() == alone.won.tolist()
+        assert (together.positives[s], together.negatives[s]) == (alone.positives[0], alone.negatives[0])
+        np.testing.assert_equal(together.auroc[s], alone.auroc[0])
