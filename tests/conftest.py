@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from core.actions.demo import make_demo
 from core.actions.desk import Desk, open_desk
+from core.actions.imports import import_paths, import_upload
 from core.config import Settings
+from tests import cases
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -30,6 +29,14 @@ def desk(tmp_path: Path) -> Desk:
     return open_desk(Settings(workspace=tmp_path / "workspace", author="tester"))
 
 
+@pytest.fixture
+def small_desk(desk: Desk) -> Desk:
+    """A workspace with six rows, four of them labelled, and a debate over four of them, called "debate"."""
+    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
+        assert import_upload(desk, content, name).kind != "failed"
+    return desk
+
+
 @pytest.fixture(scope="session")
 def demo_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The simulated workspace, shared: tests only read it."""
@@ -41,22 +48,6 @@ def demo_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
 @pytest.fixture(scope="session")
 def real_desk(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """The challenge and every published submission, imported; shared: tests only read it."""
-    from core.actions.imports import import_paths
-
     real = open_desk(Settings(workspace=tmp_path_factory.mktemp("real"), author="tester"))
     import_paths(real, [shared_data / "challenge", shared_data / "perturbagent"])
     return real
-
-
-def as_csv(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """A CSV file's bytes."""
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([header, *rows])
-    return out.getvalue().encode()
-
-
-TRAIN = as_csv(
-    ["id", "pert", "gene", "label"],
-    [["Pa_Ga", "Pa", "Ga", "up"], ["Pa_Gb", "Pa", "Gb", "none"], ["Pb_Ga", "Pb", "Ga", "down"], ["Pb_Gb", "Pb", "Gb", "none"]],
-)
-TEST = as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gc"], ["Pc_Gm12", "Pc", "Gm12"]])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from core.types import Evidence, RowResult, TraceEvent
@@ -22,7 +22,7 @@ FINDINGS = {
 }
 
 
-def findings(role: str, text: str, citable: Iterable[str] = ()) -> tuple[str, ...]:
+def findings(role: str, text: str, citable: Collection[str] = ()) -> tuple[str, ...]:
     """What stands out in one brief: keys of FINDINGS.
 
     A brief opens with an option when its first non-word characters are followed by A, B or C and a closing bracket.
@@ -34,9 +34,10 @@ def findings(role: str, text: str, citable: Iterable[str] = ()) -> tuple[str, ..
         found.append("option")
         if option[1] in _AGAINST.get(role, ""):
             found.append("against")
-    lowered = text.lower()
-    if any(term in lowered for term in citable):
-        found.append("cites")
+    if citable:
+        lowered = text.lower()
+        if any(term in lowered for term in citable):
+            found.append("cites")
     return tuple(found)
 
 

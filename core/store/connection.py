@@ -30,6 +30,7 @@ Cursor = duckdb.DuckDBPyConnection
 Mode = Literal["READ_ONLY", "READ_WRITE"]
 
 _HEADERS_BYTES = 3 * 4096  # before the first block
+_REST_S = 0.03  # at most, after a write
 _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
@@ -69,6 +70,7 @@ class Store:
         if getattr(self._mine, "cursor", None) is not None:
             raise RuntimeError("a write was begun inside a read or another write of the same thread")
         self._prepare()
+        start = time.monotonic()
         with self._locked("READ_WRITE"), self._attached("READ_WRITE"), self._cursor() as cursor:
             cursor.begin()
             try:
@@ -77,6 +79,8 @@ class Store:
             except BaseException:
                 cursor.rollback()
                 raise
+        # Readers poll for the lock: who writes again and again must leave gaps that a poll can hit.
+        time.sleep(min(time.monotonic() - start, _REST_S))
 
     def _prepare(self) -> None:
         """Create a missing file and migrate an older one; look again only when the file was replaced."""
@@ -221,7 +225,7 @@ def _closed_connection(folder: Path, scratch: Path) -> Cursor:
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
         f"temp_directory = {_quoted(scratch / 'duckdb')}",
-        "memory_limit = '1GB'",
+        "memory_limit = '2GB'",
         f"allowed_directories = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",

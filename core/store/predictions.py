@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.errors import NotFound
 from core.store.connection import Cursor
-from core.store.sql import insert, records
+from core.store.sql import insert, lists, records
 from core.types import RowResult
 
 Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]
@@ -61,7 +61,7 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Seq
     for name in ("prediction_up", "prediction_down", "p_de", "p_up_given_de"):
         columns[name] = pa.array([getattr(p, name) for p in predictions], pa.float64())
     columns["p_source"] = [p.p_source for p in predictions]
-    columns["flags"] = pa.array([list(f) for f in flags], pa.list_(pa.string()))
+    columns["flags"] = lists(flags)
     for name in ("tokens", "prompt_tokens", "tool_calls"):
         columns[name] = pa.array([getattr(p, name) for p in predictions], pa.int32())
     insert(cursor, "prediction", columns)

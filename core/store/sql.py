@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +21,13 @@ def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict
     result = cursor.execute(query, list(values))
     names = [column[0] for column in result.description or ()]
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def lists(values: Iterable[Sequence[str]]) -> pa.Array:
+    """A column of lists of strings, of which few are distinct: each is turned into Arrow once."""
+    places: dict[tuple[str, ...], int] = {}
+    indices = [places.setdefault(tuple(value), len(places)) for value in values]
+    return pa.array(list(places), pa.list_(pa.string())).take(pa.array(indices, pa.int32()))
 
 
 def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> None:

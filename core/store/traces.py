@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from core.store.connection import Cursor
-from core.store.sql import insert, records
+from core.store.sql import insert, lists, records
 from core.types import RowResult
 
 
@@ -20,7 +20,7 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[
     if not events:
         return
     columns: dict[str, Any] = {
-        "run": [run] * len(events),
+        "run": pa.repeat(run, len(events)),
         "pair_id": [row.prediction.pair_id for row in rows for _ in row.events],
         "seq": pa.array([seq for row in rows for seq in range(len(row.events))], pa.int16()),
     }
@@ -28,8 +28,8 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[
         columns[name] = [getattr(event, name) for event in events]
     columns["tokens"] = pa.array([event.tokens for event in events], pa.int32())
     columns["latency_ms"] = pa.array([event.latency_ms for event in events], pa.float64())
-    columns["findings"] = pa.array([list(f) for f in findings], pa.list_(pa.string()))
-    columns["meta"] = [json.dumps(dict(event.meta)) if event.meta else "{}" for event in events]
+    columns["findings"] = lists(findings)
+    columns["meta"] = [json.dumps(event.meta) if event.meta else "{}" for event in events]
     insert(cursor, "trace_event", columns)
 
 

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -17,7 +17,7 @@ import pytest
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
 from core.store import Cursor, Store, versions
 
-SECONDS = 4  # of mixed reading and writing; the benchmark does thirty
+SECONDS = 4  # of mixed reading and writing; `bench store` does thirty
 
 
 def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
@@ -88,7 +88,7 @@ def test_readers_cannot_write_nor_reach_other_files(tmp_path: Path) -> None:
             db.execute("INSERT INTO version VALUES ('x', 1)").fetchall()
         with pytest.raises(duckdb.PermissionException):
             db.execute(f"SELECT * FROM read_csv('{tmp_path}/secret.csv')").fetchall()
-        with pytest.raises((duckdb.InvalidInputException, duckdb.PermissionException)):
+        with pytest.raises(duckdb.Error, match="locked"):
             db.execute("SET enable_external_access = true")
 
 
@@ -127,28 +127,20 @@ def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
 def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     end = time.monotonic() + SECONDS
-    errors: list[BaseException] = []
     written = [0] * 5
 
     def work(number: int) -> None:
-        try:
-            while time.monotonic() < end:
-                if number < len(written):
-                    with store.write() as db:
-                        versions.bump(db, "runs")
-                    written[number] += 1
-                else:
-                    with store.read() as db:
-                        bumps(db)
-        except BaseException as error:
-            errors.append(error)
+        while time.monotonic() < end:
+            if number < len(written):
+                with store.write() as db:
+                    versions.bump(db, "runs")
+                written[number] += 1
+            else:
+                with store.read() as db:
+                    bumps(db)
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    with ThreadPoolExecutor(20) as pool:
+        list(pool.map(work, range(20)))  # raises what any of them raised
     assert all(written)
     with store.read() as db:
         assert bumps(db) == sum(written)
@@ -162,7 +154,7 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
     code = """
         context = store.write()
         db = context.__enter__()
-        db.execute("INSERT INTO trace_event SELECT 'r', i::VARCHAR, 0, '', '', '', repeat('x', 100), 0, 0, [], '' FROM range(50000) t(i)")
+        db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', repeat('x', 100) FROM range(50000) t(i)")
         versions.bump(db, "runs")
         if WHEN == "after":
             db.commit()
@@ -175,8 +167,8 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
     os.kill(writer.pid, signal.SIGKILL)
     writer.communicate()
     with store.read() as db:
-        [(events,)] = db.execute("SELECT count(*) FROM trace_event").fetchall()
-        assert (bumps(db), events) == ((1, 0) if when == "inside" else (2, 50_000))
+        [(genes,)] = db.execute("SELECT count(*) FROM gene").fetchall()
+        assert (bumps(db), genes) == ((1, 0) if when == "inside" else (2, 50_000))
     with store.write() as db:
         versions.bump(db, "runs")
 
@@ -237,9 +229,7 @@ def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path, content: bytes
 def test_a_truncated_store_is_refused_and_left_alone(tmp_path: Path, share: float) -> None:
     whole = store_at(tmp_path)
     with whole.write() as db:
-        db.execute(
-            "INSERT INTO trace_event SELECT 'r', i::VARCHAR, 0, '', '', '', md5(i::VARCHAR), 0, 0, [], '' FROM range(50000) t(i)"
-        )
+        db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', md5(i::VARCHAR) FROM range(50000) t(i)")
     content = whole.file.read_bytes()
     cut = store_at(tmp_path / "cut")
     cut.file.write_bytes(content[: int(len(content) * share)])

@@ -1,0 +1,35 @@
+"""Time and memory of a piece of work, measured in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+
+def alone(work: Callable[..., Any], *args: Any) -> tuple[Any, float, float]:
+    """(what `work` returned, its seconds, the peak memory of its process in MB), in a fresh process."""
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(1) as pool:
+        return pool.apply(_measured, (work, args))
+
+
+def _measured(work: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, float, float]:
+    start = time.perf_counter()
+    result = work(*args)
+    return result, time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def median_s(work: Callable[[], object], repeats: int) -> float:
+    """The median seconds of `work` after one run that does not count."""
+    work()
+    return median(_seconds(work) for _ in range(repeats))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start

@@ -1,0 +1,42 @@
+"""The simulated workspace, stored."""
+
+from __future__ import annotations
+
+from core.actions.demo import make_demo
+from core.actions.desk import Desk
+from core.actions.imports import import_upload, undo
+from core.store import datasets, evidence, runs, traces
+from tests import cases
+
+
+def test_the_demo_is_made_once_and_can_be_taken_away(desk: Desk) -> None:
+    made = make_demo(desk)
+    assert make_demo(desk) == made
+    assert all(run.origin == "simulated" and run.name.startswith("simulated") for run in made)
+    assert (desk.settings.data / "embeddings" / "simulated.safetensors").is_file()
+    undo(desk, "demo, seed 0", with_runs=True)
+    with desk.store.read() as db:
+        assert datasets.all_of_them(db) == []
+        assert db.execute("SELECT count(*) FROM evidence").fetchall() == [(0,)]
+
+
+def test_real_files_do_not_land_in_the_demo(desk: Desk) -> None:
+    make_demo(desk)
+    assert import_upload(desk, cases.TEST, "test.csv").name == "bmdm"
+    with desk.store.read() as db:
+        assert datasets.default(db) == datasets.find(db, "bmdm")
+
+
+def test_dossiers_and_audit_have_something_to_show(demo_desk: Desk) -> None:
+    with demo_desk.store.read() as db:
+        by_name = {run.name: run for run in runs.all_of_them(db)}
+        good, collapsed = by_name["simulated debate"], by_name["simulated collapsed debate"]
+        assert good.collapsed == 0
+        assert collapsed.collapsed > 0.9 * collapsed.done
+        assert collapsed.fallbacks > 0
+        [(first, *_)] = db.execute("SELECT pair_id FROM prediction WHERE run = ? LIMIT 1", [good.id]).fetchall()
+        items = evidence.of_row(db, good.id, first)
+        assert {"gene_info", "base_rates"} <= {item["tool"] for item in items}
+        assert all(item["source"] == "simulated" for item in items)
+        roles = traces.briefs(db, good.id).set_index("role")
+        assert (roles["cites"] > 0.5 * roles["n"]).all()

@@ -1,0 +1,139 @@
+"""The contract of the command line: JSON on standard output, words on standard error, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.desk import Desk
+from tests import cases
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def core(workspace: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "core", "--workspace", str(workspace), *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def core_json(workspace: Path, *arguments: str) -> Any:
+    done = core(workspace, *arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST), ("debate.csv", cases.DEBATES)):
+        (folder / name).write_bytes(content)
+    return folder
+
+
+def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
+    workspace = tmp_path / "workspace"
+    imported = core_json(workspace, "import", str(files))["imported"]
+    assert [(i["kind"], i["name"], i["rows"], i["rejected"]) for i in imported] == [
+        ("challenge_train", "bmdm", 4, 0),
+        ("challenge_test", "bmdm", 2, 0),
+        ("submission", "debate", 4, 0),
+    ]
+    [run] = core_json(workspace, "runs")["runs"]
+    assert {"name", "id", "method", "dataset", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score"} <= set(
+        run
+    )
+    assert (run["name"], run["dataset"], run["done"], run["fallbacks"], run["public_score"]) == ("debate", "bmdm", 4, 1, None)
+    assert core_json(workspace, "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
+    assert core_json(workspace, "rename", run["id"], "argued")["name"] == "argued"
+    audit = core_json(workspace, "audit", "debate", "argued")
+    assert audit["roles"]["UP"] == {"n": 3, "short": 1, "option": 1, "against": 1, "cites": 0}
+    assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
+    assert core_json(workspace, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
+    assert core_json(workspace, "undo", "argued")["rows"] == 4
+    assert core_json(workspace, "runs") == {"runs": []}
+    core_json(workspace, "import", str(files / "debate.csv"), "--name", "again")
+    assert core_json(workspace, "delete", "again")["name"] == "again"
+
+
+@pytest.mark.parametrize(("form", "needle"), [("csv", "Pa_Ga,"), ("jsonl", '"pair_id":"Pa_Ga"')])
+def test_export_to_standard_output(small_desk: Desk, form: str, needle: str) -> None:
+    done = core(small_desk.settings.workspace, "export", "debate", "--format", form)
+    assert done.returncode == 0
+    assert needle in done.stdout
+    traces = core(small_desk.settings.workspace, "export", "debate", "--format", form, "--traces").stdout
+    assert "does not affect Gb" in traces
+
+
+def test_export_to_a_file(small_desk: Desk, tmp_path: Path) -> None:
+    out = tmp_path / "rows.parquet"
+    result = core_json(small_desk.settings.workspace, "export", "debate", "--format", "parquet", "--out", str(out))
+    assert result == {"path": str(out), "rows": 4}
+    assert out.read_bytes()[:4] == b"PAR1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["rename", "nothing", "x"], 1, "not in this workspace"),
+        (["import", "absent.csv"], 1, "no such file"),
+        (["set", "debate", "public_score=lots"], 1, "between 0 and 1"),
+        (["audit", "debate", "nothing"], 1, "not in this workspace"),
+        (["export", "debate", "--format", "parquet"], 1, "--out"),
+        (["bench", "nothing"], 1, "no such benchmark"),
+        (["fetch", "nothing"], 1, "challenge"),
+        (["export", "debate", "--format", "xlsx"], 2, "xlsx"),
+        (["rename", "debate"], 2, ""),
+        (["no-such-command"], 2, ""),
+    ],
+)
+def test_wrong_input_and_wrong_usage(small_desk: Desk, arguments: list[str], status: int, words: str) -> None:
+    done = core(small_desk.settings.workspace, *arguments)
+    assert done.returncode == status
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    if status == 1:
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_rejected_row_is_said_and_strict_fails(small_desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_bytes(cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")]))
+    strict = core(small_desk.settings.workspace, "import", str(file), "--strict")
+    assert strict.returncode == 1
+    assert "Nobody_Knows" in strict.stderr
+    loose = core(small_desk.settings.workspace, "import", str(file), "--json")
+    assert loose.returncode == 0
+    assert "line 3: unknown id" in loose.stderr
+    assert json.loads(loose.stdout)["imported"][0]["rejected"] == 1
+
+
+def test_the_workspace_may_come_from_the_environment(small_desk: Desk) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "core", "runs", "--json"],
+        cwd=ROOT,
+        env={**os.environ, "PERTURBDESK_WORKSPACE": str(small_desk.settings.workspace)},
+        capture_output=True,
+        check=True,
+    )
+    assert [run["name"] for run in json.loads(done.stdout)["runs"]] == ["debate"]
+
+
+def test_read_only_from_the_environment(small_desk: Desk) -> None:
+    done = core(small_desk.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
+    assert done.returncode == 1
+    assert "reading only" in done.stderr
