@@ -6,15 +6,15 @@ import multiprocessing
 import resource
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from statistics import median
 from typing import Any
 
 
 def alone(work: Callable[..., Any], *args: Any) -> tuple[Any, float, float]:
     """(what `work` returned, its seconds, the peak memory of its process in MB), in a fresh process."""
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(1) as pool:
-        return pool.apply(_measured, (work, args))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_measured, work, args).result()
 
 
 def _measured(work: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, float, float]:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import io
 import json
+import multiprocessing
 import random
 import tempfile
 import time
 import zipfile
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -133,14 +135,12 @@ def read_and_search(workspace: Path) -> dict[str, float]:
 
 def mixed_use(workspace: Path) -> dict[str, float]:
     """One writing process and four reading ones for MIXED_S seconds: how long a writer waits."""
-    import multiprocessing
-
     with _desk(workspace).store.read():
         pass
-    with multiprocessing.get_context("spawn").Pool(5) as pool:
-        readers = [pool.apply_async(_keep_reading, (workspace,)) for _ in range(4)]
-        waits = sorted(pool.apply_async(_keep_writing, (workspace,)).get())
-        reads = sum(reader.get() for reader in readers)
+    with ProcessPoolExecutor(5, multiprocessing.get_context("spawn")) as pool:
+        readers = [pool.submit(_keep_reading, workspace) for _ in range(4)]
+        waits = sorted(pool.submit(_keep_writing, workspace).result())
+        reads = sum(reader.result() for reader in readers)
     with _desk(workspace).store.read() as db:
         lost = len(waits) - versions.read(db)["runs"]
     return {

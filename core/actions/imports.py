@@ -10,6 +10,7 @@ from pathlib import Path
 from core.actions import record
 from core.actions.desk import Desk
 from core.datasets import PairTable, SubmissionTable, read, read_path
+from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.store import Cursor, datasets, imports, pairs, runs, versions
 from core.store.datasets import Dataset
@@ -57,9 +58,14 @@ def import_paths(desk: Desk, paths: Sequence[Path], options: Options = Options()
     One file's failure does not stop the others; it is reported with kind "failed".
     """
     desk.refuse_if_read_only("import", ", ".join(map(str, paths)))
+    with collector_paused():
+        return _import_files(desk, _expand(paths), options)
+
+
+def _import_files(desk: Desk, files: Sequence[tuple[Path, bool]], options: Options) -> list[Imported]:
     tables: list[tuple[Path, Table]] = []
     outcomes: list[Imported] = []
-    for path, chosen in _expand(paths):
+    for path, chosen in files:
         try:
             tables.append((path, read_path(path)))
         except UnknownFormat as error:

@@ -32,7 +32,7 @@ def read(content: bytes, name: str) -> PairTable | SubmissionTable:
         table = Table(io.BytesIO(content), name)
     for recognises, read_table in _READERS:
         if recognises(table.header):
-            with _collector_paused():
+            with collector_paused():
                 return read_table(table, hashlib.sha256(content).hexdigest())
     raise UnknownFormat(
         f"{table.name}: columns {shown(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
@@ -41,9 +41,9 @@ def read(content: bytes, name: str) -> PairTable | SubmissionTable:
 
 
 @contextmanager
-def _collector_paused() -> Iterator[None]:
+def collector_paused() -> Iterator[None]:
     """No garbage collection meanwhile: a large file makes a million records that stay, no cycles, and looking through
-    them again and again costs a quarter of the time."""
+    them again and again costs a quarter of the time. May be nested."""
     if not gc.isenabled():
         yield
         return

@@ -12,12 +12,20 @@ from core.types import Rejected
 
 # The most that the csv module takes on every platform; its default of 131,072 is less than a long trace.
 MAX_CELL_CHARACTERS = 2**31 - 1
+_CHUNK_BYTES = 1 << 18
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def shown(text: str, limit: int = 60) -> str:
     """`text` quoted for a message, cut to `limit` characters."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+class _Chunks(io.BufferedReader):
+    """Bytes in chunks larger than the 8 KiB that a text stream asks for: unpacking so little at a time takes longer."""
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return super().read1(max(size, _CHUNK_BYTES))
 
 
 class _Lines:
@@ -44,7 +52,7 @@ class Table:
         self.name = name
         self.rejected: list[Rejected] = []
         csv.field_size_limit(MAX_CELL_CHARACTERS)
-        buffered = io.BufferedReader(stream, buffer_size=1 << 18)
+        buffered = _Chunks(stream, buffer_size=_CHUNK_BYTES)
         _refuse_wide_encodings(buffered.peek(4)[:4], name)
         # Bytes that are not UTF-8 become lone surrogates, so that they cost their own row and not the file.
         text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")

@@ -19,17 +19,20 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[
     events = [event for row in rows for event in row.events]
     if not events:
         return
+    stage, role, kind, content, tokens, latency_ms, meta = zip(*events, strict=True)
     columns: dict[str, Any] = {
         "run": pa.repeat(run, len(events)),
         "pair_id": [row.prediction.pair_id for row in rows for _ in row.events],
         "seq": pa.array([seq for row in rows for seq in range(len(row.events))], pa.int16()),
+        "stage": stage,
+        "role": role,
+        "kind": kind,
+        "content": content,
+        "tokens": pa.array(tokens, pa.int32()),
+        "latency_ms": pa.array(latency_ms, pa.float64()),
+        "findings": lists(findings),
+        "meta": [json.dumps(mapping) if mapping else "{}" for mapping in meta],
     }
-    for name in ("stage", "role", "kind", "content"):
-        columns[name] = [getattr(event, name) for event in events]
-    columns["tokens"] = pa.array([event.tokens for event in events], pa.int32())
-    columns["latency_ms"] = pa.array([event.latency_ms for event in events], pa.float64())
-    columns["findings"] = lists(findings)
-    columns["meta"] = [json.dumps(event.meta) if event.meta else "{}" for event in events]
     insert(cursor, "trace_event", columns)
 
 
