@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -31,9 +31,21 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[
         "tokens": pa.array(tokens, pa.int32()),
         "latency_ms": pa.array(latency_ms, pa.float64()),
         "findings": lists(findings),
-        "meta": [json.dumps(mapping) if mapping else "{}" for mapping in meta],
+        "meta": _as_json(meta),
     }
     insert(cursor, "trace_event", columns)
+
+
+def _as_json(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Each mapping as JSON; few are distinct, so each of those is written out once."""
+    known: dict[str, str] = {"{}": "{}"}
+    texts = []
+    for mapping in mappings:
+        key = repr(mapping) if mapping else "{}"
+        if key not in known:
+            known[key] = json.dumps(mapping)
+        texts.append(known[key])
+    return texts
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
