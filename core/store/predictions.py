@@ -32,13 +32,18 @@ _FROM = """prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.
   LEFT JOIN gene g ON g.symbol = p.gene"""
 
 
+# How often a row's gene occurs in its split: a name for people → fewest, most rows.
+GENE_ROWS = {"1": (1, 1), "2–3": (2, 3), "4–7": (4, 7), "8–15": (8, 15), "16 or more": (16, 2**31 - 1)}
+
+
 @dataclass(frozen=True, slots=True)
 class RowFilter:
     """Which rows of a run to list; an empty value does not restrict.
 
     labels: up, down, none, unknown. outcome: "hit" where the most probable of up, down and none is the label, "miss"
-    where it is not. p_de, p_up: closed ranges. finding: (role, what the audit found), such as ("UP", "option").
-    text: searched in briefs, traces, dossiers and both gene symbols, without regard to case.
+    where it is not. p_de, p_up: ranges, closed below and open above unless 1. gene_rows: a key of GENE_ROWS.
+    finding: (role, what the audit found), such as ("UP", "option"). text: searched in briefs, traces, dossiers and both
+    gene symbols, without regard to case.
     """
 
     labels: tuple[str, ...] = ()
@@ -48,6 +53,8 @@ class RowFilter:
     pert: str = ""
     gene: str = ""
     naming: str = ""
+    split: str = ""
+    gene_rows: str = ""
     flags: tuple[str, ...] = ()
     noted: bool = False
     finding: tuple[str, str] | None = None
@@ -78,13 +85,19 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
         add_clause("list_contains(?, coalesce(p.label, 'unknown'))", list(wanted.labels))
     if wanted.outcome:
         add_clause(f"p.label IS NOT NULL AND (({_CALL}) = p.label) = ?", wanted.outcome == "hit")
-    if wanted.p_de != (0.0, 1.0):
-        add_clause("q.p_de BETWEEN ? AND ?", *wanted.p_de)
-    if wanted.p_up != (0.0, 1.0):
-        add_clause("q.p_up_given_de BETWEEN ? AND ?", *wanted.p_up)
-    for column, value in (("p.pert", wanted.pert), ("p.gene", wanted.gene), ("g.naming", wanted.naming)):
+    for column, (low, high) in (("q.p_de", wanted.p_de), ("q.p_up_given_de", wanted.p_up)):
+        if (low, high) != (0.0, 1.0):
+            add_clause(f"{column} >= ? AND ({column} < ? OR ? = 1)", low, high, high)
+    exact = {"p.pert": wanted.pert, "p.gene": wanted.gene, "g.naming": wanted.naming, "p.split": wanted.split}
+    for column, value in exact.items():
         if value:
-            add_clause(f"lower({column}) = lower(?)", value)
+            add_clause(f"{column} = ?", value)
+    if wanted.gene_rows:
+        add_clause(
+            """(p.split, p.gene) IN (SELECT split, gene FROM pair WHERE dataset = (SELECT dataset FROM run WHERE id = ?)
+                 GROUP BY split, gene HAVING count(*) BETWEEN ? AND ?)""",
+            *(run, *GENE_ROWS[wanted.gene_rows]),
+        )
     if wanted.flags:
         add_clause("list_has_any(q.flags, ?)", list(wanted.flags))
     if wanted.noted:
@@ -172,6 +185,7 @@ def choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
         "gene": "p.gene",
         "label": "coalesce(p.label, 'unknown')",
         "naming": "coalesce(g.naming, 'named')",
+        "split": "p.split",
         "flag": "unnest(q.flags)",
     }.items():
         rows = cursor.execute(f"SELECT DISTINCT {expression} AS v FROM {_FROM} WHERE q.run = ? ORDER BY v", [run]).fetchall()

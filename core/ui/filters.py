@@ -7,7 +7,7 @@ from typing import get_args
 import streamlit as st
 
 from core.audit.briefs import FINDINGS
-from core.store.predictions import Order, RowFilter
+from core.store.predictions import GENE_ROWS, Order, RowFilter
 from core.ui import loaders
 from core.ui.widgets import NAMES
 
@@ -54,6 +54,8 @@ def show(run: str) -> tuple[RowFilter, Order]:
         pert = _one_of("Perturbation", there["pert"], "pert")
         gene = _one_of("Target gene", there["gene"], "gene")
         naming = _one_of("Gene's symbol", there["naming"], "symbol")
+        gene_rows = _one_of("Gene's rows in its split", list(GENE_ROWS), "gene_rows")
+        split = _one_of("Split", there["split"], "split")
         brief = _one_of("A brief is", list(BRIEF_CHOICES), "brief")
         noted = st.toggle("Only rows with notes", key="noted", bind="query-params")
     wanted = RowFilter(
@@ -64,6 +66,8 @@ def show(run: str) -> tuple[RowFilter, Order]:
         pert=pert,
         gene=gene,
         naming=naming,
+        split=split,
+        gene_rows=gene_rows,
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
         noted=noted,
         finding=BRIEF_CHOICES.get(brief),

@@ -12,10 +12,15 @@ DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
 
 
+def parameters() -> dict[str, list[str]]:
+    """All query parameters; one that stands twice, such as both ends of a range, keeps both values."""
+    return {name: st.query_params.get_all(name) for name in st.query_params}
+
+
 def current() -> str:
     """The address of what is on screen, as a colleague would open it."""
     parts = urlsplit(st.context.url or "")
-    query = urlencode(st.query_params.to_dict(), doseq=True)
+    query = urlencode(parameters(), doseq=True)
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 

@@ -55,7 +55,7 @@ def enter(page_file: str) -> View:
     the visitor is sent to the entry point, and from there back to the page asked for.
     """
     if _VIEW not in st.session_state:
-        st.session_state[_ASKED_FOR] = (f"pages/{Path(page_file).name}", st.query_params.to_dict())
+        st.session_state[_ASKED_FOR] = (f"pages/{Path(page_file).name}", links.parameters())
         st.switch_page("app.py")
     view: View = st.session_state[_VIEW]
     return view

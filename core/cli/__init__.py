@@ -1,0 +1,29 @@
+"""The command line: every action and every number, with the same effect as the pages.
+
+`--json` prints one JSON object on standard output and nothing else. Exit 0: done; 1: the input or the state is wrong
+(one line on standard error); 2: wrong usage; 130: interrupted.
+
+base        the application, its workspace, how results are printed
+files       demo, import, fetch, undo, export
+runs        runs, set, rename, note, delete
+numbers     score, compare, audit, bench
+"""
+
+from __future__ import annotations
+
+import sys
+
+from core.cli import files, numbers, runs
+from core.cli.base import app, say
+from core.errors import DeskError
+
+__all__ = ["files", "main", "numbers", "runs"]
+
+
+def main() -> None:
+    """Entry point: a foreseen error is one line and exit 1; usage (2) and interruption (130) are typer's."""
+    try:
+        app()
+    except DeskError as error:
+        say(f"error: {error}")
+        sys.exit(1)

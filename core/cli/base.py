@@ -1,0 +1,51 @@
+"""What every command shares: the application, its workspace, and how results are printed."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions.desk import open_desk
+from core.config import load_settings
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
+audit_app = typer.Typer(no_args_is_help=True, help="Look for what a score does not show.")
+app.add_typer(audit_app, name="audit")
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
+
+
+@app.callback()
+def workspace(
+    context: typer.Context,
+    folder: Annotated[Path | None, typer.Option("--workspace", help="The folder that holds data/ and cache/.")] = None,
+) -> None:
+    """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
+    context.obj = open_desk(load_settings(folder))
+
+
+def say(text: str) -> None:
+    """Progress and remarks: never on standard output."""
+    print(text, file=sys.stderr)
+
+
+def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
+    """A command's result: one JSON object (NaN as null), or text for people."""
+    print(json.dumps(_plain(result), ensure_ascii=False) if as_json else text)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,105 @@
+"""Commands that bring rows in and take them out: demo, import, fetch, undo, export."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.actions import demo as demo_actions
+from core.actions import imports, public
+from core.cli.base import Json, RunName, app, say, show
+from core.errors import InputError
+from core.report import rows
+from core.store import datasets, runs
+
+
+@app.command()
+def demo(context: typer.Context, as_json: Json = False) -> None:
+    """Make the simulated workspace."""
+    made = demo_actions.make_demo(context.obj)
+    names = [run.name for run in made]
+    show({"dataset": datasets.DEMO, "runs": names}, as_json, f"dataset {datasets.DEMO}: {', '.join(names)}")
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    paths: Annotated[list[Path], typer.Argument(help="Files or folders; recognised by content.")],
+    name: Annotated[str | None, typer.Option(help="Name of the run, or of the dataset for files of pairs.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="The dataset to attach to.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="One bad row refuses its whole file.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Import challenge files, submissions and PerturbQA."""
+    options = imports.Options(name, dataset, strict, replace)
+    _report_imports(imports.import_paths(context.obj, paths, options), as_json)
+
+
+@app.command()
+def fetch(
+    context: typer.Context,
+    group: Annotated[str, typer.Argument(metavar="challenge|published|perturbqa")],
+    as_json: Json = False,
+) -> None:
+    """Download public files, pinned and checked, and import them."""
+    _report_imports(public.fetch_and_import(context.obj, group, _say_progress), as_json)
+
+
+def _say_progress(name: str, done: int, total: int) -> None:
+    if done in (0, total):
+        say(f"{name}: {done:,} of {total:,} bytes")
+
+
+def _report_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
+    for outcome in outcomes:
+        if outcome.message:
+            say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")
+        for row in outcome.rejected:
+            say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
+    records = [
+        {"path": o.path, "kind": o.kind, "name": o.name, "rows": o.rows, "rejected": len(o.rejected), "new": o.new}
+        for o in outcomes
+    ]
+    lines = [
+        f"{r['kind']:18} {r['name'] or '–':32} {r['rows']:>7,} rows  {r['rejected']:>5,} rejected  {r['path']}" for r in records
+    ]
+    show({"imported": records}, as_json, "\n".join(lines))
+    if any(outcome.kind == "failed" for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+@app.command()
+def undo(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.")],
+    with_runs: Annotated[bool, typer.Option("--with-runs", help="Also the runs that stand on its rows.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Take back an import."""
+    done = imports.undo(context.obj, what, with_runs=with_runs)
+    show({"undone": done.file, "kind": done.kind, "rows": done.rows}, as_json, f"{done.file}: undone, {done.rows:,} rows")
+
+
+@app.command()
+def export(
+    context: typer.Context,
+    run: RunName,
+    form: Annotated[rows.Format, typer.Option("--format")] = "csv",
+    with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a run's predictions or traces."""
+    if out is None and (form == "parquet" or as_json):
+        raise InputError(f"export {run}: --format {form}{' --json' if as_json else ''} needs --out FILE")
+    with context.obj.store.read() as db:
+        content, n = rows.export(db, runs.find(db, run).id, form, with_traces=with_traces)
+    if out is None:
+        sys.stdout.buffer.write(content)
+        return
+    out.write_bytes(content)
+    show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")

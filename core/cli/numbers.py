@@ -1,0 +1,120 @@
+"""Commands that compute: score, compare, audit debate, audit leakage, bench."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import pandas as pd
+import typer
+
+from core.actions.desk import Desk
+from core.audit import debate
+from core.cli.base import Json, RunName, app, audit_app, show
+from core.errors import InputError, MissingPackage
+from core.report import numbers, shapes, verdict
+from core.stats.bootstrap import Plan, bootstrap_score, both_axes
+from core.stats.slices import by_slice
+from core.store import datasets, pairs, predictions, runs, traces
+from core.store.runs import Run
+
+
+@audit_app.command("debate")
+def audit_debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+    """Was it a debate? Collapsed roles, option answers, fallbacks."""
+    with context.obj.store.read() as db:
+        found = runs.find(db, run)
+        result = debate.audit(
+            traces.briefs(db, found.id), predictions.flag_counts(db, found.id), predictions.p_de_of(db, found.id)
+        )
+    if result.roles.empty:
+        raise InputError(f"audit debate {run}: method {found.method}, its traces hold no briefs; expected a debate")
+    counts = result.as_json()
+    text = result.roles.to_string(index=False)
+    text += f"\nfallbacks: DE {result.de_fallbacks}, DIR {result.dir_fallbacks}; distinct P(DE): {result.distinct_p_de}"
+    show(counts, as_json, text)
+
+
+@app.command()
+def score(
+    context: typer.Context,
+    run: RunName,
+    by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(numbers.SLICES)}.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the product bootstrap.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """AUROCs of a run with intervals by row, perturbation, gene and both."""
+    _, rows_ = _counted(context.obj, run)
+    scores, labels = numbers.submitted(rows_), numbers.labels(rows_)
+    pert, gene = numbers.codes(rows_["pert"]), numbers.codes(rows_["gene"])
+    if by is not None:
+        if by not in numbers.SLICES:
+            raise InputError(f"score --by {by}: expected one of {', '.join(numbers.SLICES)}")
+        result = shapes.slices(by_slice(labels, scores, numbers.SLICES[by](rows_), pert, gene))
+        show(result, as_json, "\n".join(_slice_line(part) for part in result["slices"]))
+        return
+    found = numbers.scored(rows_, scores)
+    text = [f"{found.n:,} rows, {found.n_labelled:,} labelled, {found.n_de:,} with an effect"]
+    if found.n_labelled == 0:
+        show(shapes.score(found, None), as_json, f"{text[0]}: no labels here, so no score")
+        return
+    by_unit = {
+        unit: bootstrap_score(labels, scores, Plan(unit, seed), pert, gene).mean for unit in ("row", "pert", "gene", "two-way")
+    }
+    product = both_axes(by_unit["row"], by_unit["pert"], by_unit["gene"], by_unit["two-way"])
+    parts = {"DE": found.de, "DIR": found.dir, "mean": found.mean}
+    text += [f"{name:5} {verdict.interval(part.two_way)}  by perturbations and genes" for name, part in parts.items()]
+    show(shapes.score(found, product), as_json, "\n".join(text))
+
+
+def _slice_line(part: Mapping[str, Any]) -> str:
+    mean = part["mean"]
+    told = f"{mean['estimate']:.3f} [{mean['low']:.3f}, {mean['high']:.3f}]" if mean else "–"
+    return f"{part['name']:20} {part['n']:>7,} rows  mean {told:24} cost {part['cost']:+.4f}"
+
+
+def _counted(desk: Desk, run: str) -> tuple[Run, pd.DataFrame]:
+    """A run and its rows with what row counts give away."""
+    with desk.store.read() as db:
+        found = runs.find(db, run)
+        return found, numbers.with_counts(predictions.frame(db, found.id), pairs.frame(db, found.dataset))
+
+
+@app.command()
+def compare(context: typer.Context, a: RunName, b: RunName, as_json: Json = False) -> None:
+    """Is run B better than run A, on the rows that both have?"""
+    (first, rows_a), (second, rows_b) = _counted(context.obj, a), _counted(context.obj, b)
+    shared = numbers.paired(first, rows_a, second, rows_b)
+    result = numbers.compared(shared.rows, shared.a, shared.b)
+    words = verdict.compared(result, first.name, second.name)
+    show(shapes.comparison(result, words), as_json, "\n".join(words))
+
+
+@audit_app.command("leakage")
+def audit_leakage(
+    context: typer.Context,
+    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    as_json: Json = False,
+) -> None:
+    """How far row counts alone go, and whether test rows share genes with labelled ones."""
+    with context.obj.store.read() as db:
+        found = datasets.find(db, dataset) if dataset else datasets.default(db)
+        if found is None:
+            raise InputError("audit leakage: this workspace has no dataset; import one first")
+        rows_ = pairs.frame(db, found.id)
+    result = shapes.leakage(numbers.leakage(rows_))
+    show(result, as_json, "\n".join(f"{key:34} {value}" for key, value in result.items() if key != "intervals"))
+
+
+@app.command()
+def bench(name: Annotated[str, typer.Argument(metavar="store|pages|bootstrap")], as_json: Json = False) -> None:
+    """Measure ourselves against a plain implementation or a floor, both in this run."""
+    try:
+        module = importlib.import_module(f"bench.{name}")
+    except ModuleNotFoundError as error:
+        if error.name == f"bench.{name}":
+            raise InputError(f"bench {name}: no such benchmark; see the bench folder") from None
+        raise MissingPackage(f"bench {name}: needs {error.name}; install requirements-dev.txt") from None
+    result = module.run()
+    show(result, as_json, "\n".join(f"{key:28} {value}" for key, value in result.items()))

@@ -1,0 +1,84 @@
+"""Commands about runs: runs, set, rename, note, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import runs as run_actions
+from core.actions.desk import Desk
+from core.cli.base import Json, RunName, app, show
+from core.store import datasets, runs
+from core.store.runs import Run
+
+
+def _record(run: Run, dataset: str) -> dict[str, Any]:
+    keys = ("name", "id", "method", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score")
+    return {**{key: getattr(run, key) for key in keys}, "dataset": dataset, "note": run.note}
+
+
+def _records(desk: Desk, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
+    with desk.store.read() as db:
+        names = {d.id: d.name for d in datasets.all_of_them(db)}
+        return [_record(run, names[run.dataset]) for run in (runs.all_of_them(db) if chosen is None else chosen)]
+
+
+@app.command("runs")
+def runs_(context: typer.Context, as_json: Json = False) -> None:
+    """List the runs."""
+    records = _records(context.obj)
+    _show_runs({"runs": records}, records, as_json)
+
+
+def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json: bool) -> None:
+    lines = [
+        f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8} {r['done']:>6,}/{r['total']:,}"
+        f"  fallbacks {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
+        for r in records
+    ]
+    show(result, as_json, "\n".join(lines) or "no runs here; try: python -m core demo")
+
+
+def _show_run(desk: Desk, run: Run, as_json: bool) -> None:
+    [record] = _records(desk, [run])
+    _show_runs(record, [record], as_json)
+
+
+@app.command("set")
+def set_(
+    context: typer.Context,
+    run: RunName,
+    values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", help="public_score=NUMBER, note=TEXT")],
+    as_json: Json = False,
+) -> None:
+    """Record a public score or a note on a run."""
+    pairs = dict(value.partition("=")[::2] for value in values)
+    _show_run(context.obj, run_actions.set_values(context.obj, run, pairs), as_json)
+
+
+@app.command()
+def rename(context: typer.Context, run: RunName, name: str, as_json: Json = False) -> None:
+    """Give a run another name."""
+    _show_run(context.obj, run_actions.rename(context.obj, run, name), as_json)
+
+
+@app.command()
+def note(
+    context: typer.Context,
+    run: RunName,
+    text: str,
+    row: Annotated[str | None, typer.Option(help="The row's id; without it the note is on the run.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Remark on a run or one of its rows."""
+    key = run_actions.add_note(context.obj, run, row, text)
+    show({"note": key}, as_json, f"note {key}")
+
+
+@app.command()
+def delete(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+    """Delete a run with its traces and notes."""
+    [record] = _records(context.obj, [run_actions.delete(context.obj, run)])
+    show(record, as_json, f"{record['name']}: deleted, {record['done']:,} rows")
