@@ -68,3 +68,9 @@ def frame(cursor: Cursor, dataset: str) -> pd.DataFrame:
 def delete_import(cursor: Cursor, source: str) -> int:
     """Take away the rows that came with an import; how many."""
     return len(cursor.execute("DELETE FROM pair WHERE import = ? RETURNING 1", [source]).fetchall())
+
+
+def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
+    """How a gene is named ("named", "RIKEN clone", …), and its description where there is one."""
+    row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
+    return (row[0], row[1]) if row else (naming(name), None)

@@ -201,3 +201,18 @@ def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
         [dataset, pair_id],
     )
     return [key for (key,) in rows.fetchall()]
+
+
+def of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
+    """Every row of a symbol in one role ("pert" or "gene"), and what each run of the dataset says about it.
+
+    Columns pair_id, pert, gene, label, split, run (id, None where no run has the row), p_de, p_up_given_de, flags.
+    """
+    if role not in ("pert", "gene"):
+        raise ValueError(f"role {role!r}, expected pert or gene")
+    return cursor.execute(
+        f"""SELECT p.pair_id, p.pert, p.gene, p.label, p.split, q.run, q.p_de, q.p_up_given_de, q.flags
+            FROM pair p LEFT JOIN (prediction q JOIN run r ON r.id = q.run) ON q.pair_id = p.pair_id AND r.dataset = p.dataset
+            WHERE p.dataset = ? AND p.{role} = ? ORDER BY p.position, r.created_at, r.name""",
+        [dataset, symbol],
+    ).df()

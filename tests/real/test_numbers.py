@@ -1,0 +1,63 @@
+"""The published runs, imported, give the reference numbers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.desk import Desk
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def core_json(desk: Desk, *arguments: str) -> Any:
+    command = [sys.executable, "-m", "core", "--workspace", str(desk.settings.workspace), *arguments, "--json"]
+    return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
+
+
+def test_the_labelled_pool(real_desk: Desk) -> None:
+    score = core_json(real_desk, "score", "track_a_logprobs_train2499")
+    assert (score["n"], score["n_labelled"], score["n_de"]) == (2499, 2499, 1117)
+    assert score["de"]["estimate"] == pytest.approx(0.5788, abs=5e-4)
+    assert score["dir"]["estimate"] == pytest.approx(0.5797, abs=5e-4)
+    expected = {"row": 0.0111, "pert": 0.0129, "gene": 0.0123, "two_way": 0.0139, "product": 0.0208}
+    found = {unit: score["units"][unit]["mean"]["se"] for unit in expected}
+    assert found == pytest.approx(expected, rel=0.1)
+
+
+def test_leakage(real_desk: Desk) -> None:
+    leakage = core_json(real_desk, "audit", "leakage")
+    assert leakage["count_only_de"] == pytest.approx(0.6726, abs=5e-4)
+    assert leakage["count_only_de_without_singletons"] == pytest.approx(0.6155, abs=5e-4)
+    assert leakage["rarer_up_dir"] == pytest.approx(0.5694, abs=5e-4)
+    assert (leakage["shared_perts"], leakage["shared_genes"]) == (0, 0)
+
+
+def test_a_run_without_labels(real_desk: Desk) -> None:
+    score = core_json(real_desk, "score", "track_b_sharp")
+    assert (score["n"], score["n_labelled"]) == (1813, 0)
+    assert (score["de"], score["dir"], score["mean"]) == (None, None, None)
+
+
+def test_the_published_debate(real_desk: Desk) -> None:
+    audit = core_json(real_desk, "audit", "debate", "track_b_sharp")
+    counts = {role: (c["n"], c["short"], c["option"], c["against"]) for role, c in audit["roles"].items()}
+    assert counts == {
+        "EFFECT": (1813, 1191, 776, 131),
+        "NULL": (1813, 1202, 822, 5),
+        "UP": (1813, 1768, 1343, 669),
+        "DOWN": (1813, 1742, 1246, 1110),
+    }
+    assert (audit["de_fallbacks"], audit["dir_fallbacks"], audit["distinct_p_de"]) == (38, 21, 55)
+
+
+def test_everything_was_imported(real_desk: Desk) -> None:
+    found = {run["name"]: (run["done"], run["fallbacks"]) for run in core_json(real_desk, "runs")["runs"]}
+    assert found["track_b_sharp"] == (1813, 59)
+    assert found["track_c_qwen3_4b"] == (1813, 17)
+    assert len(found) == 7
