@@ -9,7 +9,11 @@ shell.route(
         "": [
             st.Page("pages/overview.py", title="Overview", icon=":material/dashboard:", default=True),
             st.Page("pages/debates.py", title="Debates", icon=":material/forum:"),
+            st.Page("pages/breakdown.py", title="Breakdown", icon=":material/bar_chart:"),
+            st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
             st.Page("pages/data.py", title="Data", icon=":material/database:"),
+            st.Page("pages/perturbation.py", title="Perturbation", visibility="hidden"),
+            st.Page("pages/gene.py", title="Target gene", visibility="hidden"),
         ]
     }
 )

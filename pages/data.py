@@ -2,25 +2,19 @@
 
 import streamlit as st
 
-from core.ui import data_tabs, loaders, shell
+from core.ui import data_tabs, leakage_tab, loaders, shell, widgets
 
 view = shell.enter(__file__)
 st.markdown("## Data")
 imports, rejected = loaders.import_list()
-titles = ["Import", "Imported files", "Rejected rows", "Runs", "Changes"]
-tabs = dict(zip(titles, st.tabs(titles, key="tab", bind="query-params"), strict=True))
-if tabs["Import"].open:
-    with tabs["Import"]:
-        data_tabs.bring_in(view)
-if tabs["Imported files"].open:
-    with tabs["Imported files"]:
-        data_tabs.imported(view, imports)
-if tabs["Rejected rows"].open:
-    with tabs["Rejected rows"]:
-        data_tabs.rejected(rejected)
-if tabs["Runs"].open:
-    with tabs["Runs"]:
-        data_tabs.manage_run(view)
-if tabs["Changes"].open:
-    with tabs["Changes"]:
-        data_tabs.changes(loaders.latest_changes())
+widgets.tabs(
+    "tab",
+    {
+        "Import": lambda: data_tabs.bring_in(view),
+        "Leakage": lambda: leakage_tab.show(view),
+        "Imported files": lambda: data_tabs.imported(view, imports),
+        "Rejected rows": lambda: data_tabs.rejected(rejected),
+        "Runs": lambda: data_tabs.manage_run(view),
+        "Changes": lambda: data_tabs.changes(loaders.latest_changes()),
+    },
+)

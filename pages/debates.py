@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui import audit_tab, browser, filters, loaders, row, shell
+from core.ui import audit_tab, browser, filters, loaders, row, shell, widgets
 
 view = shell.enter(__file__)
 run = view.run
@@ -11,18 +11,13 @@ if run is None:
     browser.nothing(view)
     st.stop()
 
-rows_tab, audit = st.tabs(["Rows", "Audit"], key="tab", bind="query-params")
-if audit.open:
-    with audit:
-        audit_tab.show(run, *loaders.debate_audit(run.id))
-    st.stop()
 
-with rows_tab:
+def rows() -> None:
     wanted, order = filters.show(run.id)
     ids = loaders.matching(run.id, wanted, order)
     if not ids:
         browser.no_match(run)
-        st.stop()
+        return
     list_side, row_side = st.columns([0.34, 0.66], gap="medium")
     with list_side:
         pair_id = browser.listing(run, ids)
@@ -32,9 +27,12 @@ with rows_tab:
         row.numbers(numbers, browser.rank(run, numbers))
         with st.expander("How these numbers came about"):
             row.arithmetic(numbers, events)
-        row.dossier(dossier, pair_id)
+        row.dossier(dossier, events, pair_id)
         if compare:
             row.others(view, run, pair_id, compare)
         else:
             row.trace(events)
         row.notes(view, run, pair_id)
+
+
+widgets.tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, *loaders.debate_audit(run.id))})

@@ -16,7 +16,10 @@ counts = counts[counts["dataset"] == view.dataset.id]
 overview.headline(view, counts)
 
 st.markdown("### Runs")
-overview.runs_table(view, loaders.labelled_counts())
+overview.runs_table(view)
+
+st.markdown("### The ladder")
+overview.ladder(view)
 
 st.markdown("### What needs attention")
 overview.attention(view)

@@ -137,3 +137,27 @@ def test_read_only_from_the_environment(small_desk: Desk) -> None:
     done = core(small_desk.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
     assert done.returncode == 1
     assert "reading only" in done.stderr
+
+
+def test_score_compare_and_leakage(demo_desk: Desk) -> None:
+    workspace = demo_desk.settings.workspace
+    score = core_json(workspace, "score", "simulated debate")
+    assert {"n", "n_labelled", "n_de", "de", "dir", "mean", "unit"} <= set(score)
+    assert score["de"]["low"] < score["de"]["estimate"] < score["de"]["high"]
+    slices = core_json(workspace, "score", "simulated debate", "--by", "gene's rows")["slices"]
+    assert sum(part["n"] for part in slices) == score["n"]
+    compared = core_json(workspace, "compare", "simulated collapsed debate", "simulated debate")
+    assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "verdict"} <= set(compared)
+    assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])
+    unlabelled = core_json(workspace, "score", "simulated debate test")
+    assert (unlabelled["n_labelled"], unlabelled["mean"]) == (0, None)
+    leakage = core_json(workspace, "audit", "leakage", "--dataset", "simulated")
+    keys = {"count_only_de", "count_only_de_without_singletons", "rarer_up_dir", "shared_perts", "shared_genes"}
+    assert keys <= set(leakage)
+    assert leakage["shared_perts"] == leakage["shared_genes"] == 0
+
+
+def test_score_by_an_unknown_slice_lists_the_known_ones(small_desk: Desk) -> None:
+    done = core(small_desk.settings.workspace, "score", "debate", "--by", "colour")
+    assert done.returncode == 1
+    assert "target gene" in done.stderr

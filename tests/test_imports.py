@@ -21,6 +21,8 @@ MAY_IMPORT = {
     "store": set(),
     "datasets": set(),
     "stats": set(),
+    "embeddings": set(),
+    "transfer": {"embeddings", "stats"},
     "symbols": set(),
     "types": set(),
     "errors": set(),

@@ -1,4 +1,4 @@
-"""Files in: challenge files, PerturbQA and submissions, recognised by content; and the way back."""
+"""Files in: challenge files, PerturbQA and submissions, recognised by content."""
 
 from __future__ import annotations
 
@@ -254,10 +254,7 @@ def _free_name(db: Cursor, dataset: str, path: str, sha256: str, options: Option
     if there is None:
         return name
     if options.replace:
-        source = imports.of_run(db, there.id)
-        runs.delete(db, there.id)
-        if source is not None:
-            imports.delete(db, source.id)
+        imports.delete_with_run(db, there.id)
         return name
     if options.name:
         raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
@@ -286,37 +283,3 @@ def _record_import(
     entry = Import(key, table.sha256, Path(path).name, table.kind, dataset, run, rows, len(rejected), desk.settings.author)
     imports.add(db, entry, rejected)
     return key
-
-
-def undo(desk: Desk, name: str, *, with_runs: bool = False) -> Import:
-    """Take back an import, by id, file or run name. Raises StateError while runs stand on its rows, unless `with_runs`."""
-    with desk.change("undo import", name) as (db, detail):
-        found = _find_import(db, name)
-        detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
-        if found.run is not None:
-            runs.delete(db, found.run)
-            versions.bump(db, f"run:{found.run}")
-        else:
-            _undo_pairs(db, found, with_runs)
-        imports.delete(db, found.id)
-        datasets.drop_if_empty(db, found.dataset)
-        versions.bump(db, "runs", "datasets", "notes")
-        return found
-
-
-def _find_import(db: Cursor, name: str) -> Import:
-    by_run = next((imports.of_run(db, run.id) for run in runs.all_of_them(db) if run.name == name), None)
-    return by_run or imports.find(db, name)
-
-
-def _undo_pairs(db: Cursor, found: Import, with_runs: bool) -> None:
-    relying = runs.relying_on(db, found.id)
-    if relying and not with_runs:
-        raise StateError(f"{found.file}: {len(relying)} runs stand on its rows ({', '.join(relying)}); undo those first")
-    for run in runs.all_of_them(db, found.dataset):
-        if run.name in relying:
-            source = imports.of_run(db, run.id)
-            runs.delete(db, run.id)
-            if source is not None:
-                imports.delete(db, source.id)
-    pairs.delete_import(db, found.id)

@@ -64,10 +64,7 @@ def delete(desk: Desk, run: str) -> Run:
         found = runs.find(db, run)
         detail |= {"run": found.id, "name": found.name, "rows": found.done}
         detail["notes"] = notes.of_run(db, found.id).to_dict("records")
-        source = imports.of_run(db, found.id)
-        runs.delete(db, found.id)
-        if source is not None:
-            imports.delete(db, source.id)
+        imports.delete_with_run(db, found.id)
         versions.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
         return found
 

@@ -10,6 +10,7 @@ import typer
 
 from core.actions import demo as demo_actions
 from core.actions import imports, public
+from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, app, say, show
 from core.errors import InputError
 from core.report import rows
@@ -80,7 +81,7 @@ def undo(
     as_json: Json = False,
 ) -> None:
     """Take back an import."""
-    done = imports.undo(context.obj, what, with_runs=with_runs)
+    done = undo_action.undo(context.obj, what, with_runs=with_runs)
     show({"undone": done.file, "kind": done.kind, "rows": done.rows}, as_json, f"{done.file}: undone, {done.rows:,} rows")
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from core.errors import NotFound
+from core.store import runs
 from core.store.connection import Cursor
 from core.store.sql import insert, one
 from core.types import Rejected
@@ -99,6 +100,14 @@ def rejected_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
     """The rejected rows of one import."""
     rows = cursor.execute("SELECT line, reason, detail FROM rejected_row WHERE import = ? ORDER BY line", [source.id]).fetchall()
     return tuple(Rejected(source.file, *row) for row in rows)
+
+
+def delete_with_run(cursor: Cursor, run: str) -> None:
+    """Delete a run, and forget the file that it came from, which can then be imported again."""
+    source = of_run(cursor, run)
+    runs.delete(cursor, run)
+    if source is not None:
+        delete(cursor, source.id)
 
 
 def delete(cursor: Cursor, source: str) -> None:

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import theme
+from core.stats.ranks import settle
 from core.store.runs import Run
 from core.ui import links, loaders
 from core.ui.shell import View
@@ -44,9 +45,9 @@ def listing(run: Run, ids: Sequence[str]) -> str:
         hide_index=True,
         height=560,
         column_config={
-            "row": st.column_config.TextColumn("perturbation ⟶ gene", width="medium"),
+            "row": st.column_config.TextColumn("perturbation ⟶ gene", width=168),
             "P(DE)": st.column_config.NumberColumn(format="%.2f", width=55),
-            "": st.column_config.TextColumn(width=60, help="Label, flags (⚠) and notes (✎)"),
+            "": st.column_config.TextColumn(width=50, help="Label, flags (⚠) and notes (✎)"),
         },
     )
     return ids[place]
@@ -108,10 +109,11 @@ def _step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], plac
 
 def rank(run: Run, row: dict[str, Any]) -> str:
     """Where a row's P(DE) stands in its run, in words."""
-    values = loaders.p_de(run.id)
-    above, equal = int((values > row["p_de"]).sum()), int((values == row["p_de"]).sum())
+    values = settle(loaders.p_de(run.id))
+    own = settle([row["p_de"]])[0]
+    above, equal = int((values > own).sum()), int((values == own).sum())
     ties = f", shared by {equal:,} rows" if equal > 1 else ""
-    return f"Rank {above + 1:,} of {len(values):,} by P(DE){ties}."
+    return f"Rank {above + 1:,} of {len(values):,} from the top{ties}."
 
 
 def nothing(view: View) -> None:

@@ -98,7 +98,7 @@ def imported(view: View, files: pd.DataFrame) -> None:
     )
     with_runs = which.toggle("also the runs that stand on its rows", key="undo_with_runs")
     if undo.button("Undo import", disabled=chosen is None):
-        imports.undo(view.desk, str(chosen), with_runs=with_runs)
+        undo.undo(view.desk, str(chosen), with_runs=with_runs)
         st.rerun()
 
 

@@ -36,3 +36,19 @@ def put(name: str, value: str | None) -> None:
         st.query_params.pop(name, None)
     elif st.query_params.get(name) != value:
         st.query_params[name] = value
+
+
+def address(page: str, **parameters: str | list[str]) -> str:
+    """A page's address relative to any other page's, for tables whose cells are links."""
+    return f"./{page}?{urlencode(parameters, doseq=True)}"
+
+
+def to_symbol(role: str, symbol: str, label: str) -> None:
+    """A link to the page of one perturbation ("pert") or target gene ("gene")."""
+    page = "pages/perturbation.py" if role == "pert" else "pages/gene.py"
+    st.page_link(page, label=label, query_params={**_kept(), "name": symbol})
+
+
+def _kept() -> dict[str, str]:
+    """What every page's address carries along: dataset and run."""
+    return {name: st.query_params[name] for name in ("dataset", "run") if name in st.query_params}

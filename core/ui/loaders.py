@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from core.actions.desk import Desk, open_desk
 from core.audit.debate import DebateAudit, audit
-from core.store import Cursor, datasets, evidence, imports, notes, predictions, runs, traces, trail, versions
+from core.report import numbers, verdict
+from core.stats.controls import LeakageAudit
+from core.stats.score import ScoreIntervals
+from core.store import Cursor, datasets, evidence, imports, notes, pairs, predictions, runs, traces, trail, versions
 from core.store.datasets import Dataset
 from core.store.predictions import Order, RowFilter
 from core.store.runs import Run
@@ -182,3 +185,50 @@ def import_list(db: Cursor) -> tuple[pd.DataFrame, pd.DataFrame]:
 def latest_changes(db: Cursor) -> pd.DataFrame:
     """The end of the audit trail."""
     return trail.latest(db)
+
+
+@cached("run:{0}", "datasets", entries=6, shared=True)
+def run_rows(db: Cursor, run: str) -> pd.DataFrame:
+    """A run's rows in file order, with what row counts give away."""
+    dataset = runs.find(db, run).dataset
+    return numbers.with_counts(predictions.frame(db, run), pairs.frame(db, dataset))
+
+
+@cached("run:{0}", "datasets", entries=50)
+def scored(db: Cursor, run: str) -> tuple[ScoreIntervals, str]:
+    """A run's score with its intervals, and whether its DE beats row counts: yes, no or cannot tell."""
+    rows = numbers.with_counts(predictions.frame(db, run), pairs.frame(db, runs.find(db, run).dataset))
+    scores = numbers.submitted(rows)
+    against = numbers.compared(rows, numbers.controls(rows), scores)
+    return numbers.scored(rows, scores), verdict.beats_control(against)
+
+
+@cached("run:{0}", "datasets", entries=50)
+def count_score(db: Cursor, run: str) -> float:
+    """What row counts alone score on a run's labelled rows: the mean of DE and DIR."""
+    rows = numbers.with_counts(predictions.frame(db, run), pairs.frame(db, runs.find(db, run).dataset))
+    return numbers.scored(rows, numbers.controls(rows)).mean.value
+
+
+@cached("datasets", entries=4, shared=True)
+def leakage(db: Cursor, dataset: str) -> LeakageAudit:
+    """How far row counts go on a dataset's labelled rows."""
+    return numbers.leakage(pairs.frame(db, dataset))
+
+
+@cached("datasets", entries=4, shared=True)
+def pair_rows(db: Cursor, dataset: str) -> pd.DataFrame:
+    """Every row of a dataset in file order."""
+    return pairs.frame(db, dataset)
+
+
+@loaded
+def symbol(db: Cursor, symbol: str) -> tuple[str, str | None]:
+    """How a gene is named, and its description where there is one."""
+    return pairs.symbol(db, symbol)
+
+
+@loaded
+def symbol_rows(db: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
+    """Every row of a perturbation or target gene, with what each run says."""
+    return predictions.of_symbol(db, dataset, role, symbol)

@@ -6,10 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from core.audit.attention import Concern, RunFacts, concerns
+from core.plots import ladder as ladder_plot
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links, loaders, score_box
 from core.ui.shell import View
-from core.ui.widgets import NAMES, empty
+from core.ui.widgets import HELP, NAMES, empty, figure, themed
+
+# One public leaderboard half: 904 of the challenge's test rows; its standard error was measured on as many labelled rows.
+PUBLIC_ROWS = 904
+PUBLIC_SE = 0.025
 
 
 def welcome() -> None:
@@ -35,15 +40,16 @@ def headline(view: View, counts: pd.DataFrame) -> None:
     fourth.metric("target genes", f"{int(counts['genes'].sum()):,}", help="Over all splits; splits may share some.")
 
 
-def runs_table(view: View, labelled: pd.DataFrame) -> None:
+def runs_table(view: View) -> None:
     """Every run of the dataset in one table; choosing one opens its rows."""
     if not view.runs:
         empty("This dataset has no runs yet.", lambda: st.page_link(links.DATA, label="Import a submission"))
         return
-    known = labelled.set_index("run")["labelled"]
-    table = pd.DataFrame([_line(run, int(known.get(run.id, 0))) for run in view.runs])
+    table = pd.DataFrame([_line(run) for run in view.runs])
     usual = {"origin": "imported", "status": "done", "failed": 0}
     table = table.drop(columns=[column for column, value in usual.items() if (table[column] == value).all()])
+    scores = ["DE", "DIR", "mean", "beats counts"]
+    table = table if table["labelled"].any() else table.drop(columns=scores)
     chosen = st.dataframe(
         table,
         hide_index=True,
@@ -56,6 +62,8 @@ def runs_table(view: View, labelled: pd.DataFrame) -> None:
             "public score": st.column_config.NumberColumn(
                 format="%.3f", help="As published or recorded; standard error about 0.025."
             ),
+            **{name: st.column_config.TextColumn(help=f"{HELP[name]} {_INTERVAL}", width=148) for name in ("DE", "DIR", "mean")},
+            "beats counts": st.column_config.TextColumn(help=_COUNTS),
             "rows": st.column_config.NumberColumn(format="localized"),
             "labelled": st.column_config.NumberColumn(format="localized", help="Rows whose label is known here."),
             "fallbacks": st.column_config.NumberColumn(
@@ -74,14 +82,26 @@ def runs_table(view: View, labelled: pd.DataFrame) -> None:
     st.caption("Tick a run to read it row by row.")
 
 
-def _line(run: Run, labelled: int) -> dict[str, object]:
+_INTERVAL = "95% interval by perturbations and genes, over the rows with a label."
+_COUNTS = (
+    "Is DE above what row counts alone give on the same rows, without any biology? By the paired interval over "
+    "perturbations and genes."
+)
+
+
+def _line(run: Run) -> dict[str, object]:
+    score, beats = loaders.scored(run.id)
     return {
         "run": run.name,
         "method": run.method.replace("_", " "),
         "origin": run.origin,
         "status": run.status,
         "rows": run.done,
-        "labelled": labelled,
+        "labelled": score.n_labelled,
+        "DE": score_box.text(score.de),
+        "DIR": score_box.text(score.dir),
+        "mean": score_box.text(score.mean),
+        "beats counts": beats,
         "public score": run.public_score,
         "fallbacks": run.fallbacks,
         "collapsed": run.collapsed if run.method == "debate" else None,
@@ -89,6 +109,39 @@ def _line(run: Run, labelled: int) -> dict[str, object]:
         "tokens": run.tokens,
         "model": run.model,
     }
+
+
+def ladder(view: View) -> None:
+    """Every score there is, public or here, with how far it could be off."""
+    table = pd.DataFrame([line for run in view.runs for line in _rungs(run, view.run)], columns=_RUNG)
+    if table.empty:
+        empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
+        return
+    lines = {"chance": 0.5}
+    counted = next((loaders.count_score(run.id) for run in view.runs if loaders.scored(run.id)[0].n_labelled), None)
+    if counted is not None:
+        lines["count-only"] = counted
+    caption = (
+        f"{view.dataset.name if view.dataset else ''} · mean of DE and DIR · here: 95% interval by perturbations and genes · "
+        f"public: ± {1.96 * PUBLIC_SE:.3f}, from a standard error of about {PUBLIC_SE}"
+    )
+    figure(themed(ladder_plot.figure(table, lines)), table, "ladder", caption)
+
+
+_RUNG = ["run", "kind", "score", "low", "high", "n", "chosen"]
+
+
+def _rungs(run: Run, chosen: Run | None) -> list[dict[str, object]]:
+    mean = loaders.scored(run.id)[0].mean.two_way
+    shared = {"run": run.name, "chosen": chosen is not None and run.id == chosen.id}
+    rungs: list[dict[str, object]] = []
+    if mean.estimate == mean.estimate:
+        rungs.append({**shared, "kind": "here", "score": mean.estimate, "low": mean.low, "high": mean.high, "n": mean.n})
+    if run.public_score is not None:
+        half = 1.96 * PUBLIC_SE
+        span = {"score": run.public_score, "low": run.public_score - half, "high": run.public_score + half}
+        rungs.append({**shared, "kind": "public", **span, "n": PUBLIC_ROWS})
+    return rungs
 
 
 def attention(view: View) -> None:

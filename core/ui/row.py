@@ -11,21 +11,25 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.plots import theme
 from core.store.runs import Run
-from core.ui import loaders
+from core.ui import links, loaders
 from core.ui.shell import View
-from core.ui.widgets import HELP, NAMES, bar, heading, pair, percent
+from core.ui.widgets import HELP, NAMES, bar, heading, pair, percent, symbol
 
 Event = dict[str, Any]
 TITLES = {"de": "Does it change at all?", "dir": "If it changes, up or down?", "react": "Steps", "trace": "Trace"}
 # The gravest first: one remark a brief is enough.
 ODD = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}
+COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
 def numbers(row: dict[str, Any], rank: str) -> None:
     """The prediction as bars, and how it came about in words."""
     title, label = st.columns([0.62, 0.38], vertical_alignment="center")
-    title.markdown(f"### {pair(row['pert'], row['gene'])}")
+    with title.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"### {pair(row['pert'], row['gene'])}", width="content")
+        with st.popover("", icon=":material/menu_book:", type="tertiary", help="What is known of both genes"):
+            _genes(row)
     known = row["label"]
     colour = theme.LABEL_COLOURS[known or "unknown"]
     sign = theme.LABEL_SIGNS[known or "unknown"]
@@ -44,6 +48,12 @@ def numbers(row: dict[str, Any], rank: str) -> None:
         )
     for flag in row["flags"]:
         st.caption(f":orange[⚠ {NAMES.get(flag, flag)}] – {HELP.get(flag, '')}")
+
+
+def _genes(row: dict[str, Any]) -> None:
+    for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
+        links.to_symbol(role, name, f"All rows of {symbol(name)}")
+        st.text(description or "No description of this gene is in the workspace.")
 
 
 def arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
@@ -68,8 +78,11 @@ def arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
     st.text("\n".join(lines))
 
 
-def dossier(items: Sequence[dict[str, Any]], key: str) -> None:
+def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) -> None:
     """What the agents had before them: one card a tool, with source and date."""
+    if not items and any(e["kind"] == "observation" for e in events):
+        st.caption("What the tools answered stands among the steps below.")
+        return
     if not items:
         st.caption("This file kept no dossier: what the agents had before them is not known.")
         return
@@ -167,7 +180,7 @@ def others(view: View, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
     table = pd.DataFrame(
         {
             "run": [names[key] for key in shown],
-            **{c: [rows[key][0][c] for key in shown] for c in ("p_de", "p_up_given_de", "prediction_up", "prediction_down")},
+            **{title: [rows[key][0][column] for key in shown] for title, column in COMPARED.items()},
             "flags": [", ".join(NAMES.get(f, f) for f in rows[key][0]["flags"]) for key in shown],
         }
     )

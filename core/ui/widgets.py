@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import pandas as pd
@@ -75,6 +75,14 @@ def heading(text: str, colour: str, remark: str = "") -> None:
     sign = f'<span style="color:{theme.WARNING};margin-left:0.8em">⚠</span>'
     warning = f'{sign} <span style="font-size:0.9rem;opacity:0.75">{html.escape(remark)}</span>' if remark else ""
     st.html(f'<div style="border-left:4px solid {colour};padding-left:8px"><b>{html.escape(text)}</b>{warning}</div>')
+
+
+def tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
+    """Tabs of which only the open one is drawn; which one that is stands in the address under `key`."""
+    for tab, draw in zip(st.tabs(list(parts), key=key, bind="query-params"), parts.values(), strict=True):
+        if tab.open:
+            with tab:
+                draw()
 
 
 def empty(text: str, action: Callable[[], object] | None = None) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from core.actions.demo import make_demo
 from core.actions.desk import Desk
-from core.actions.imports import import_upload, undo
+from core.actions.imports import import_upload
+from core.actions.undo import undo
 from core.store import datasets, evidence, runs, traces
 from tests import cases
 

@@ -9,7 +9,8 @@ import pytest
 
 from core.actions import imports as actions
 from core.actions.desk import Desk, open_desk
-from core.actions.imports import Options, import_paths, import_upload, undo
+from core.actions.imports import Options, import_paths, import_upload
+from core.actions.undo import undo
 from core.errors import InputError, NotFound, ReadOnly, StateError
 from core.store import datasets, imports, pairs, predictions, runs, trail
 from core.types import Flag

@@ -1,0 +1,78 @@
+"""The page of one perturbation or one target gene."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pandas as pd
+import streamlit as st
+
+from core.plots import theme
+from core.ui import links, loaders, widgets
+from core.ui.shell import View
+from core.ui.widgets import empty
+
+TITLES = {"pert": "Perturbation", "gene": "Target gene"}
+OTHER = {"pert": "gene", "gene": "pert"}
+
+
+def show(view: View, role: str) -> None:
+    """Everything this workspace knows of a symbol in one role."""
+    names = _names(view, role)
+    wanted = st.query_params.get("name")
+    title, choice = st.columns([0.6, 0.4], vertical_alignment="bottom")
+    chosen = choice.selectbox(
+        TITLES[role],
+        names,
+        index=names.index(wanted) if wanted in names else None,
+        placeholder="choose one",
+        key=f"symbol-{role}",
+    )
+    links.put("name", chosen)
+    if chosen is None or view.dataset is None:
+        title.markdown(f"## {TITLES[role]}")
+        empty("Choose a symbol above." if names else "This dataset has no rows yet.")
+        return
+    title.markdown(f"## {widgets.symbol(chosen)}")
+    rows = loaders.symbol_rows(view.dataset.id, role, chosen)
+    _about(view, role, chosen, rows)
+    _rows(view, role, rows)
+
+
+def _names(view: View, role: str) -> list[str]:
+    return sorted(loaders.pair_rows(view.dataset.id)[role].unique()) if view.dataset else []
+
+
+def _about(view: View, role: str, name: str, rows: pd.DataFrame) -> None:
+    naming, description = loaders.symbol(name)
+    st.text(description or "No description of this gene is in the workspace.")
+    labels = rows.drop_duplicates("pair_id")["label"]
+    counts = [f"{theme.LABEL_SIGNS[label]} {label} {n}" for label, n in Counter(labels.dropna()).most_common()]
+    unknown = int(labels.isna().sum())
+    counts += [f"{unknown} without a label"] if unknown else []
+    kind = "" if naming == "named" else f" · {naming}: a provisional symbol, so little is known of it"
+    st.caption(f"{TITLES[role]} of {len(labels):,} rows: {', '.join(counts)}{kind}")
+    if name in _names(view, OTHER[role]):
+        links.to_symbol(OTHER[role], name, f"It is also a {TITLES[OTHER[role]].lower()}")
+
+
+def _rows(view: View, role: str, rows: pd.DataFrame) -> None:
+    """One line a row, one column of P(DE) a run that has it."""
+    names = {run.id: run.name for run in view.runs}
+    pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER[role], "label", "split"]]
+    said = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
+    said = said[[key for key in names if key in said]].rename(columns=names).rename(columns=str)
+    table = pairs.join(said)
+    table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
+    if view.run is not None and view.run.name in said:
+        table["debate"] = [links.address("debates", dataset=view.run.dataset, run=view.run.id, row=key) for key in table.index]
+    st.caption("P(DE) of each run that has the row.")
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="–",
+        column_config={
+            **{str(name): st.column_config.NumberColumn(format="%.2f") for name in said},
+            "debate": st.column_config.LinkColumn(display_text="open"),
+        },
+    )
