@@ -18,7 +18,7 @@ from core.stats.scores import outcome_of, tasks
 from core.stats.slices import Slice, by_slice
 from core.stats.stratified import stratified_score
 from core.store.runs import Run
-from core.ui import links
+from core.ui import links, loaders
 from core.ui.widgets import figure, themed
 
 SHOWN = 15  # slices in the figure; the table has them all
@@ -53,7 +53,8 @@ def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
         f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
         f"{metric} inside each slice, interval by perturbations and genes"
     )
-    figure(themed(slices_plot.figure(table.head(SHOWN), overall)), table.drop(columns="rows"), f"slices-{by}", caption)
+    counted = getattr(loaders.count_score(run.id), metric.lower()).value
+    figure(themed(slices_plot.figure(table.head(SHOWN), overall, counted)), table.drop(columns="rows"), f"slices-{by}", caption)
     two = st.column_config.NumberColumn
     st.dataframe(
         table,

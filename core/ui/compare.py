@@ -12,7 +12,7 @@ from core.stats.compare import Comparison
 from core.stats.paired import agreement, rank_movement, row_changes
 from core.stats.ranks import midranks
 from core.store.runs import Run
-from core.ui import links
+from core.ui import links, loaders
 from core.ui.shell import View
 from core.ui.widgets import empty, figure, themed
 
@@ -21,10 +21,11 @@ LISTED = 15  # rows on either side of the gained-and-lost table
 
 def choose_baseline(view: View, run: Run) -> Run | None:
     """The run to hold the chosen one against; None, with a sentence, where there is none."""
-    others = {r.id: r for r in view.runs if r.id != run.id}
+    own = set(loaders.run_rows(run.id)["pair_id"])
+    others = {r.id: r for r in view.runs if r.id != run.id and not own.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
     if not others:
         empty(
-            "This dataset has one run only: there is nothing to compare it with.",
+            "No other run of this dataset is on the same rows: there is nothing to compare this one with.",
             lambda: st.page_link(links.DATA, label="Import another"),
         )
         return None
@@ -43,16 +44,7 @@ def choose_baseline(view: View, run: Run) -> Run | None:
 
 def changes(result: Comparison, baseline: Run, run: Run) -> None:
     """Paired differences in DE, DIR and mean, by every unit."""
-    units = {"row": "row", "pert": "perturbation", "gene": "gene", "two_way": "both axes"}
-    parts = {"DE": result.de, "DIR": result.dir, "mean": result.mean}
-    table = pd.DataFrame(
-        [
-            {"metric": metric, "unit": words, "estimate": i.estimate, "low": i.low, "high": i.high}
-            for metric, part in parts.items()
-            for unit, words in units.items()
-            for i in [getattr(part.change, unit)]
-        ]
-    )
+    table = changes_plot.table(result)
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both · paired 95% intervals · "
         f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be seen with 80% power"

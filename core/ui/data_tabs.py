@@ -12,8 +12,8 @@ from core.actions.imports import Imported, Options
 from core.errors import DeskError
 from core.store.runs import Run
 from core.ui import loaders
-from core.ui.shell import View, as_text
-from core.ui.widgets import empty
+from core.ui.shell import View
+from core.ui.widgets import as_text, empty
 
 _RESULTS = "_import_results"  # session key: shown after the rerun that lets the sidebar see what is new
 FETCHABLE = {
@@ -92,12 +92,12 @@ def imported(view: View, files: pd.DataFrame) -> None:
     if view.desk.settings.read_only:
         return
     titles = dict(zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True))
-    which, undo = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
     chosen = which.selectbox(
         "Take back an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which"
     )
     with_runs = which.toggle("also the runs that stand on its rows", key="undo_with_runs")
-    if undo.button("Undo import", disabled=chosen is None):
+    if go.button("Undo import", disabled=chosen is None):
         undo.undo(view.desk, str(chosen), with_runs=with_runs)
         st.rerun()
 

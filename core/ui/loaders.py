@@ -187,7 +187,7 @@ def latest_changes(db: Cursor) -> pd.DataFrame:
     return trail.latest(db)
 
 
-@cached("run:{0}", "datasets", entries=6, shared=True)
+@cached("run:{0}", "datasets", entries=12, shared=True)
 def run_rows(db: Cursor, run: str) -> pd.DataFrame:
     """A run's rows in file order, with what row counts give away."""
     dataset = runs.find(db, run).dataset
@@ -204,10 +204,10 @@ def scored(db: Cursor, run: str) -> tuple[ScoreIntervals, str]:
 
 
 @cached("run:{0}", "datasets", entries=50)
-def count_score(db: Cursor, run: str) -> float:
-    """What row counts alone score on a run's labelled rows: the mean of DE and DIR."""
+def count_score(db: Cursor, run: str) -> ScoreIntervals:
+    """What row counts alone score on a run's labelled rows."""
     rows = numbers.with_counts(predictions.frame(db, run), pairs.frame(db, runs.find(db, run).dataset))
-    return numbers.scored(rows, numbers.controls(rows)).mean.value
+    return numbers.scored(rows, numbers.controls(rows))
 
 
 @cached("datasets", entries=4, shared=True)

@@ -62,7 +62,7 @@ def runs_table(view: View) -> None:
             "public score": st.column_config.NumberColumn(
                 format="%.3f", help="As published or recorded; standard error about 0.025."
             ),
-            **{name: st.column_config.TextColumn(help=f"{HELP[name]} {_INTERVAL}", width=148) for name in ("DE", "DIR", "mean")},
+            **{name: st.column_config.TextColumn(help=f"{HELP[name]} {_INTERVAL}", width=140) for name in ("DE", "DIR", "mean")},
             "beats counts": st.column_config.TextColumn(help=_COUNTS),
             "rows": st.column_config.NumberColumn(format="localized"),
             "labelled": st.column_config.NumberColumn(format="localized", help="Rows whose label is known here."),
@@ -98,11 +98,11 @@ def _line(run: Run) -> dict[str, object]:
         "status": run.status,
         "rows": run.done,
         "labelled": score.n_labelled,
+        "public score": run.public_score,
         "DE": score_box.text(score.de),
         "DIR": score_box.text(score.dir),
         "mean": score_box.text(score.mean),
         "beats counts": beats,
-        "public score": run.public_score,
         "fallbacks": run.fallbacks,
         "collapsed": run.collapsed if run.method == "debate" else None,
         "failed": run.failed,
@@ -118,7 +118,7 @@ def ladder(view: View) -> None:
         empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
         return
     lines = {"chance": 0.5}
-    counted = next((loaders.count_score(run.id) for run in view.runs if loaders.scored(run.id)[0].n_labelled), None)
+    counted = next((loaders.count_score(run.id).mean.value for run in view.runs if loaders.scored(run.id)[0].n_labelled), None)
     if counted is not None:
         lines["count-only"] = counted
     caption = (

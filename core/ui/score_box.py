@@ -17,10 +17,10 @@ HELP.update(TASKS)
 
 
 def text(value: Estimate) -> str:
-    """ "0.621 [0.604, 0.638]" by perturbations and genes; empty where there is no estimate."""
+    """ "0.621 [0.604, 0.638]" by perturbations and genes; words where there is no estimate."""
     by_both = value.two_way
     if value.value != value.value:
-        return ""
+        return "one class" if value.n else "no labels"
     if by_both.low != by_both.low:
         return f"{value.value:.3f} [no interval]"
     return f"{value.value:.3f} [{by_both.low:.3f}, {by_both.high:.3f}]"

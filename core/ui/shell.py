@@ -15,6 +15,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import links, loaders
+from core.ui.widgets import as_text
 
 _VIEW = "_view"  # session key; there only while the router runs
 _ASKED_FOR = "_asked_for"  # the page that a visitor opened before the server knew its router
@@ -73,11 +74,6 @@ def _explained() -> Iterator[None]:
         st.error(as_text(error), icon=":material/error:")
 
 
-def as_text(message: object) -> str:
-    """Messages quote file contents and names; nothing of them may become Markdown."""
-    return "".join(f"\\{c}" if c in r"\`*_{}[]()<>#+!|~$:&" else c for c in str(message))
-
-
 def _sidebar() -> View:
     datasets = loaders.all_datasets()
     runs = loaders.all_runs()
@@ -90,7 +86,8 @@ def _sidebar() -> View:
         _choose("Run", "run", [r.id for r in of_dataset], run.id if run else None, {r.id: r.name for r in of_dataset})
         settings = loaders.desk().settings
         place = settings.workspace.name or str(settings.workspace)
-        st.caption(f"Workspace {place}{', read-only' if settings.read_only else ''}", help=str(settings.workspace))
+        suffix = ", read-only" if settings.read_only else ""
+        st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
     links.put("dataset", dataset.id if dataset else None)
     links.put("run", run.id if run else None)
     return View(loaders.desk(), dataset, of_dataset, run)

@@ -30,6 +30,17 @@ HELP = {
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
     "P(up | DE)": "Probability that the change is up, given that there is one.",
 }
+_MARKS = frozenset(r"\`*_{}[]()<>#+-!|~$:&")
+_BARE = re.compile("[:@]|www", re.IGNORECASE)
+
+
+def as_text(message: object) -> str:
+    """What files, models and people wrote, for a place that takes Markdown, of which nothing may come into effect.
+
+    Bare addresses and :directives: are looked for after escapes are gone, so an invisible joiner breaks these.
+    """
+    escaped = "".join(f"\\{c}" if c in _MARKS else c for c in str(message))
+    return _BARE.sub("\\g<0>\u2060", escaped)
 
 
 def symbol(text: str) -> str:
@@ -97,7 +108,7 @@ def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> No
     """A figure with its caption, its table, and downloads as PNG, SVG and CSV."""
     st.plotly_chart(chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False})
     left, right = st.columns([0.8, 0.2])
-    left.caption(caption)
+    left.caption(as_text(caption))
     with right.popover("Table, download", width="stretch"):
         st.dataframe(table, hide_index=True)
         st.download_button("CSV", lambda: encode(table, "csv"), f"{name}.csv", "text/csv", key=f"csv-{name}")

@@ -1,0 +1,86 @@
+"""How a score is spread over the rows of each label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import marks, theme, validate
+from core.stats.arrays import Codes, Floats
+from core.stats.ranks import settle
+
+COLUMNS = ("label", "value")
+BINS: Final = 30
+# What a row's label is called → its colour and sign in the theme.
+KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
+
+
+def figure(table: pd.DataFrame, score: str) -> go.Figure:
+    """One step histogram a label over shared bins, each summing to 1 and named where it stands out most.
+
+    table: one row a row with label ("up or down", "none", "up", "down") and value, in [0, 1] where it is a probability.
+    score: what the value is, such as "P(DE)".
+    """
+    validate.columns("distributions", table, COLUMNS)
+    validate.one_of("distributions", table, "label", KINDS)
+    edges = _edges(table["value"].to_numpy(dtype=np.float64))
+    parts = table.groupby("label", sort=False)["value"]
+    counts = {str(label): np.histogram(settle(part), edges)[0] for label, part in parts}
+    chart = go.Figure()
+    for label in counts:
+        _steps(chart, label, edges, counts[label])
+        _name(chart, label, edges, counts)
+    top = max((float(_percent(count).max()) for count in counts.values()), default=100.0)
+    chart.update_xaxes(showgrid=False, title=score, range=[edges[0], edges[-1]], zeroline=False)
+    chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, 1.18 * top])
+    return chart
+
+
+def _edges(values: Floats) -> Floats:
+    """Of equal bins over [0, 1], and beyond where values are."""
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
+    edges: Floats = settle(np.linspace(low, high, BINS + 1))
+    return edges
+
+
+def _percent(count: Codes) -> Floats:
+    return 100 * count / max(1, int(count.sum()))
+
+
+def _steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
+    colour, share = theme.LABEL_COLOURS[KINDS[label]], _percent(count)
+    bins = zip(edges, edges[1:], count, share, strict=False)  # one edge more than bins
+    told = [f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%" for low, high, n, part in bins]
+    chart.add_scatter(
+        x=[edges[0], *edges],
+        y=[0.0, *share, 0.0],
+        name=label,
+        mode="lines",
+        line={"color": colour, "width": 2, "shape": "hv"},
+        fill="tozeroy",
+        fillcolor=marks.faint(colour, 0.12),
+        hovertext=[told[0], *told, told[-1]],
+        hovertemplate=f"{label}, %{{hovertext}}<extra></extra>",
+    )
+
+
+def _name(chart: go.Figure, label: str, edges: Floats, counts: Mapping[str, Codes]) -> None:
+    """The label's sign and name above the bin in which it has most more than the others."""
+    share = _percent(counts[label])
+    others = [_percent(count) for other, count in counts.items() if other != label]
+    best = int(np.argmax(share - np.max(others, axis=0) if others else share))
+    kind, rows = KINDS[label], marks.rows_text(counts[label].sum())
+    sign = f'<span style="color:{theme.LABEL_COLOURS[kind]}">{theme.LABEL_SIGNS[kind]}</span>'
+    chart.add_annotation(
+        x=(edges[best] + edges[best + 1]) / 2,
+        y=share[best],
+        text=f"{sign} {label}, {rows}",
+        showarrow=False,
+        xanchor="left" if best < BINS / 4 else "right" if best > BINS - BINS / 4 else "center",
+        yanchor="bottom",
+        yshift=2,
+    )

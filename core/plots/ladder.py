@@ -1,0 +1,43 @@
+"""Where the runs stand: one score a row, measured here or recorded from a leaderboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import forest, marks, theme, validate
+
+COLUMNS = ("run", "kind", "score", "low", "high", "n", "chosen")
+_SYMBOLS = {"here": "circle", "public": "diamond"}
+_WORDS = {"here": "measured here", "public": "public score"}
+
+
+def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
+    """One line of the plot a row, in the order given; circles are measured here, diamonds are public scores.
+
+    table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN where
+    unknown), chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR or
+    mean. InputError names missing columns and unknown kinds.
+    """
+    validate.columns("ladder", table, COLUMNS)
+    validate.one_of("ladder", table, "kind", _SYMBOLS)
+    rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
+    return forest.draw(pd.DataFrame(rows), marks.reference_lines(lines), marks.METRICS[metric])
+
+
+def _row(row: Any) -> dict[str, object]:
+    told = marks.with_interval(row.score, row.low, row.high)
+    name = marks.plain(row.run, forest.NAME_LENGTH)
+    return {
+        "name": f"<b>{name}</b>" if row.chosen else name,
+        "words": f"{told} {row.kind}",
+        "hover": f"{marks.plain(row.run)}<br>{_WORDS[row.kind]} {told}<br>{marks.rows_text(row.n)}",
+        "colour": theme.CHOSEN if row.chosen else theme.BASELINE,
+        "symbol": _SYMBOLS[row.kind],
+        "estimate": row.score,
+        "low": row.low,
+        "high": row.high,
+    }

@@ -1,0 +1,75 @@
+"""How two runs rank the same rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import marks, theme, validate
+
+COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
+# Signs of the theme as markers; what is drawn last lies on top.
+_SYMBOLS: Final = {
+    "unknown": "circle-open",
+    "none": "circle",
+    "de": "diamond",
+    "down": "triangle-down",
+    "up": "triangle-up",
+}
+
+
+def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figure:
+    """One mark a row, by its ranks in runs `a` and `b`, beside the line of rows that did not move.
+
+    table: pair_id, pert, gene, label (None where unknown), rank_a, rank_b, where 1 is the lowest `score` and NaN is not
+    drawn. A mark's customdata is its pair_id.
+    """
+    validate.columns("rank_scatter", table, COLUMNS)
+    known = table.assign(label=table["label"].astype(object).where(table["label"].notna(), "unknown"))
+    validate.one_of("rank_scatter", known, "label", _SYMBOLS)
+    known = known.dropna(subset=["rank_a", "rank_b"])
+    parts = {label: part for label in _SYMBOLS if len(part := known[known["label"] == label])}
+    last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
+    chart = go.Figure()
+    line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
+    chart.add_shape(type="line", x0=1, y0=1, x1=last, y1=last, line=line)
+    chart.add_annotation(x=last, y=last, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=marks.SMALL)
+    for label, part in parts.items():
+        _marks(chart, label, part)
+    _key(chart, parts)
+    chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": 8 + marks.TEXT_PX + 6, "r": 76})
+    room = 0.02 * last
+    chart.update_xaxes(title=_title(a, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
+    chart.update_yaxes(showgrid=True, title=_title(b, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
+    return chart
+
+
+def _title(run: str, score: str) -> str:
+    return f"rank of {score} in {marks.plain(run, 40)} (1 is lowest)"
+
+
+def _marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
+    pairs = [f"{marks.plain(pert)} ⟶ {marks.plain(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
+    chart.add_scattergl(
+        x=part["rank_a"],
+        y=part["rank_b"],
+        name=label,
+        mode="markers",
+        marker={"color": theme.LABEL_COLOURS[label], "symbol": _SYMBOLS[label], "size": 6, "opacity": 0.6},
+        customdata=part["pair_id"],
+        hovertext=pairs,
+        hovertemplate=f"%{{hovertext}}<br>label {label}<br>rank %{{x:,}}, then %{{y:,}}<extra></extra>",
+    )
+
+
+def _key(chart: go.Figure, parts: dict[str, pd.DataFrame]) -> None:
+    """What the signs mean and how many rows have each, in one line above the plot."""
+    words = [
+        f'<span style="color:{theme.LABEL_COLOURS[label]}">{theme.LABEL_SIGNS[label]}</span> {label} {len(part):,}'
+        for label, part in reversed(parts.items())
+    ]
+    chart.add_annotation(
+        text="    ".join(words), xref="paper", yref="paper", x=0, y=1, xanchor="left", yanchor="bottom", yshift=4, showarrow=False
+    )
