@@ -19,7 +19,7 @@ from core.stats.slices import Slice, by_slice
 from core.stats.stratified import stratified_score
 from core.store.runs import Run
 from core.ui import links, loaders
-from core.ui.widgets import figure, themed
+from core.ui.widgets import as_text, figure, themed
 
 SHOWN = 15  # slices in the figure; the table has them all
 # How a slice of each kind stands in the address of Debates.
@@ -174,7 +174,7 @@ def ties(run: Run, rows: pd.DataFrame) -> None:
     """How many values are shared, and how far a tie-breaker could move the score."""
     p_de = rows["p_de"].to_numpy()
     distinct = len(np.unique(settle(p_de[~np.isnan(p_de)])))
-    sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {run.name.replace('_', chr(92) + '_')}."
+    sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
     outcome = outcome_of(numbers.labels(rows))
     de, _ = tasks(outcome, numbers.submitted(rows))
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():

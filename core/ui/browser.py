@@ -13,7 +13,7 @@ from core.stats.ranks import settle
 from core.store.runs import Run
 from core.ui import links, loaders
 from core.ui.shell import View
-from core.ui.widgets import empty
+from core.ui.widgets import as_text, empty
 
 PAGE = 1000  # rows that one list holds
 
@@ -118,7 +118,7 @@ def rank(run: Run, row: dict[str, Any]) -> str:
 
 def nothing(view: View) -> None:
     """No run to read: what to do next."""
-    where = f"Dataset {view.dataset.name} has no runs yet." if view.dataset else "This workspace is empty."
+    where = f"Dataset {as_text(view.dataset.name)} has no runs yet." if view.dataset else "This workspace is empty."
     empty(f"{where} Import a submission to read its debates.", lambda: st.page_link(links.DATA, label="Go to Data"))
 
 

@@ -14,7 +14,7 @@ from core.stats.ranks import midranks
 from core.store.runs import Run
 from core.ui import links, loaders
 from core.ui.shell import View
-from core.ui.widgets import empty, figure, themed
+from core.ui.widgets import as_text, empty, figure, themed
 
 LISTED = 15  # rows on either side of the gained-and-lost table
 
@@ -32,7 +32,7 @@ def choose_baseline(view: View, run: Run) -> Run | None:
     wanted = st.query_params.get("baseline")
     first = next((key for key, other in others.items() if wanted in (key, other.name)), next(iter(others)))
     chosen = st.selectbox(
-        f"Is {run.name} better than …",
+        f"Is {as_text(run.name)} better than …",
         list(others),
         index=list(others).index(first),
         format_func=lambda key: others[key].name,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.actions import demo, imports, public, runs
+from core.actions import demo, imports, public, runs, undo
 from core.actions.imports import Imported, Options
 from core.errors import DeskError
 from core.store.runs import Run

@@ -13,7 +13,7 @@ from core.plots import theme
 from core.store.runs import Run
 from core.ui import links, loaders
 from core.ui.shell import View
-from core.ui.widgets import HELP, NAMES, bar, heading, pair, percent, symbol
+from core.ui.widgets import HELP, NAMES, as_text, bar, heading, pair, percent, symbol
 
 Event = dict[str, Any]
 TITLES = {"de": "Does it change at all?", "dir": "If it changes, up or down?", "react": "Steps", "trace": "Trace"}
@@ -86,7 +86,7 @@ def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) 
     if not items:
         st.caption("This file kept no dossier: what the agents had before them is not known.")
         return
-    titles = [f"{i['tool'].replace('_', ' ')} · {i['key'].replace('|', ' ⟶ ')}" for i in items]
+    titles = [as_text(f"{i['tool'].replace('_', ' ')} · {i['key'].replace('|', ' ⟶ ')}") for i in items]
     chosen = st.pills(
         f"Dossier: {len(items)} answers",
         range(len(items)),
@@ -101,7 +101,7 @@ def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) 
         _body(item["body"])
         date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
         view = f", labels seen: {item['view']}" if item["view"] else ""
-        st.caption(f"Source: {item['source']}{date}{view}")
+        st.caption(as_text(f"Source: {item['source']}{date}{view}"))
 
 
 def _body(body: dict[str, Any]) -> None:
@@ -125,7 +125,7 @@ def trace(events: Sequence[Event], *, narrow: bool = False) -> None:
         st.caption("This file kept no trace of this row.")
     for stage in dict.fromkeys(e["stage"] for e in events):
         said = [e for e in events if e["stage"] == stage]
-        st.markdown(f"**{TITLES.get(stage, stage.replace('_', ' ')).replace('*', '')}**")
+        st.markdown(f"**{as_text(TITLES.get(stage, stage.replace('_', ' ')))}**")
         if stage in SIDES and any(e["kind"] == "brief" for e in said):
             _debate(said, SIDES[stage], narrow)
         else:
@@ -188,7 +188,7 @@ def others(view: View, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
     st.dataframe(table, hide_index=True, column_config=dict.fromkeys(table.columns[1:5], two_places), height="content")
     for column, key in zip(st.columns(len(shown)), shown, strict=True):
         with column:
-            st.markdown(f"#### {names[key].replace('_', chr(92) + '_')}")
+            st.markdown(f"#### {as_text(names[key])}")
             trace(rows[key][1], narrow=True)
 
 
@@ -197,7 +197,7 @@ def notes(view: View, run: Run, pair_id: str) -> None:
     written = loaders.row_notes(run.id, pair_id)
     with st.expander(f"Notes ({len(written)})", expanded=len(written) > 0):
         for remark in written.itertuples():
-            st.caption(f"{remark.author}, {remark.written_at:%Y-%m-%d %H:%M}")
+            st.caption(as_text(f"{remark.author}, {remark.written_at:%Y-%m-%d %H:%M}"))
             st.text(remark.text)
         if view.desk.settings.read_only:
             return

@@ -31,7 +31,10 @@ def show(view: View, role: str) -> None:
     links.put("name", chosen)
     if chosen is None or view.dataset is None:
         title.markdown(f"## {TITLES[role]}")
-        empty("Choose a symbol above." if names else "This dataset has no rows yet.")
+        if names:
+            empty("Choose a symbol above.")
+        else:
+            empty("There are no rows here yet.", lambda: st.page_link(links.DATA, label="Go to Data"))
         return
     title.markdown(f"## {widgets.symbol(chosen)}")
     rows = loaders.symbol_rows(view.dataset.id, role, chosen)

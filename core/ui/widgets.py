@@ -30,8 +30,8 @@ HELP = {
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
     "P(up | DE)": "Probability that the change is up, given that there is one.",
 }
-_MARKS = frozenset(r"\`*_{}[]()<>#+-!|~$:&")
-_BARE = re.compile("[:@]|www", re.IGNORECASE)
+_MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
+_BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
 
 def as_text(message: object) -> str:
@@ -107,9 +107,9 @@ def empty(text: str, action: Callable[[], object] | None = None) -> None:
 def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
     """A figure with its caption, its table, and downloads as PNG, SVG and CSV."""
     st.plotly_chart(chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False})
-    left, right = st.columns([0.8, 0.2])
+    left, right = st.columns([0.75, 0.25])
     left.caption(as_text(caption))
-    with right.popover("Table, download", width="stretch"):
+    with right.popover("Table", icon=":material/download:", width="stretch"):
         st.dataframe(table, hide_index=True)
         st.download_button("CSV", lambda: encode(table, "csv"), f"{name}.csv", "text/csv", key=f"csv-{name}")
         for form in ("png", "svg"):

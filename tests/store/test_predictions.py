@@ -1,0 +1,84 @@
+"""Finding rows by what is odd about them."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions import runs as actions
+from core.actions.desk import Desk
+from core.errors import NotFound
+from core.store import predictions, runs, traces
+from core.store.predictions import RowFilter
+
+
+def found(desk: Desk, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
+    with desk.store.read() as db:
+        return predictions.matching(db, runs.find(db, "debate").id, wanted, order)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (RowFilter(), ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"]),
+        (RowFilter(labels=("up",)), ["Pa_Ga"]),
+        (RowFilter(labels=("up", "unknown")), ["Pa_Ga", "Pc_Gc"]),
+        # up .3, down .1, none .6 is called none; up .2, down .2, none .6 too
+        (RowFilter(outcome="hit"), ["Pa_Gb"]),
+        (RowFilter(outcome="miss"), ["Pa_Ga", "Pb_Ga"]),
+        (RowFilter(p_de=(0.5, 1.0)), ["Pc_Gc"]),
+        (RowFilter(p_up=(0.0, 0.5)), []),  # Pb_Ga and Pc_Gc are at 0.5: ranges are open above
+        (RowFilter(p_up=(0.5, 0.6)), ["Pb_Ga", "Pc_Gc"]),
+        (RowFilter(pert="Pa"), ["Pa_Ga", "Pa_Gb"]),
+        (RowFilter(pert="Pa", gene="Gb"), ["Pa_Gb"]),
+        (RowFilter(split="test"), ["Pc_Gc"]),
+        (RowFilter(naming="gene model"), []),
+        (RowFilter(gene_rows="1"), ["Pc_Gc"]),
+        (RowFilter(gene_rows="2–3"), ["Pa_Ga", "Pa_Gb", "Pb_Ga"]),
+        (RowFilter(flags=("role_collapse",)), ["Pa_Gb"]),
+        (RowFilter(flags=("role_collapse", "trace_differs")), ["Pa_Gb", "Pb_Ga"]),
+        (RowFilter(finding=("UP", "against")), ["Pa_Gb"]),
+        (RowFilter(finding=("DOWN", "against")), []),
+        (RowFilter(text="does NOT affect"), ["Pa_Gb"]),
+        (RowFilter(text="gc"), ["Pc_Gc"]),
+        (RowFilter(text="a.c"), []),  # text, not a pattern
+    ],
+)
+def test_filters(small_desk: Desk, wanted: RowFilter, expected: list[str]) -> None:
+    assert found(small_desk, wanted) == expected
+
+
+def test_rows_with_notes(small_desk: Desk) -> None:
+    assert found(small_desk, RowFilter(noted=True)) == []
+    actions.add_note(small_desk, "debate", "Pb_Ga", "odd")
+    assert found(small_desk, RowFilter(noted=True)) == ["Pb_Ga"]
+    with small_desk.store.read() as db:
+        listed = predictions.listing(db, runs.find(db, "debate").id, ["Pb_Ga", "Pa_Ga"])
+    assert listed[["pair_id", "notes"]].to_numpy().tolist() == [["Pb_Ga", 1], ["Pa_Ga", 0]]
+
+
+def test_orders(small_desk: Desk) -> None:
+    assert found(small_desk, RowFilter(), "P(DE), high first")[0] == "Pc_Gc"
+    assert found(small_desk, RowFilter(), "P(up | DE), high first")[:2] == ["Pa_Ga", "Pa_Gb"]
+    assert found(small_desk, RowFilter(), "P(up | DE), low first")[:2] == ["Pb_Ga", "Pc_Gc"]
+
+
+def test_one_row_and_its_trace(small_desk: Desk) -> None:
+    with small_desk.store.read() as db:
+        run = runs.find(db, "debate").id
+        row = predictions.row(db, run, "Pa_Gb")
+        assert (row["label"], row["call"], row["p_de"], row["p_up_given_de"]) == ("none", "none", 0.4, 0.75)
+        events = traces.of_row(db, run, "Pa_Gb")
+        assert [event["role"] for event in events] == ["EFFECT", "NULL", "JUDGE", "UP", "DOWN", "JUDGE"]
+        assert events[2]["meta"] == {"p": 0.4, "fallback": False}
+        assert events[3]["findings"] == ["short", "option", "against"]
+        assert traces.of_row(db, run, "Pc_Gc") == []
+        with pytest.raises(NotFound, match="Pb_Gb"):
+            predictions.row(db, run, "Pb_Gb")
+
+
+def test_a_symbols_rows_with_and_without_a_run(small_desk: Desk) -> None:
+    with small_desk.store.read() as db:
+        run = runs.find(db, "debate")
+        rows = predictions.of_symbol(db, run.dataset, "gene", "Gb")
+    assert rows["pair_id"].tolist() == ["Pa_Gb", "Pb_Gb"]
+    assert rows["run"].fillna("none").tolist() == [run.id, "none"]
