@@ -1,6 +1,12 @@
 """One figure a file: a finished result in, a plotly Figure out.
 
-theme         colours, signs and the plotly template, defined once
-brief_lengths how long each role's briefs are
-labels        what the labels of a dataset are
+theme          colours, signs and the plotly template, defined once
+marks, forest  what figures draw alike: named lines, whiskers, text of others; rows of dots with whiskers
+validate       does a table have what a figure needs?
+
+labels         what the labels of a dataset are        gene_counts    what the number of a gene's rows gives away
+ladder         where the runs stand                    brief_lengths  how long each role's briefs are
+roc            every threshold of DE and DIR           slices         where the score comes from
+distributions  a score by label                        reliability    do probabilities mean what they say
+changes        paired differences of two runs          rank_scatter   how two runs rank the same rows
 """

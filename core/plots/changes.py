@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core.plots import forest, marks, theme, validate
 from core.stats.compare import Comparison
 
-COLUMNS = ("metric", "unit", "estimate", "low", "high")
+COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
 UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "two_way": "both axes"}
 
 
@@ -20,15 +20,14 @@ def table(comparison: Comparison) -> pd.DataFrame:
     parts = {"DE": comparison.de, "DIR": comparison.dir, "mean": comparison.mean}
     found = [(metric, words, getattr(part.change, unit)) for metric, part in parts.items() for unit, words in UNITS.items()]
     rows = [(metric, words, one.estimate, one.low, one.high, one.n) for metric, words, one in found]
-    return pd.DataFrame(rows, columns=[*COLUMNS, "n"])
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     """One line of the plot a difference, under the name of its metric, beside "no change".
 
-    table: metric, unit, estimate, low, high (NaN where there is none), and n for the hover where there is one.
-    detectable: the smallest change of the mean that such a pair of runs would show, in AUROC; smaller ones are shaded in
-    the rows of the mean. NaN shades nothing.
+    table: metric, unit, estimate, low, high (NaN where there is none), n. detectable: the smallest change of the mean
+    that such a pair of runs would show, in AUROC; smaller ones are shaded in the rows of the mean. NaN shades nothing.
     """
     validate.columns("changes", table, COLUMNS)
     blocks = [
@@ -52,12 +51,11 @@ def _header(metric: str, detectable: float) -> dict[str, object]:
 
 def _row(row: Any) -> dict[str, object]:
     told = marks.with_interval(row.estimate, row.low, row.high, "+.3f")
-    rows = f"<br>{marks.rows_text(row.n)}" if "n" in row._fields else ""
     return {
         "metric": row.metric,
         "name": f"by {marks.plain(row.unit)}",
         "words": told,
-        "hover": f"{marks.plain(row.metric)}, by {marks.plain(row.unit)}<br>{told}{rows}",
+        "hover": f"{marks.plain(row.metric)}, by {marks.plain(row.unit)}<br>{told}<br>{marks.rows_text(row.n)}",
         "colour": theme.CHOSEN,
         "symbol": "circle",
         "estimate": row.estimate,
@@ -77,5 +75,5 @@ def _shade(chart: go.Figure, rows: pd.DataFrame, detectable: float) -> None:
         y1=lines.max() + 0.5,
         fillcolor=marks.faint(theme.BASELINE, 0.2),
         line_width=0,
-        layer="below",
+        layer="between",
     )

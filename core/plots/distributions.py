@@ -14,7 +14,8 @@ from core.stats.arrays import Codes, Floats
 from core.stats.ranks import settle
 
 COLUMNS = ("label", "value")
-BINS: Final = 30
+BINS: Final = 20
+_LINE: Final = 0.13  # of the highest bin: a line of names above it
 # What a row's label is called → its colour and sign in the theme.
 KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
 
@@ -30,13 +31,13 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     edges = _edges(table["value"].to_numpy(dtype=np.float64))
     parts = table.groupby("label", sort=False)["value"]
     counts = {str(label): np.histogram(settle(part), edges)[0] for label, part in parts}
-    chart = go.Figure()
-    for label in counts:
-        _steps(chart, label, edges, counts[label])
-        _name(chart, label, edges, counts)
     top = max((float(_percent(count).max()) for count in counts.values()), default=100.0)
+    chart = go.Figure()
+    for label, count in counts.items():
+        _steps(chart, label, edges, count)
+    _names(chart, edges, counts, top)
     chart.update_xaxes(showgrid=False, title=score, range=[edges[0], edges[-1]], zeroline=False)
-    chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, 1.18 * top])
+    chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, top * (1.08 + _LINE * len(counts))])
     return chart
 
 
@@ -68,19 +69,34 @@ def _steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
     )
 
 
-def _name(chart: go.Figure, label: str, edges: Floats, counts: Mapping[str, Codes]) -> None:
-    """The label's sign and name above the bin in which it has most more than the others."""
-    share = _percent(counts[label])
+def _names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: float) -> None:
+    """Each label's name above the plot, with a leader to the bin in which it has most more than the others.
+
+    Names read away from the others' leaders, but where there is no room: then the leftmost name stands highest.
+    """
+    best = sorted((_stands_out(label, counts), label) for label in counts)
+    room = BINS // 3
+    levels = range(len(best)) if best and best[0][0] >= room else reversed(range(len(best)))
+    for k, (level, (place, label)) in enumerate(zip(levels, best, strict=True)):
+        rightwards = place < room or (k > 0 and place < BINS - room)
+        kind, rows = KINDS[label], marks.rows_text(counts[label].sum())
+        x = (edges[place] + edges[place + 1]) / 2
+        chart.add_annotation(
+            x=x,
+            y=_percent(counts[label])[place],
+            ax=x,
+            ay=top * (1.08 + _LINE * level),
+            axref="x",
+            ayref="y",
+            text=f'<span style="color:{theme.LABEL_COLOURS[kind]}">{theme.LABEL_SIGNS[kind]}</span> {label}, {rows}',
+            xanchor="left" if rightwards else "right",
+            arrowcolor=theme.LABEL_COLOURS[kind],
+            arrowhead=0,
+            arrowwidth=1,
+        )
+
+
+def _stands_out(label: str, counts: Mapping[str, Codes]) -> int:
+    """The bin in which the label's share is most above the others'; its fullest bin if it is alone."""
     others = [_percent(count) for other, count in counts.items() if other != label]
-    best = int(np.argmax(share - np.max(others, axis=0) if others else share))
-    kind, rows = KINDS[label], marks.rows_text(counts[label].sum())
-    sign = f'<span style="color:{theme.LABEL_COLOURS[kind]}">{theme.LABEL_SIGNS[kind]}</span>'
-    chart.add_annotation(
-        x=(edges[best] + edges[best + 1]) / 2,
-        y=share[best],
-        text=f"{sign} {label}, {rows}",
-        showarrow=False,
-        xanchor="left" if best < BINS / 4 else "right" if best > BINS - BINS / 4 else "center",
-        yanchor="bottom",
-        yshift=2,
-    )
+    return int(np.argmax(_percent(counts[label]) - (np.max(others, axis=0) if others else 0.0)))

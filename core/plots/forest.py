@@ -37,7 +37,7 @@ def draw(rows: pd.DataFrame, lines: Sequence[marks.Line], title: str, reach: Seq
     span = _span(rows, [*(line.at for line in lines), *reach])
     above = marks.draw_vertical(figure, lines, span)
     height = above + 70 + theme.ROW_PX * len(rows)
-    figure.update_layout(height=height, margin_t=8 + above)
+    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
     figure.update_xaxes(title=title, range=span, zeroline=False)
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)

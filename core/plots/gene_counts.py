@@ -81,7 +81,7 @@ def _rows(table: pd.DataFrame) -> go.Figure:
         hovertext=[_hover(row) for row in table.itertuples()],
         hovertemplate="%{hovertext}<extra></extra>",
     )
-    chart.update_yaxes(title="rows, none with a label", showgrid=True)
+    chart.update_yaxes(title="rows, none with a label", showgrid=True, tickformat=",")
     return chart
 
 

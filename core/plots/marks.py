@@ -49,7 +49,9 @@ def number(value: float, form: str = ".3f") -> str:
 
 
 def with_interval(estimate: float, low: float, high: float, form: str = ".3f") -> str:
-    """ "0.621 [0.604, 0.638]", and in words where there is no interval."""
+    """ "0.621 [0.604, 0.638]", in words where there is no interval, and an en dash where there is nothing."""
+    if np.isnan(estimate):
+        return number(estimate, form)
     if np.isnan([low, high]).any():
         return f"{number(estimate, form)} [no interval]"
     return f"{number(estimate, form)} [{number(low, form)}, {number(high, form)}]"
@@ -83,16 +85,16 @@ def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, f
         half = len(line.name) * scale / 2
         level = next((k for k, end in enumerate(ends) if end < line.at - half), len(ends))
         ends[level : level + 1] = [line.at + half]
-        figure.add_shape(type="line", x0=line.at, x1=line.at, yref="paper", y0=0, y1=1, line=_stroke(line), layer="below")
+        figure.add_shape(type="line", x0=line.at, x1=line.at, yref="paper", y0=0, y1=1, line=_stroke(line), layer="between")
         figure.add_annotation(x=line.at, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line))
     return len(ends) * TEXT_PX
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
     """A horizontal line with its name at its right end, outside the plot, and the pixels that the name needs there."""
-    figure.add_shape(type="line", y0=line.at, y1=line.at, xref="paper", x0=0, x1=1, line=_stroke(line), layer="below")
-    figure.add_annotation(y=line.at, xref="paper", x=1, xanchor="left", **_name(line))
-    return _CHARACTER_PX * len(line.name) + 8
+    figure.add_shape(type="line", y0=line.at, y1=line.at, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
+    figure.add_annotation(y=line.at, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
+    return _CHARACTER_PX * len(line.name) + 12
 
 
 def _stroke(line: Line) -> dict[str, object]:

@@ -57,7 +57,7 @@ def _marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
         y=part["rank_b"],
         name=label,
         mode="markers",
-        marker={"color": theme.LABEL_COLOURS[label], "symbol": _SYMBOLS[label], "size": 6, "opacity": 0.6},
+        marker={"color": theme.LABEL_COLOURS[label], "symbol": _SYMBOLS[label], "size": 6, "opacity": 0.75},
         customdata=part["pair_id"],
         hovertext=pairs,
         hovertemplate=f"%{{hovertext}}<br>label {label}<br>rank %{{x:,}}, then %{{y:,}}<extra></extra>",

@@ -36,7 +36,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     validate.columns("reliability", table, COLUMNS)
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
-    chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="below")
+    chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between")
     chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=marks.SMALL)
     chart.add_scatter(
         x=table["predicted"],

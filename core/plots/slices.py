@@ -26,11 +26,11 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
 
 
 def _row(row: Any) -> dict[str, object]:
-    rows = f"n {row.n:,}" if row.n == row.n_labelled else f"n {row.n_labelled:,} of {row.n:,}"
+    rows = marks.rows_text(row.n_labelled) + (f" of {row.n:,.0f}" if row.n > row.n_labelled else "")
     told = marks.with_interval(row.estimate, row.low, row.high)
     if pd.isna(row.estimate):
         told = "one class only" if row.n_labelled else "no labels"
-    labelled = f"{row.n:,} rows, {row.n_labelled:,} with a label"
+    labelled = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
     cost = f"costs the whole {marks.number(row.cost, '+.4f')}"
     return {
         "name": f"{marks.plain(row.slice, forest.NAME_LENGTH)}  {rows}",

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 
+from core.plots.marks import with_interval
 from core.stats.compare import Comparison
 from core.stats.intervals import Interval
 
 
 def interval(value: Interval, *, signed: bool = False) -> str:
     """ "0.621 [0.604, 0.638]", with signs for a change; an en dash for what is unknown."""
-    form = "+.3f" if signed else ".3f"
-    if math.isnan(value.estimate):
-        return "–"
-    if math.isnan(value.low):
-        return f"{value.estimate:{form}} [no interval]"
-    return f"{value.estimate:{form}} [{value.low:{form}}, {value.high:{form}}]"
+    return with_interval(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
 
 
 def compared(result: Comparison, a: str, b: str) -> list[str]:

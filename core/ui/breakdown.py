@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.plots import distributions, reliability, roc
+from core.plots import distributions, marks, reliability, roc
 from core.plots import slices as slices_plot
 from core.report import numbers
 from core.stats.calibration import tie_bounds
@@ -54,7 +54,12 @@ def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
         f"{metric} inside each slice, interval by perturbations and genes"
     )
     counted = getattr(loaders.count_score(run.id), metric.lower()).value
-    figure(themed(slices_plot.figure(table.head(SHOWN), overall, counted)), table.drop(columns="rows"), f"slices-{by}", caption)
+    figure(
+        themed(slices_plot.figure(table.head(SHOWN), overall, counted, marks.METRICS[metric])),
+        table.drop(columns="rows"),
+        f"slices-{by}",
+        caption,
+    )
     two = st.column_config.NumberColumn
     st.dataframe(
         table,

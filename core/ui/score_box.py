@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.report.verdict import interval
 from core.stats.clustered import Estimate
 from core.stats.score import ScoreIntervals
 from core.ui.widgets import HELP
@@ -18,12 +19,9 @@ HELP.update(TASKS)
 
 def text(value: Estimate) -> str:
     """ "0.621 [0.604, 0.638]" by perturbations and genes; words where there is no estimate."""
-    by_both = value.two_way
     if value.value != value.value:
         return "one class" if value.n else "no labels"
-    if by_both.low != by_both.low:
-        return f"{value.value:.3f} [no interval]"
-    return f"{value.value:.3f} [{by_both.low:.3f}, {by_both.high:.3f}]"
+    return interval(value.two_way)
 
 
 def show(score: ScoreIntervals) -> None:

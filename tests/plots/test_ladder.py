@@ -1,0 +1,58 @@
+"""The ladder of scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.plots import ladder, theme
+
+TABLE = pd.DataFrame(
+    [
+        ("debate <b>", "here", 0.607, 0.58, 0.63, 2499, True),
+        ("debate <b>", "public", 0.646, 0.597, 0.695, 904, True),
+        ("react", "public", 0.562, np.nan, np.nan, np.nan, False),
+    ],
+    columns=list(ladder.COLUMNS),
+)
+
+
+def test_every_score_in_the_order_given() -> None:
+    chart = ladder.figure(TABLE, {"count-only": 0.62})
+    chosen, other, _ = chart.data
+    assert (list(chosen.x), list(chosen.y)) == ([0.607, 0.646], [0, 1])
+    assert chosen.marker.color == theme.CHOSEN
+    assert other.marker.color == theme.BASELINE
+    # Measured here is a circle, public a diamond, and hollow without an interval.
+    assert [*chosen.marker.symbol, *other.marker.symbol] == ["circle", "diamond", "diamond-open"]
+    np.testing.assert_allclose(chosen.error_x.arrayminus, [0.027, 0.049])
+    assert list(chart.layout.yaxis.ticktext) == ["<b>debate &lt;b&gt;</b>", "<b>debate &lt;b&gt;</b>", "react"]
+
+
+def test_words_tell_public_from_here() -> None:
+    chart = ladder.figure(TABLE, {})
+    words = ["0.607 [0.580, 0.630] here", "0.646 [0.597, 0.695] public", "0.562 [no interval] public"]
+    assert list(chart.layout.yaxis2.ticktext) == words
+    assert chart.data[0].hovertext[0] == "debate &lt;b&gt;<br>measured here 0.607 [0.580, 0.630]<br>n 2,499"
+    assert chart.data[1].hovertext[0].endswith("public score 0.562 [no interval]<br>n unknown")
+
+
+@pytest.mark.parametrize("lines", [{}, {"chance": 0.5}])
+def test_chance_is_drawn_and_named_once(lines: dict[str, float]) -> None:
+    chart = ladder.figure(TABLE, {**lines, "count-only": 0.673})
+    assert [note.text for note in chart.layout.annotations] == ["chance 0.5", "count-only 0.673"]
+    assert [shape.x0 for shape in chart.layout.shapes] == [0.5, 0.673]
+
+
+def test_the_axis_says_which_score() -> None:
+    assert ladder.figure(TABLE.head(1), {}).layout.xaxis.title.text == "mean AUROC of DE and DIR"
+    assert ladder.figure(TABLE.head(1), {}, "DIR").layout.xaxis.title.text == "AUROC of DIR"
+
+
+def test_a_wrong_table_is_refused() -> None:
+    with pytest.raises(InputError, match="ladder: missing columns low, n"):
+        ladder.figure(TABLE.drop(columns=["low", "n"]), {})
+    with pytest.raises(InputError, match="ladder: kind: got 'private'"):
+        ladder.figure(TABLE.assign(kind="private"), {})

@@ -1,0 +1,44 @@
+"""One look: what Streamlit draws and what plotly draws."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from core.config import REPOSITORY
+from core.plots import theme
+
+CONFIG = tomllib.loads((REPOSITORY / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+
+
+@pytest.mark.parametrize("base", theme.SURFACES)
+def test_streamlit_has_the_colours_of_the_theme(base: str) -> None:
+    surface = theme.SURFACES[base]
+    assert CONFIG[base] == {
+        "primaryColor": theme.CHOSEN,
+        "backgroundColor": surface["paper"],
+        "secondaryBackgroundColor": surface["second"],
+        "textColor": surface["text"],
+        "borderColor": surface["line"],
+    }
+
+
+@pytest.mark.parametrize("base", theme.SURFACES)
+def test_the_template_has_the_colours_of_its_surface(base: str) -> None:
+    layout = theme.template(base).layout
+    assert layout.font.color == theme.SURFACES[base]["text"]
+    assert layout.xaxis.gridcolor == theme.SURFACES[base]["line"]
+
+
+def test_tints() -> None:
+    assert theme.tint("#009E73", 1) == "#009E73"
+    assert theme.tint("#009E73", 0) == "#FFFFFF"
+    # 255 - 0.5 * (255 - part): 0 -> 127.5, 158 -> 206.5, 115 -> 185; a half goes to the even neighbour
+    assert theme.tint("#009E73", 0.5) == "#80CEB9"
+
+
+def test_every_label_has_a_colour_and_a_sign_of_its_own() -> None:
+    assert theme.LABEL_COLOURS.keys() == theme.LABEL_SIGNS.keys()
+    for of_label in (theme.LABEL_COLOURS, theme.LABEL_SIGNS):
+        assert len(set(of_label.values())) == len(of_label)
