@@ -14,7 +14,7 @@ from core.stats.arrays import Codes, Floats
 from core.stats.ranks import settle
 
 COLUMNS = ("label", "value")
-BINS: Final = 20
+BINS: Final = 30
 _LINE: Final = 0.13  # of the highest bin: a line of names above it
 # What a row's label is called → its colour and sign in the theme.
 KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}

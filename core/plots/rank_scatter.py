@@ -52,7 +52,8 @@ def _title(run: str, score: str) -> str:
 
 def _marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
     pairs = [f"{marks.plain(pert)} ⟶ {marks.plain(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
-    chart.add_scattergl(
+    # Not WebGL, which not every browser has: seven thousand marks are drawn soon enough without it.
+    chart.add_scatter(
         x=part["rank_a"],
         y=part["rank_b"],
         name=label,

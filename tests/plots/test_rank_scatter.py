@@ -30,7 +30,7 @@ def test_marks_carry_ranks_and_labels() -> None:
         "down": ([4.0], [4.0], ["E_v"]),
         "up": ([1.0], [3.0], ["A_x"]),
     }
-    assert {trace.type for trace in chart.data} == {"scattergl"}
+    assert {trace.type for trace in chart.data} == {"scatter"}
     assert chart.data[0].hovertext[0] == "C ⟶ &lt;i&gt;z"
 
 
