@@ -24,7 +24,8 @@ def listing(run: Run, ids: Sequence[str]) -> str:
     place = ids.index(wanted) if wanted in ids else 0
     if wanted is not None and wanted not in ids:
         st.caption(":orange[The row that this link names is not among these; showing the first.]")
-    links.put("row", ids[place])
+    if wanted is not None:
+        links.put("row", ids[place])
     page = place // PAGE
     shown = tuple(ids[page * PAGE : (page + 1) * PAGE])
     key = f"list-{run.id}"
@@ -45,9 +46,9 @@ def listing(run: Run, ids: Sequence[str]) -> str:
         hide_index=True,
         height=560,
         column_config={
-            "row": st.column_config.TextColumn("perturbation ⟶ gene", width=168),
+            "row": st.column_config.TextColumn("perturbation ⟶ gene", width=178),
             "P(DE)": st.column_config.NumberColumn(format="%.2f", width=55),
-            "": st.column_config.TextColumn(width=50, help="Label, flags (⚠) and notes (✎)"),
+            "": st.column_config.TextColumn(width=44, help="Label, flags (⚠) and notes (✎)"),
         },
     )
     return ids[place]
@@ -81,12 +82,9 @@ def toolbar(view: View, run: Run, ids: Sequence[str], pair_id: str) -> list[str]
         placeholder="compare with …" if names else "no other run has this row",
         disabled=not names,
     )
-    if chosen:
-        st.query_params["with"] = chosen
-    else:
-        links.put("with", None)
+    links.put("with", chosen)
     with link.popover("Copy link", width="stretch"):
-        st.code(links.current(), language=None, wrap_lines=True)
+        st.code(links.current(row=pair_id), language=None, wrap_lines=True)
     return chosen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
@@ -17,10 +18,10 @@ def parameters() -> dict[str, list[str]]:
     return {name: st.query_params.get_all(name) for name in st.query_params}
 
 
-def current() -> str:
-    """The address of what is on screen, as a colleague would open it."""
+def current(**more: str) -> str:
+    """The address of what is on screen, as a colleague would open it, with what the page chose by itself."""
     parts = urlsplit(st.context.url or "")
-    query = urlencode(parameters(), doseq=True)
+    query = urlencode({**parameters(), **more}, doseq=True)
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
@@ -30,12 +31,19 @@ def to_rows(run: Run, label: str, **filters: str | list[str]) -> None:
     st.page_link(DEBATES, label=label, query_params=params)
 
 
-def put(name: str, value: str | None) -> None:
-    """Write one query parameter, or take it away."""
-    if value is None:
-        st.query_params.pop(name, None)
-    elif st.query_params.get(name) != value:
-        st.query_params[name] = value
+def put(name: str, value: str | Sequence[str] | None) -> None:
+    """Write one query parameter, or take it away where None or empty."""
+    put_all({name: value})
+
+
+def put_all(parameters: Mapping[str, str | Sequence[str] | None]) -> None:
+    """Write several query parameters at once: each write is one more step for the browser's "back"."""
+    wanted = {name: [value] if isinstance(value, str) else list(value or ()) for name, value in parameters.items()}
+    changed = {name: values for name, values in wanted.items() if values != st.query_params.get_all(name)}
+    for name in [name for name, values in changed.items() if not values]:
+        del st.query_params[name]
+    if any(changed.values()):
+        st.query_params.update({name: values for name, values in changed.items() if values})
 
 
 def address(page: str, **parameters: str | list[str]) -> str:

@@ -93,6 +93,7 @@ def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) 
         default=0,
         format_func=lambda i: titles[i],
         key=f"dossier-{key}",
+        wrap=True,
     )
     item = items[chosen or 0]
     with st.container(border=True):

@@ -35,14 +35,14 @@ class View:
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: navigation, sidebar, then the page. All that app.py does."""
     st.set_page_config(page_title="PerturbDesk", page_icon="🧬", layout="wide", initial_sidebar_state=240)
-    page = st.navigation({title: list(group) for title, group in pages.items()})
+    page = st.navigation({title: list(group) for title, group in pages.items()}, position="hidden")
     if _ASKED_FOR in st.session_state:
         asked, params = st.session_state.pop(_ASKED_FOR)
         st.switch_page(asked, query_params=params)
     st.html(STYLE)
     with _explained():
         loaders.refresh()
-        st.session_state[_VIEW] = _sidebar()
+        st.session_state[_VIEW] = _sidebar(pages)
         try:
             page.run()
         finally:
@@ -74,12 +74,15 @@ def _explained() -> Iterator[None]:
         st.error(as_text(error), icon=":material/error:")
 
 
-def _sidebar() -> View:
+def _sidebar(pages: Mapping[str, Sequence[Any]]) -> View:
     datasets = loaders.all_datasets()
     runs = loaders.all_runs()
     dataset, run = _resolve(datasets, runs)
     of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
+    kept = {name: it.id for name, it in (("dataset", dataset), ("run", run)) if it is not None}
+    links.put_all({"dataset": None, "run": None, **kept})
     with st.sidebar:
+        _navigation(pages, kept)
         _choose(
             "Dataset", "dataset", [d.id for d in datasets], dataset.id if dataset else None, {d.id: _title(d) for d in datasets}
         )
@@ -88,9 +91,19 @@ def _sidebar() -> View:
         place = settings.workspace.name or str(settings.workspace)
         suffix = ", read-only" if settings.read_only else ""
         st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
-    links.put("dataset", dataset.id if dataset else None)
-    links.put("run", run.id if run else None)
     return View(loaders.desk(), dataset, of_dataset, run)
+
+
+def _navigation(pages: Mapping[str, Sequence[Any]], kept: Mapping[str, str]) -> None:
+    """Links that carry dataset and run along; Streamlit's own drop them, and each parameter set anew is a step back more."""
+    with st.container(gap="xxsmall"):
+        for title, group in pages.items():
+            if title:
+                st.caption(title)
+            for page in group:
+                if page.visibility != "hidden":
+                    st.page_link(page, query_params=kept, width="stretch")
+    st.divider()
 
 
 def _title(dataset: Dataset) -> str:
