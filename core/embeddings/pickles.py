@@ -1,0 +1,89 @@
+"""Pickles that may hold text and whole numbers only; anything else is refused before it is made."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import pickletools
+from pathlib import Path
+from typing import NoReturn
+
+from core.embeddings.space import first_line
+from core.errors import InputError, UnsafeFile
+
+MAX_BYTES = 1 << 28  # Geneformer's dictionaries have less than 2 MB
+
+_GLOBALS = {"GLOBAL", "INST", "STACK_GLOBAL"}
+_PLAIN = {
+    *("PROTO", "FRAME", "STOP", "MARK", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS"),
+    *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"),
+    *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "STRING", "BINSTRING", "SHORT_BINSTRING"),
+    *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
+}
+# Makes a value that is not wanted, but calls nothing: reading goes on, so that a global inside it is named.
+_INERT = {
+    *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
+    *("EMPTY_SET", "ADDITEMS", "FROZENSET", "NONE", "NEWTRUE", "NEWFALSE", "FLOAT", "BINFLOAT"),
+    *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
+}
+# Everything that pickle, and the methods that a damaged pickle calls on the wrong object, are known to raise.
+_DAMAGED = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, OverflowError, MemoryError)
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """An unpickler that finds no class and no function."""
+
+    def __init__(self, content: bytes, source: str) -> None:
+        super().__init__(io.BytesIO(content))
+        self._source = source
+
+    def find_class(self, module: str, name: str, /) -> NoReturn:
+        raise UnsafeFile(f"{self._source}: a pickle that asks for {module}.{name}, expected only dict, str and int")
+
+
+def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
+    """A pickled dictionary of text to text or of text to whole numbers.
+
+    Nothing that the file names is imported, called or built. Raises UnsafeFile, which names what the file asks for, and
+    InputError for a damaged pickle or one that holds something else.
+    """
+    try:
+        size = path.stat().st_size
+        if size > MAX_BYTES:
+            raise InputError(f"{path.name}: {size:,} bytes, expected at most {MAX_BYTES:,}")
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
+        _check_instructions(content, path.name)
+        found = _PlainUnpickler(content, path.name).load()
+    except _DAMAGED as error:
+        raise InputError(f"{path.name}: a damaged pickle ({first_line(error)})") from error
+    for kind in (str, int):
+        if type(found) is dict and all(type(key) is str and type(value) is kind for key, value in found.items()):
+            return found
+    raise InputError(f"{path.name}: a pickle of {_described(found)}, expected a dictionary of str to str or to int")
+
+
+def _check_instructions(content: bytes, source: str) -> None:
+    """Refuse whatever is not plain, and memo slots that would fill the memory; globals are left to find_class to name."""
+    odd = ""
+    for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
+        name = instruction.name
+        if name in _GLOBALS:
+            return
+        if "PUT" in name and isinstance(argument, int) and argument > count:
+            raise UnsafeFile(f"{source}: a pickle that keeps {argument:,} objects, expected at most {count:,}")
+        if name not in _PLAIN:
+            odd = odd or name
+            if name not in _INERT:
+                break
+    if odd:
+        raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only dict, str and int")
+
+
+def _described(found: object) -> str:
+    if type(found) is not dict:
+        return type(found).__name__
+    kinds = sorted({f"{type(key).__name__} to {type(value).__name__}" for key, value in found.items()})
+    return f"a dictionary of {' and '.join(kinds)}"

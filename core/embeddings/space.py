@@ -1,0 +1,129 @@
+"""A gene space: one vector a symbol, tidy, with its identity and where it came from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from scipy.sparse import csr_array
+
+from core.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Vectors of genes, every one finite and none of them zero.
+
+    symbols: distinct, as the source spells them. vectors: shape (len(symbols), columns), read-only. source: the file or
+    how it was built. sha256: of symbols and vectors, so the same space has the same identity in every format. notes:
+    what was merged, dropped or left out. built_from_labels: the dataset and label view of a space made from labels.
+    """
+
+    name: str
+    symbols: tuple[str, ...]
+    vectors: NDArray[np.float32]
+    source: str
+    sha256: str
+    notes: tuple[str, ...] = ()
+    built_from_labels: str | None = None
+
+    @property
+    def columns(self) -> int:
+        return int(self.vectors.shape[1])
+
+
+def make_space(
+    name: str,
+    symbols: Iterable[str],
+    vectors: NDArray[Any],
+    source: str,
+    *,
+    notes: Iterable[str] = (),
+    built_from_labels: str | None = None,
+) -> Space:
+    """A space from raw rows: rows of one symbol are averaged, zero vectors dropped, and both noted.
+
+    vectors: shape (number of symbols, at least 1), real numbers. Order is that of first appearance. Raises InputError for
+    another shape, a symbol that is empty or broken over lines, a value that is not finite in float32, or nothing left.
+    """
+    names = [symbol.strip() for symbol in symbols]
+    values = _checked(names, vectors, source)
+    said = list(notes)
+    names, values = _merge_repeated(names, values, said)
+    nonzero = values.any(axis=1)
+    if not nonzero.all():
+        dropped = [names[i] for i in np.flatnonzero(~nonzero)]
+        said.append(f"{len(dropped):,} zero vectors dropped: {listed(dropped)}")
+        names, values = [names[i] for i in np.flatnonzero(nonzero)], values[nonzero]
+    if not names:
+        raise InputError(f"{source}: no gene with a vector other than zero, expected at least one")
+    values = np.ascontiguousarray(values)
+    values.setflags(write=False)
+    return Space(name, tuple(names), values, source, _identity(names, values), tuple(said), built_from_labels)
+
+
+def save_space(space: Space, path: Path) -> None:
+    """Write a space as safetensors that `load_space` reads back whole; in place only when complete."""
+    metadata = {"symbols": "\n".join(space.symbols), "source": space.source, "notes": json.dumps(space.notes)}
+    if space.built_from_labels is not None:
+        metadata["built_from_labels"] = space.built_from_labels
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        save_file({"embedding": space.vectors}, partial, metadata=metadata)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def listed(items: Sequence[str], limit: int = 5) -> str:
+    """The first items for a message, and how many more there are."""
+    rest = len(items) - limit
+    return ", ".join(items[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
+
+
+def first_line(error: Exception) -> str:
+    """The first line of another library's message, or at least the error's name."""
+    return next(iter(str(error).splitlines()), type(error).__name__)
+
+
+def _checked(names: list[str], vectors: NDArray[Any], source: str) -> NDArray[np.float32]:
+    if vectors.ndim != 2 or vectors.shape[0] != len(names) or vectors.shape[1] == 0:
+        raise InputError(f"{source}: vectors of shape {vectors.shape} for {len(names):,} symbols, expected a row for each")
+    if vectors.dtype.kind not in "fiu":
+        raise InputError(f"{source}: vectors of type {vectors.dtype}, expected real numbers")
+    bad = next((i for i, name in enumerate(names) if not name or len(name.splitlines()) > 1), None)
+    if bad is not None:
+        raise InputError(f"{source}: row {bad + 1} has the symbol {names[bad]!r}, expected one line of text")
+    with np.errstate(over="ignore"):  # what overflows is caught as not finite
+        values = np.array(vectors, dtype=np.float32)
+    if not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
+        raise InputError(f"{source}: the vector of {names[row]!r} (row {row + 1}) is not finite, expected finite numbers")
+    return values
+
+
+def _merge_repeated(names: list[str], values: NDArray[np.float32], said: list[str]) -> tuple[list[str], NDArray[np.float32]]:
+    place: dict[str, int] = {}
+    row = np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
+    if len(place) == len(names):
+        return names, values
+    distinct, counts = list(place), np.bincount(row)
+    repeated = [distinct[i] for i in np.flatnonzero(counts > 1)]
+    said.append(f"{len(repeated):,} symbols with several rows, averaged: {listed(repeated)}")
+    averaging = csr_array((1.0 / counts[row], (row, np.arange(len(row)))), shape=(len(distinct), len(names)))
+    return distinct, (averaging @ values.astype(np.float64)).astype(np.float32)
+
+
+def _identity(names: list[str], values: NDArray[np.float32]) -> str:
+    digest = hashlib.sha256(f"{values.shape}\n".encode())
+    digest.update("\n".join(names).encode("utf-8", "surrogatepass"))
+    digest.update(np.ascontiguousarray(values, dtype="<f4").data)
+    return digest.hexdigest()

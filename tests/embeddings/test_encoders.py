@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.embeddings import Endpoint, build_endpoint, build_sentences
+from core.errors import InputError, MissingPackage, NotFound, Unreachable
+
+Answer = Callable[[dict[str, Any]], tuple[int, Any]]
+TEXTS = {"A": "one", "B": " ", "C": "three", "D": "fourth text"}
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A loopback server under /v1, and the requests that it gets, each with its path and key."""
+    asked: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            asked.append({**body, "path": self.path, "key": self.headers["Authorization"]})
+            status, found = answer(body)
+            content = json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Silence."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def embeddings(vectors: list[list[float]], order: list[int] | None = None) -> dict[str, Any]:
+    indices = order if order is not None else list(range(len(vectors)))
+    data = [{"object": "embedding", "index": i, "embedding": vectors[k]} for k, i in enumerate(indices)]
+    return {"object": "list", "data": data, "model": "m", "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+
+
+def by_length(body: dict[str, Any]) -> tuple[int, Any]:
+    """(number of characters, 1) for each text, given back last first."""
+    vectors = [[float(len(text)), 1.0] for text in body["input"]]
+    return 200, embeddings(vectors[::-1], list(range(len(vectors)))[::-1])
+
+
+def endpoint(url: str, **options: Any) -> Endpoint:
+    return Endpoint(url, "bge-m3", retries=0, **options)
+
+
+def test_endpoint_gives_each_text_its_vector() -> None:
+    with serving(by_length) as (url, asked):
+        space = build_endpoint(TEXTS, "e", endpoint(url, batch=2, api_key="sesame"), characters=6)
+    assert space.symbols == ("A", "C", "D")
+    assert space.vectors.tolist() == [[3, 1], [5, 1], [6, 1]]
+    assert [request["input"] for request in asked] == [["one", "three"], ["fourth"]]
+    assert {(request["path"], request["model"], request["key"]) for request in asked} == {
+        ("/v1/embeddings", "bge-m3", "Bearer sesame")
+    }
+    assert space.notes == ("first 6 characters of each description", "1 descriptions without text left out")
+    assert space.source == "bge-m3 at 127.0.0.1 of 3 descriptions"
+    assert "sesame" not in repr(endpoint(url, api_key="sesame")) + repr(space)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda _: (200, embeddings([[1.0]])), "1 vectors for 3 texts"),
+        (lambda _: (200, embeddings([[1.0], [2.0], [3.0]], [0, 0, 1])), "3 vectors for 3 texts, of lengths"),
+        (lambda _: (200, embeddings([[1.0], [2.0, 3.0], [4.0]])), r"of lengths \[1, 2\]; expected one for each"),
+        (lambda _: (200, embeddings([[], [], []])), "shape"),
+        (lambda _: (200, embeddings([])), "no list of vectors|0 vectors for 3 texts"),
+        (lambda _: (200, {}), "no list of vectors"),
+        (lambda _: (200, "fine"), "no list of vectors"),
+        (lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}), "3 vectors for 3 texts"),
+        (lambda _: (200, {"data": ["x", "y", "z"]}), "no list of vectors"),
+        (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "no list of vectors"),  # type: ignore[list-item]
+    ],
+)
+def test_an_answer_that_does_not_fit_is_an_input_error(answer: Answer, message: str) -> None:
+    with serving(answer) as (url, _), pytest.raises(InputError, match=message):
+        build_endpoint(TEXTS, "e", endpoint(url))
+
+
+def test_batches_of_different_lengths_do_not_fit() -> None:
+    def by_batch(body: dict[str, Any]) -> tuple[int, Any]:
+        return 200, embeddings([[1.0] * len(body["input"])] * len(body["input"]))
+
+    with serving(by_batch) as (url, _), pytest.raises(InputError, match=r"vectors of lengths \[1, 2\]"):
+        build_endpoint(TEXTS, "e", endpoint(url, batch=2))
+
+
+def test_a_server_that_refuses_or_is_not_there_is_unreachable() -> None:
+    refused = pytest.raises(Unreachable, match=r"no such key.*expected embeddings of bge-m3")
+    with serving(lambda _: (401, {"error": {"message": "no such key"}})) as (url, _), refused:
+        build_endpoint(TEXTS, "e", endpoint(url))
+    with pytest.raises(Unreachable, match=r"127\.0\.0\.1"):
+        build_endpoint(TEXTS, "e", endpoint(url))
+
+
+def test_no_text_at_all() -> None:
+    with pytest.raises(InputError, match="all empty"):
+        build_endpoint({"A": " "}, "e", endpoint("http://127.0.0.1:9/v1"))
+
+
+def test_without_the_package_the_requirements_file_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingPackage, match=r"sentence_transformers.*requirements-models\.txt"):
+        build_sentences(TEXTS, "m")
+
+
+class TestWithSentenceTransformers:
+    """What needs sentence-transformers and the packaged MiniLM (requirements-models.txt)."""
+
+    @pytest.fixture(autouse=True)
+    def _package(self) -> None:
+        pytest.importorskip("sentence_transformers", reason="needs requirements-models.txt")
+
+    def test_minilm_offline(self) -> None:
+        texts = {
+            "A": "a kinase in the membrane",
+            "B": "kinase of membranes",
+            "C": "Paris in spring",
+            "A2": "a kinase in the membrane",
+        }
+        space = build_sentences(texts, "minilm")
+        assert space.vectors.shape == (4, 384)
+        products = space.vectors @ space.vectors.T
+        np.testing.assert_allclose(np.diag(products), 1, atol=1e-5)
+        assert products[0, 1] > 0.6 > 0.3 > products[0, 2]
+        assert products[0, 3] == pytest.approx(1, abs=1e-5)
+
+    def test_a_model_that_is_not_here(self) -> None:
+        with pytest.raises(NotFound, match="'no/such-model': not on this machine"):
+            build_sentences({"A": "x"}, "m", model="no/such-model")

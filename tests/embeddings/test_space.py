@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from core.embeddings import Space, load_space, make_space, save_space
+from core.errors import InputError
+
+
+def test_rows_of_one_symbol_are_averaged_and_zero_vectors_dropped() -> None:
+    raw = np.array([[1.0, 0.0], [0.0, 0.0], [3.0, 4.0], [2.0, 2.0], [-2.0, -2.0]])
+    space = make_space("s", ["A", " Z ", "A", "C", "C"], raw, "here")
+    # A: mean of (1, 0) and (3, 4); C cancels to zero and goes with Z
+    assert space.symbols == ("A",)
+    assert space.vectors.tolist() == [[2.0, 2.0]]
+    assert space.notes == (
+        "2 symbols with several rows, averaged: A, C",
+        "2 zero vectors dropped: Z, C",
+    )
+
+
+def test_what_is_tidy_stays_as_it_is() -> None:
+    raw = np.array([[1, 2], [3, 4]])
+    space = make_space("s", ["B", "a"], raw, "here")
+    assert (space.symbols, space.notes, space.columns) == (("B", "a"), (), 2)
+    assert space.vectors.dtype == np.float32
+    assert space.vectors.tolist() == raw.tolist()
+
+
+def test_a_space_cannot_be_changed_and_leaves_its_source_alone() -> None:
+    raw = np.ones((1, 2), dtype=np.float32)
+    space = make_space("s", ["A"], raw, "here")
+    with pytest.raises(ValueError, match="read-only"):
+        space.vectors[0, 0] = 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        space.name = "other"  # type: ignore[misc]
+    raw[0, 0] = 5
+    assert space.vectors[0, 0] == 1
+
+
+def test_identity_is_of_symbols_and_vectors_only() -> None:
+    def identity(symbols: list[str], vectors: list[list[float]], name: str = "s", source: str = "here") -> str:
+        return make_space(name, symbols, np.array(vectors), source).sha256
+
+    first = identity(["A", "B"], [[1, 2], [3, 4]])
+    assert first == identity(["A", "B"], [[1, 2], [3, 4]], name="t", source="there")
+    others = {
+        identity(["A", "C"], [[1, 2], [3, 4]]),
+        identity(["A", "B"], [[1, 2], [3, 5]]),
+        identity(["A"], [[1, 2, 3, 4]]),
+    }
+    assert len(others | {first}) == 4
+
+
+@pytest.mark.parametrize(
+    ("symbols", "vectors", "message"),
+    [
+        (["A"], np.ones((2, 2)), "shape"),
+        (["A"], np.ones(1), "shape"),
+        (["A"], np.ones((1, 0)), "shape"),
+        (["A"], np.array([["x"]]), "real numbers"),
+        (["A"], np.array([[1j]]), "real numbers"),
+        (["A", ""], np.ones((2, 1)), "row 2 has the symbol ''"),
+        (["A\nB"], np.ones((1, 1)), "one line of text"),
+        (["A", "B"], np.array([[1.0], [np.nan]]), "'B' .row 2. is not finite"),
+        (["A"], np.array([[1e300]]), "not finite"),
+        (["A"], np.zeros((1, 3)), "expected at least one"),
+        ([], np.zeros((0, 3)), "expected at least one"),
+    ],
+)
+def test_what_is_no_space_is_refused(symbols: list[str], vectors: np.ndarray, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        make_space("s", symbols, vectors, "here.npz")
+    assert str(caught.value).startswith("here.npz: ")
+
+
+@given(
+    vectors=arrays(np.float32, (6, 3), elements=st.floats(-8, 8, width=32)),
+    labels=st.lists(st.sampled_from("ABCD"), min_size=6, max_size=6),
+)
+def test_every_vector_is_a_mean_that_is_not_zero(vectors: np.ndarray, labels: list[str]) -> None:
+    means = {
+        label: np.mean([v for v, x in zip(vectors.astype(float), labels, strict=True) if x == label], axis=0) for label in labels
+    }
+    expected = {label: mean for label, mean in means.items() if mean.astype(np.float32).any()}
+    if not expected:
+        with pytest.raises(InputError):
+            make_space("s", labels, vectors, "here")
+        return
+    space = make_space("s", labels, vectors, "here")
+    assert space.symbols == tuple(expected)
+    np.testing.assert_allclose(space.vectors, list(expected.values()), rtol=1e-6, atol=1e-30)
+
+
+def test_saved_and_loaded_again_nothing_is_lost(tmp_path: Path) -> None:
+    raw = np.array([[1, 2], [3, 4], [0.1, 7]])
+    space = make_space("co", ["A", "A", "b c"], raw, "rows", built_from_labels="challenge, all rows")
+    save_space(space, tmp_path / "x.safetensors")
+    loaded = load_space(tmp_path / "x.safetensors", "co")
+    for field in dataclasses.fields(Space):
+        if field.name != "vectors":
+            assert getattr(loaded, field.name) == getattr(space, field.name)
+    np.testing.assert_array_equal(loaded.vectors, space.vectors)
+    assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]

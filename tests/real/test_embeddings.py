@@ -1,0 +1,82 @@
+"""The published knowledge packs and the spaces built from them, as numbers.md describes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.datasets import PairTable, knowledge, read_path
+from core.embeddings import Space, build_network, build_response, build_text, coverage, match
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def packs(shared_data: Path) -> dict[str, knowledge.Pack]:
+    return {path.stem: knowledge.read_knowledge_path(path) for path in sorted((shared_data / "knowledge").glob("*.json"))}
+
+
+@pytest.fixture(scope="module")
+def train(shared_data: Path) -> PairTable:
+    table = read_path(shared_data / "challenge" / "train.csv")
+    assert isinstance(table, PairTable)
+    return table
+
+
+@pytest.fixture(scope="module")
+def spaces(packs: dict[str, knowledge.Pack]) -> dict[str, Space]:
+    texts, network, lps = (packs[name] for name in ("gene_desc", "string_edges", "hagai_lps_prior"))
+    assert isinstance(texts, knowledge.Descriptions)
+    assert isinstance(network, knowledge.Network)
+    assert isinstance(lps, knowledge.LpsResponses)
+    responses = {gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in lps.genes.items()}
+    return {
+        "text": build_text(texts.texts, "text"),
+        "STRING": build_network(network.edges, "STRING"),
+        "LPS": build_response(responses, "LPS"),
+    }
+
+
+def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge.Pack]) -> None:
+    sizes = {}
+    for name, pack in packs.items():
+        table = next(value for field, value in vars(pack).items() if field not in {"source", "sha256"})
+        sizes[name] = type(pack), len(table)
+    assert sizes == {
+        "collectri_mouse_signed": (knowledge.Regulation, 39_521),
+        "gene_desc": (knowledge.Descriptions, 2_623),
+        "gene_reactome": (knowledge.Pathways, 1_420),
+        "hagai_lps_prior": (knowledge.LpsResponses, 6_619),
+        "mouse_to_human_ortholog": (knowledge.Orthologs, 2_222),
+        "string_edges": (knowledge.Network, 65_377),  # 130,810 entries: both directions, repeats, one gene with itself
+        "symbol_to_ensp": (knowledge.Proteins, 2_338),
+    }
+
+
+@pytest.mark.parametrize(("name", "columns", "rows"), [("text", 200, 1.00), ("STRING", 128, 0.85), ("LPS", 3, 0.48)])
+def test_coverage_of_the_training_rows(spaces: dict[str, Space], train: PairTable, name: str, columns: int, rows: float) -> None:
+    space = spaces[name]
+    found = coverage(space, [pair.pert for pair in train.pairs], [pair.gene for pair in train.pairs])
+    assert space.columns == columns
+    assert round(found.rows_by_gene, 2) == rows
+    assert 0 < found.rows_by_both <= min(found.rows_by_gene, found.rows_by_pert)
+
+
+def test_descriptions_without_text_are_reported(spaces: dict[str, Space]) -> None:
+    assert spaces["text"].notes[1].startswith("7 zero vectors dropped: ")
+    assert len(spaces["text"].symbols) == 2_623 - 7
+
+
+def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowledge.Pack]) -> None:
+    """A space with human symbols: 2,070 of 2,222 orthologs differ in case only, the rest needs the table."""
+    orthologs = packs["mouse_to_human_ortholog"]
+    assert isinstance(orthologs, knowledge.Orthologs)
+    human = sorted(set(orthologs.symbols.values()))
+    space = build_response(dict.fromkeys(human, (1.0, 1.0, 1.0)), "human")
+    mouse = list(orthologs.symbols)
+    found = match(space, mouse, orthologs.symbols)
+    assert found.coverage == 1
+    assert found.count("case") + found.count("exact") >= 2_070
+    assert found.count("ortholog") == len(mouse) - found.count("case") - found.count("exact") > 100
+    assert not found.ambiguous
