@@ -15,7 +15,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui import links, loaders
-from core.ui.widgets import as_text
+from core.ui.widgets import as_text, draw_waiting
 
 _VIEW = "_view"  # session key; there only while the router runs
 _ASKED_FOR = "_asked_for"  # the page that a visitor opened before the server knew its router
@@ -46,6 +46,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         try:
             page.run()
         finally:
+            draw_waiting()
             st.session_state.pop(_VIEW, None)
 
 
@@ -96,7 +97,7 @@ def _sidebar(pages: Mapping[str, Sequence[Any]]) -> View:
 
 def _navigation(pages: Mapping[str, Sequence[Any]], kept: Mapping[str, str]) -> None:
     """Links that carry dataset and run along; Streamlit's own drop them, and each parameter set anew is a step back more."""
-    with st.container(gap="xxsmall"):
+    with st.container(gap="xsmall"):
         for title, group in pages.items():
             if title:
                 st.caption(title)

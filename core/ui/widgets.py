@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -14,6 +15,8 @@ import streamlit as st
 from core.plots import theme
 from core.report.rows import encode
 
+_PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
+_HEAD_START_S = 0.3
 NAMES = {
     "role_collapse": "collapsed role",
     "de_fallback": "DE fallback",
@@ -106,7 +109,15 @@ def empty(text: str, action: Callable[[], object] | None = None) -> None:
 
 def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
     """A figure with its caption, its table, and downloads as PNG, SVG and CSV."""
-    st.plotly_chart(chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False})
+    place = st.empty()
+    draw = partial(
+        place.plotly_chart, chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False}
+    )
+    if _PLOTLY_IS_LOADED in st.session_state:
+        draw()
+    else:
+        place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
+        st.session_state.setdefault(_WAITING, []).append(draw)
     left, right = st.columns([0.75, 0.25])
     left.caption(as_text(caption))
     with right.popover("Table", icon=":material/download:", width="stretch"):
@@ -120,6 +131,19 @@ def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> No
                 key=f"{form}-{name}",
                 on_click="ignore",
             )
+
+
+def draw_waiting() -> None:
+    """Draw the figures of a tab's first page when all else has reached it.
+
+    A browser that loads plotly shows nothing else for a second: numbers and words come first.
+    """
+    waiting = st.session_state.pop(_WAITING, [])
+    if waiting:
+        time.sleep(_HEAD_START_S)
+        for draw in waiting:
+            draw()
+        st.session_state[_PLOTLY_IS_LOADED] = True
 
 
 def _image(chart: go.Figure, form: str) -> bytes:

@@ -1,0 +1,163 @@
+"""Pages in a real browser on a full workspace, beside the least that Streamlit can show: a title and a button.
+
+Times are taken inside the browser, from the start of a navigation or a click to the frame that shows the result.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import psutil
+from playwright.sync_api import Page, sync_playwright
+
+from core.actions.demo import make_demo
+from core.actions.desk import Desk, open_desk
+from core.actions.imports import import_paths
+from core.config import REPOSITORY, Settings
+from core.errors import MissingPackage
+from core.store import predictions, runs
+from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
+
+REAL_DATA = REPOSITORY.parent / "shared" / "data"
+LOADS, MOVES = 7, 30
+RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
+# What is there to read on each page: its table, its row, its figures, its controls.
+CONTENT = {
+    "overview": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
+    "debates": ("debates", {}, "[data-testid=stMain] h3"),
+    "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] [data-testid=stMetricValue]"),
+    "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
+}
+# Resolves with the time of the first frame after `content` is there, since the navigation began.
+SHOWN = """selector => new Promise(resolve => {
+  const look = () => document.querySelector(selector) ? resolve(performance.now()) : requestAnimationFrame(look);
+  look();
+})"""
+# Clicks, and resolves with the time until the first frame after the heading's text is another, and with that text.
+CLICKED = """([button, heading]) => new Promise(resolve => {
+  const text = () => document.querySelector(heading)?.innerText;
+  const [before, start] = [text(), performance.now()];
+  const observer = new MutationObserver(() => {
+    const now = text();
+    if (!now || now === before) return;
+    observer.disconnect();
+    requestAnimationFrame(() => resolve([performance.now() - start, now]));
+  });
+  observer.observe(document.body, {subtree: true, childList: true, characterData: true});
+  [...document.querySelectorAll(button)].find(one => one.offsetParent).click();
+})"""
+IDLE = "() => document.querySelector('[data-test-script-state=notRunning]')"
+HELLO = """import streamlit as st
+st.session_state.clicks = st.session_state.get("clicks", 0)
+def clicked(): st.session_state.clicks += 1
+st.button("Again", on_click=clicked)
+st.title(f"Hello, {st.session_state.clicks} times")
+"""
+HELLO_SERVER = """import streamlit as st
+from starlette.middleware import Middleware
+from core.ui.server import SecurityHeaders
+app = st.App("hello.py", middleware=[Middleware(SecurityHeaders)])
+"""
+
+
+def run() -> dict[str, Any]:
+    """First contents and steps to the next row, with their floor; max_abs_diff counts steps to another row than the next."""
+    with tempfile.TemporaryDirectory() as folder, _browser() as page:
+        desk, data = _workspace(Path(folder) / "workspace")
+        ours = _measure_desk(page, desk, RUNS[data])
+        reference = _measure_hello(page, Path(folder))
+    return {
+        "name": "pages",
+        "ours_s": ours["next_row_ms_median"] / 1000,
+        "reference_s": reference["click_ms"] / 1000,
+        "ratio": reference["click_ms"] / ours["next_row_ms_median"],
+        "data": data,
+        **ours,
+        "first_content_ms_reference": reference["first_content_ms"],
+        "peak_mb_reference": reference["peak_mb"],
+    }
+
+
+@contextmanager
+def _browser() -> Iterator[Page]:
+    found = chromium()
+    if found is None:
+        raise MissingPackage("bench pages: needs Chromium or Chrome on the path; install your system's package")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        yield started.new_page(viewport={"width": 1280, "height": 900})
+        started.close()
+
+
+def _workspace(folder: Path) -> tuple[Desk, str]:
+    """A workspace with the published files where they are at hand, else with the demo."""
+    desk = open_desk(Settings(workspace=folder))
+    if REAL_DATA.is_dir():
+        import_paths(desk, [REAL_DATA / "challenge", REAL_DATA / "perturbagent"])
+        return desk, "real"
+    make_demo(desk)
+    return desk, "demo"
+
+
+def _measure_desk(page: Page, desk: Desk, name: str) -> dict[str, Any]:
+    with desk.store.read() as db:
+        run = runs.find(db, name).id
+        ids = predictions.matching(db, run, predictions.RowFilter())
+    with serving(desk.settings.workspace) as server:
+        first = {
+            title: _first_content(page, server.url(path, run=run, **parameters), content)
+            for title, (path, parameters, content) in CONTENT.items()
+        }
+        page.goto(server.url("debates", run=run))
+        page.evaluate(SHOWN, CONTENT["debates"][2])
+        steps = [_click(page, ".st-key-go-right button", CONTENT["debates"][2]) for _ in range(MOVES)]
+        peak_mb = _memory_mb(server)
+    times = sorted(ms for ms, _ in steps)
+    expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
+    return {
+        "first_content_ms": first,
+        "next_row_ms_median": median(times),
+        "next_row_ms_p95": times[int(0.95 * MOVES)],
+        "max_abs_diff": sum(shown != wanted for (_, shown), wanted in zip(steps, expected, strict=True)),
+        "peak_mb_ours": peak_mb,
+    }
+
+
+def _measure_hello(page: Page, folder: Path) -> dict[str, float]:
+    (folder / "hello.py").write_text(HELLO)
+    (folder / "hello_server.py").write_text(HELLO_SERVER)
+    with serving(folder, ("-m", "streamlit", "run", str(folder / "hello_server.py"))) as server:
+        first_content_ms = _first_content(page, server.url(), "h1")
+        clicks = [_click(page, "[data-testid=stButton] button", "h1") for _ in range(MOVES)]
+        return {
+            "first_content_ms": first_content_ms,
+            "click_ms": median(ms for ms, _ in clicks),
+            "peak_mb": _memory_mb(server),
+        }
+
+
+def _first_content(page: Page, address: str, content: str) -> float:
+    """The median over `LOADS` loads after one that warms the caches of browser and server, in ms."""
+    times = []
+    for _ in range(LOADS + 1):
+        page.goto(address, wait_until="commit")
+        times.append(float(page.evaluate(SHOWN, content)))
+        page.wait_for_function(IDLE)
+    return median(times[1:])
+
+
+def _click(page: Page, button: str, heading: str) -> tuple[float, str]:
+    """(ms, new heading) of a click by somebody who waits for the last one's end."""
+    page.locator(f"{button}:visible").wait_for()
+    page.wait_for_function(IDLE)
+    ms, text = page.evaluate(CLICKED, [button, heading])
+    return float(ms), str(text)
+
+
+def _memory_mb(server: Server) -> float:
+    return float(psutil.Process(server.process.pid).memory_info().rss / 2**20)
