@@ -1,0 +1,138 @@
+"""Pages without a browser, and a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
+
+from core.actions.desk import Desk
+from core.config import REPOSITORY
+from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+APP = REPOSITORY / "app.py"
+Visit = Callable[..., AppTest]
+OpenTab = Callable[..., "Page"]
+# Streamlit says on its outermost element whether the script runs; `runs` counts how often it ended. `alerts` keeps every
+# error or warning that was ever shown, however briefly; `alone` all text shown while the router's sidebar was not there.
+WATCH = """
+  window.runs = 0; window.alerts = []; window.alone = [];
+  let before = null;
+  new MutationObserver(() => {
+    const now = document.querySelector('[data-testid=stApp]')?.getAttribute('data-test-script-state');
+    if (now === 'notRunning' && before !== now) window.runs++;
+    before = now;
+    document.querySelectorAll('[data-testid=stAlert], [data-testid=stException]').forEach(
+      alert => window.alerts.includes(alert.textContent) || window.alerts.push(alert.textContent));
+    const text = document.querySelector('[data-testid=stMainBlockContainer]')?.textContent.trim();
+    const routed = document.querySelector('[data-testid=stSidebarUserContent] [data-testid=stElementContainer]');
+    if (text && !routed) window.alone.push(text);
+  }).observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+"""
+# A run that is over before the browser draws its beginning is not seen; one that has not begun by then never will.
+UNSEEN_MS = 1500
+DRAWN = """([runs, since]) => (window.runs > runs || performance.now() > since)
+  && document.querySelector('[data-testid=stApp][data-test-script-state=notRunning]')
+  && document.querySelector('[data-testid=stMainBlockContainer] [data-testid=stElementContainer]')
+  && !document.querySelector('[data-testid=stSkeleton]')"""
+
+
+class RoutedPages(PagesManager):
+    """A server whose router has run; AppTest pretends before each run that it has not."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        PagesManager.uses_pages_directory = False
+
+
+@pytest.fixture
+def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
+    """Open a page of a workspace, with query parameters; it has run once."""
+    monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
+    monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
+    monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")
+
+    def open_page(desk: Desk, page: str, **parameters: str | Sequence[str]) -> AppTest:
+        forget()
+        monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(desk.settings.workspace))
+        app = AppTest.from_file(APP, default_timeout=60)
+        if page != "overview":  # the one that lives at /
+            app.switch_page(f"pages/{page}.py")
+        app.query_params.update(parameters)
+        return app.run()
+
+    yield open_page
+    forget()
+
+
+def forget() -> None:
+    """Empty what pages keep between runs: it belongs to one workspace."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; tests that need it are skipped where it is absent."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
+    found = chromium()
+    if found is None:
+        pytest.skip("needs Chromium on the path")
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=CHROMIUM_FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_tab(browser: Browser) -> Iterator[OpenTab]:
+    """Open an empty tab of a visitor of its own; options are those of a browser context."""
+    contexts = []
+
+    def new_tab(**options: Any) -> Page:
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
+        context.set_default_timeout(30_000)
+        context.add_init_script(WATCH)
+        contexts.append(context)
+        return context.new_page()
+
+    yield new_tab
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def demo_server(browser: Browser, demo_desk: Desk) -> Iterator[Server]:
+    """The hardened start on the demo; tests only read it. Where there is no browser it is not started."""
+    del browser
+    with serving(demo_desk.settings.workspace) as server:
+        yield server
+
+
+def settle(page: Page) -> None:
+    """Wait until the script of a page that was just opened has ended and all of the page is drawn."""
+    page.wait_for_function(DRAWN, arg=[0, float("inf")])
+
+
+def then(page: Page, act: Callable[[], Any]) -> None:
+    """Do something that makes the page's script run, and wait until all of it is drawn."""
+    runs = page.evaluate("window.runs")
+    act()
+    page.wait_for_function(DRAWN, arg=[runs, page.evaluate("performance.now()") + UNSEEN_MS])
+
+
+def button(page: Page, key: str) -> Locator:
+    """The button of a key; Streamlit draws a second, hidden one where there is a shortcut."""
+    return page.locator(f".st-key-{key} button:visible")
+
+
+def heading(page: Page) -> Locator:
+    """The first heading of a page: in Debates the row's, perturbation ⟶ gene."""
+    return page.locator("[data-testid=stMain] :is(h2, h3)").first

@@ -1,0 +1,195 @@
+"""What a person with a browser does."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from core.actions import runs as actions
+from core.actions.desk import Desk, open_desk
+from core.config import REPOSITORY
+from core.store import Store, pairs, predictions, runs, versions
+from core.store.predictions import RowFilter
+from core.store.runs import Run
+from tests import cases
+from tests.ui.conftest import OpenTab, button, heading, settle, then
+from tests.ui.serving import STARTS, Server, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+
+COLLAPSED = "simulated collapsed debate"  # a run that a page shows only when it is told to
+ROW_OF = re.compile(r"^row [\d,]+ of [\d,]+$")
+IMPORTS, IMPORTED_ROWS = 3, 2000
+
+
+@pytest.fixture
+def demo_copy(demo_desk: Desk, tmp_path: Path) -> Desk:
+    """The demo in another folder, to change."""
+    folder = tmp_path / "elsewhere"
+    shutil.copytree(demo_desk.settings.workspace, folder)
+    return open_desk(replace(demo_desk.settings, workspace=folder))
+
+
+def the_run(desk: Desk, name: str = COLLAPSED) -> Run:
+    with desk.store.read() as db:
+        return runs.find(db, name)
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+def choose_run(page: Page, name: str) -> None:
+    page.get_by_role("combobox", name="Run", exact=True).click()
+    then(page, page.get_by_role("option", name=name, exact=True).click)
+
+
+def on(page: Page, run: Run) -> str:
+    """The name of the page in the address, once its sidebar and its address agree on the run."""
+    assert query(page)["run"] == [run.id]
+    assert page.get_by_role("combobox", name="Run", exact=True).input_value() == run.name
+    return urlsplit(page.url).path.strip("/")
+
+
+def go_to(page: Page, title: str) -> None:
+    then(page, page.get_by_test_id("stSidebar").get_by_role("link", name=title).click)
+
+
+def place(page: Page) -> int:
+    """Which row of the list the page shows, from 1."""
+    return int(page.get_by_text(ROW_OF).inner_text().split()[1].replace(",", ""))
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_desk: Desk, start: str) -> None:
+    run, page = the_run(demo_desk), open_tab()
+    with demo_desk.store.read() as db:
+        row = predictions.matching(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
+    asked = {"run": [run.id], "row": [row], "flags": ["collapsed role"], "p_de": ["0.0", "0.5"]}
+    with serving(demo_desk.settings.workspace, STARTS[start]) as server:
+        page.goto(server.url("debates", **asked))
+        page.get_by_text(ROW_OF).wait_for()
+        settle(page)
+        assert urlsplit(page.url).path == "/debates"
+        assert query(page) == asked | {"dataset": [run.dataset]}
+        assert place(page) == 7
+        assert heading(page).inner_text() == row.replace("_", " ⟶ ")
+        assert page.get_by_role("combobox", name="Run", exact=True).input_value() == COLLAPSED
+        assert page.evaluate("[window.alone, window.alerts]") == [[], []]
+
+
+def test_a_copied_link_shows_the_same_elsewhere(open_tab: OpenTab, demo_server: Server, demo_desk: Desk, demo_copy: Desk) -> None:
+    run, here = the_run(demo_desk), open_tab()
+    here.goto(demo_server.url("debates", run=run.id, flags="collapsed role", p_up=["0.4", "0.9"], order="P(DE), high first"))
+    for _ in range(3):
+        before = heading(here).inner_text()
+        button(here, "go-right").click()
+        here.wait_for_function("before => document.querySelector('h3').innerText !== before", arg=before)
+    here.get_by_role("button", name="Copy link").click()
+    link = here.get_by_test_id("stPopoverBody").get_by_test_id("stCode").inner_text().strip()
+    assert link == here.url
+    actions.rename(demo_copy, run.id, "another name")
+    with serving(demo_copy.settings.workspace) as server:
+        there = open_tab()
+        there.goto(link.replace(demo_server.address, server.address))
+        there.get_by_text(ROW_OF).wait_for()
+        settle(there)
+        assert query(there) == query(here)
+        assert heading(there).inner_text() == heading(here).inner_text()
+        assert place(there) == place(here) == 4
+        assert there.get_by_text(" rows, ").inner_text() == here.get_by_text(" rows, ").inner_text()  # n of m rows
+        assert there.get_by_role("combobox", name="Run", exact=True).input_value() == "another name"
+
+
+def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_desk: Desk) -> None:
+    run, page = the_run(demo_desk), open_tab()
+    page.goto(demo_server.url())
+    settle(page)
+    assert query(page)["run"] != [run.id]
+    choose_run(page, COLLAPSED)
+    for title in ("Debates", "Data", "Debates"):
+        go_to(page, title)
+        assert on(page, run) == title.lower()
+    then(page, button(page, "go-right").click)
+    page.get_by_text("row 2 of").wait_for()
+    then(page, page.go_back)
+    page.get_by_text("row 1 of").wait_for()
+    for title in ("Data", "Debates", ""):
+        then(page, page.go_back)
+        assert on(page, run) == title.lower()
+
+
+def test_arrow_keys_move_between_rows_but_not_while_typing(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url("debates"))
+    settle(page)
+    for key, expected in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2)):
+        page.keyboard.press(key)
+        page.get_by_text(f"row {expected} of").wait_for()
+    search = page.get_by_role("searchbox")
+    search.fill("sim")
+    for key in ("ArrowLeft", "ArrowRight", "ArrowRight"):
+        search.press(key)
+    search.press_sequentially("row")
+    then(page, lambda: search.press("Enter"))
+    assert query(page)["q"] == ["simrow"]
+
+
+def import_files(desk: Desk, folder: Path) -> subprocess.Popen[bytes]:
+    """A process that imports one submission after the other, each with other content and long traces."""
+    with desk.store.read() as db:
+        ids = list(pairs.labels(db, the_run(desk).dataset))[:IMPORTED_ROWS]
+    for index in range(IMPORTS):
+        rows = [(key, 0.2, 0.2 + index / 100, cases.debate_trace(EFFECT=cases.ARGUED * 10)) for key in ids]
+        (folder / f"{index}.csv").write_bytes(cases.submission(rows))
+    command = [sys.executable, "-m", "core", "--workspace", str(desk.settings.workspace), "import"]
+    one_by_one = " && ".join(shlex.join([*command, str(folder / f"{index}.csv")]) for index in range(IMPORTS))
+    return subprocess.Popen(["sh", "-c", one_by_one], cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_copy: Desk, tmp_path: Path) -> None:
+    page, run = open_tab(), the_run(demo_copy)
+    with serving(demo_copy.settings.workspace) as server:
+        page.goto(server.url("debates", run=run.id))
+        settle(page)
+        importing, moves = import_files(demo_copy, tmp_path), 0
+        try:
+            while importing.poll() is None:
+                button(page, "go-right").click()
+                moves += 1
+                page.get_by_text(f"row {moves + 1:,} of").wait_for()
+        finally:
+            importing.kill()
+        assert importing.wait() == 0
+        assert moves > IMPORTS
+        assert page.evaluate("window.alerts") == []
+    with demo_copy.store.read() as db:
+        assert {str(index) for index in range(IMPORTS)} < {run.name for run in runs.all_of_them(db)}
+
+
+def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_desk: Desk) -> None:
+    page = open_tab()
+    for _ in range(2):
+        with serving(small_desk.settings.workspace) as server:
+            page.goto(server.url("debates", run="debate"))
+            page.get_by_text(ROW_OF).wait_for()
+            server.stop()
+            with pytest.raises(ProcessLookupError):
+                os.killpg(server.process.pid, 0)  # it began a process group of its own
+        assert not list(small_desk.settings.data.glob("*.holder"))
+        hurried = Store(small_desk.settings.store_file, small_desk.settings.cache / "scratch", timeout_s=1)
+        with hurried.write() as db:
+            versions.bump(db, "notes")
