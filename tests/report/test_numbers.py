@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def filter_of(by: str, name: str) -> RowFilter:
 def test_the_ranges_of_gene_rows_leave_no_gap() -> None:
     bounds = list(GENE_ROWS.values())
     assert bounds[0][0] == 1
-    assert all(high + 1 == low for (_, high), (low, _) in zip(bounds, bounds[1:], strict=False))
+    assert all(high + 1 == low for (_, high), (low, _) in pairwise(bounds))
 
 
 def test_runs_on_different_datasets_are_not_compared(small_desk: Desk) -> None:
