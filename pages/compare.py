@@ -20,7 +20,7 @@ pair = numbers.paired(baseline, loaders.run_rows(baseline.id), run, loaders.run_
 result = numbers.compared(pair.rows, pair.a, pair.b)
 for sentence in verdict.compared(result, baseline.name, run.name):
     st.text(sentence)
-if result.n_labelled:
+if compare.can_tell(result):
     compare.changes(result, baseline, run)
     compare.gained_and_lost(pair, baseline, run)
 compare.movement(pair, baseline, run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from core.plots import changes as changes_plot
@@ -39,6 +41,11 @@ def choose_baseline(view: View, run: Run) -> Run | None:
     )
     links.put("baseline", chosen)
     return others[chosen]
+
+
+def can_tell(result: Comparison) -> bool:
+    """Whether the labels hold what both AUROCs need: an effect and none, up and down."""
+    return not math.isnan(result.mean.change.row.estimate)
 
 
 def changes(result: Comparison, baseline: Run, run: Run) -> None:
