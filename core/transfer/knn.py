@@ -1,0 +1,110 @@
+"""Priors of a row from labelled rows with similar genes, similar perturbations, or both.
+
+prior_de = Σ w·[effect] / Σ w and prior_up = Σ w·[up] / Σ w·[up or down], with w = similarity^power, over the labelled
+rows that the row may see.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Bools, Floats
+from core.transfer.product import product_sums
+from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
+from core.transfer.similarity import Similarity
+from core.transfer.sums import axis_sums
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """From similarities to weights.
+
+    power: above 0; de_power: another one for prior_de, None for the same. k: how many genes (perturbations) are kept,
+    None for all: the most similar ones that have rows which the row may see; those level with the k-th are kept too.
+    axis: what has to be alike; "both" multiplies the two similarities, each with its own k nearest.
+    """
+
+    power: float = 2.0
+    de_power: float | None = None
+    k: int | None = None
+    axis: Axis = "gene"
+
+    def __post_init__(self) -> None:
+        for power in self.powers:
+            validate.between("power", power, 0.0, float("inf"))
+        if self.k is not None:
+            validate.whole_number("k", self.k, 1)
+
+    @property
+    def powers(self) -> tuple[float, float]:
+        """The powers of prior_de and of prior_up."""
+        return self.power if self.de_power is None else self.de_power, self.power
+
+
+DEFAULT = Weighting()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Priors:
+    """de, up: of shape (n_rows,), NaN where nothing similar is known. support: Σ w behind `de`, 0 where that is NaN."""
+
+    de: Floats
+    up: Floats
+    support: Floats
+
+    def __len__(self) -> int:
+        return len(self.de)
+
+    @property
+    def covered(self) -> Bools:
+        """Rows with a prior of an effect."""
+        return ~np.isnan(self.de)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Similar:
+    """The similarities of each axis; one that `Weighting.axis` does not name may be None."""
+
+    gene: Similarity | None = None
+    pert: Similarity | None = None
+
+
+def priors(
+    queries: Rows, known: Knowledge, similar: Similar, weighting: Weighting = DEFAULT, parts: Parts | None = None
+) -> Priors:
+    """The priors of each query row; `parts` says which labelled rows it may not see (None: it sees all)."""
+    de_power, power = weighting.powers
+    up_sums = label_sums(queries, known, similar, weighting, power, parts)
+    de_sums = up_sums if de_power == power else label_sums(queries, known, similar, weighting, de_power, parts)
+    return Priors(
+        _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED]), _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED]
+    )
+
+
+def label_sums(
+    queries: Rows, known: Knowledge, similar: Similar, weighting: Weighting, power: float, parts: Parts | None
+) -> Floats:
+    """Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
+    k = weighting.k
+    if weighting.axis == "gene":
+        return axis_sums(queries, known, _given(similar.gene, "gene"), power, k, parts)
+    if weighting.axis == "pert":
+        swapped = None if parts is None else parts.swapped()
+        return axis_sums(queries.swapped(), known.swapped(), _given(similar.pert, "pert"), power, k, swapped)
+    both = _given(similar.gene, "gene"), _given(similar.pert, "pert")
+    return product_sums(queries, known, both, power, k, parts)
+
+
+def _given(similarity: Similarity | None, axis: str) -> Similarity:
+    if similarity is None:
+        raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
+    return similarity
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    ratio: Floats = np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    return ratio

@@ -1,0 +1,181 @@
+"""How a knowledge base is kept away from the rows it is tried on.
+
+test: all labelled rows of the training split are the knowledge base of other rows. loo: a row never sees rows that share
+its perturbation or its gene; what it sees then differs from row to row, so flat similarities are pushed against the
+labels taken away, and the score has to be read beside its null, equal weights. folds: perturbations and genes are each
+cut into k parts, a cell is predicted from the rows outside both of its parts and scored within itself: no such bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.score import ScoreIntervals
+from core.stats.scores import desk_scores
+from core.transfer.knn import DEFAULT, Priors, Similar, Weighting, priors
+from core.transfer.rows import Knowledge, Parts, Rows, allowed
+from core.transfer.similarity import Constant, Space, cosines
+from core.transfer.within import score_within
+
+Kind = Literal["test", "loo", "folds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Which protocol; k and seed say how folds are cut."""
+
+    kind: Kind = "folds"
+    k: int = 5
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How similarities are made and used; centre: take away the mean of the knowledge base's genes first."""
+
+    weighting: Weighting = DEFAULT
+    centre: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Predicted:
+    """Priors under a protocol, those of equal weights, and the cells to score within (None: overall)."""
+
+    priors: Priors
+    null: Priors
+    cells: Codes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """score: over the covered rows; null: that of equal weights, over all rows; coverage: share of rows with a prior."""
+
+    coverage: float
+    score: ScoreIntervals
+    null: ScoreIntervals
+
+
+def parts_of(protocol: Protocol, *rows: Rows) -> Parts | None:
+    """Who may see whom among all these rows; None where everyone sees the whole knowledge base."""
+    if protocol.kind == "test":
+        return None
+    perts, genes = (np.concatenate(axis) for axis in zip(*((some.pert, some.gene) for some in rows), strict=True))
+    if protocol.kind == "loo":
+        return Parts(np.arange(perts.max(initial=-1) + 1), np.arange(genes.max(initial=-1) + 1))
+    k = validate.whole_number("k", protocol.k, 2)
+    rng = np.random.default_rng(protocol.seed)
+    return Parts(_cut(perts, k, rng), _cut(genes, k, rng))
+
+
+def cells_of(protocol: Protocol, rows: Rows, parts: Parts | None) -> Codes | None:
+    """Each row's cell, from 0 to k² - 1, under folds; None under the other protocols."""
+    if protocol.kind != "folds" or parts is None:
+        return None
+    return parts.pert[rows.pert] * protocol.k + parts.gene[rows.gene]
+
+
+def predict(
+    protocol: Protocol,
+    queries: Rows,
+    known: Knowledge,
+    spaces: Sequence[Space],
+    setting: Setting = Setting(),
+    evaluated: str = "",
+) -> Predicted:
+    """Priors of the query rows from the labelled rows of `known`, by the ensemble of `spaces`.
+
+    spaces: over the symbols that the rows' codes stand for. evaluated: the name of the labels that the priors will be
+    held against; a space built from them is refused unless it can be rebuilt for each cell of folds. InputError too where
+    a row would see its own label.
+    """
+    parts = parts_of(protocol, queries, known.rows)
+    if parts is None:
+        _refuse_own_labels(queries, known)
+    cells = cells_of(protocol, queries, parts)
+    null = priors(queries, known, Similar(Constant(), Constant()), setting.weighting, parts)
+    leaks = leaking(spaces, evaluated)
+    for space in leaks:
+        _refuse_unless_rebuilt(space, protocol)
+    if leaks and parts is not None and cells is not None:
+        return Predicted(_rebuilt_priors(queries, known, spaces, setting, parts, cells), null, cells)
+    return Predicted(priors(queries, known, similar_of(spaces, known, setting), setting.weighting, parts), null, cells)
+
+
+def leaking(spaces: Sequence[Space], evaluated: str) -> list[Space]:
+    """The spaces that were built from the labels of this name (from any labels, where it is not given)."""
+    return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
+
+
+def similar_of(spaces: Sequence[Space], known: Knowledge, setting: Setting) -> Similar:
+    """The ensemble of the spaces, for both axes."""
+    ensemble = cosines(spaces, np.unique(known.rows.gene) if setting.centre else None)
+    return Similar(ensemble, ensemble)
+
+
+def evaluate(labels: ArrayLike, rows: Rows, predicted: Predicted) -> Evaluation:
+    """The score of the priors, and of the null; labels of shape (n_rows,)."""
+    labels = np.asarray(labels, dtype=object)
+    found = (_scored(labels, rows, some, predicted.cells) for some in (predicted.priors, predicted.null))
+    return Evaluation(float(predicted.priors.covered.mean()) if len(rows) else float("nan"), *found)
+
+
+def _scored(labels: ArrayLike, rows: Rows, found: Priors, cells: Codes | None) -> ScoreIntervals:
+    covered = found.covered
+    scores = desk_scores(found.de[covered], found.up[covered])
+    return score_within(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
+
+
+def _cut(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
+    """A part from 0 to k - 1 for every code in use, as equal in size as can be; -1 for the others."""
+    used = np.unique(codes)
+    parts = np.full(codes.max(initial=-1) + 1, -1)
+    parts[used] = rng.permutation(len(used)) % k
+    return parts
+
+
+def _rebuilt_priors(
+    queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: Setting, parts: Parts, cells: Codes
+) -> Priors:
+    """Priors where every cell has spaces of its own, built from the rows that the cell may see."""
+    columns: Floats = np.full((3, len(queries)), np.nan)
+    for cell in np.unique(cells):
+        mine = cells == cell
+        first = int(np.flatnonzero(mine)[0])
+        visible = allowed((int(queries.pert[first]), int(queries.gene[first])), known.rows, parts)
+        own = [space if space.rebuild is None else _rebuilt(space, visible) for space in spaces]
+        base = known.take(visible)
+        found = priors(queries.take(mine), base, similar_of(own, base, setting), setting.weighting)
+        columns[:, mine] = found.de, found.up, found.support
+    return Priors(*columns)
+
+
+def _rebuilt(space: Space, visible: Bools) -> Space:
+    if space.rebuild is None:
+        return space
+    return Space(space.name, space.rebuild(visible))
+
+
+def _refuse_unless_rebuilt(space: Space, protocol: Protocol) -> None:
+    if protocol.kind != "folds" or space.rebuild is None:
+        raise InputError(
+            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "
+            f"(protocol {protocol.kind}); expected other labels, or folds with a builder that remakes it for each cell"
+        )
+
+
+def _refuse_own_labels(queries: Rows, known: Knowledge) -> None:
+    width = max(int(rows.gene.max(initial=0)) for rows in (queries, known.rows)) + 1
+    seen = np.isin(queries.pert * width + queries.gene, known.rows.pert * width + known.rows.gene)
+    if seen.any():
+        raise InputError(
+            f"protocol test: {validate.named_rows(seen)}: in the knowledge base with its own label; "
+            "expected other rows than the labelled ones, or the protocol loo or folds"
+        )

@@ -1,0 +1,151 @@
+"""How alike two genes are: cosines clipped at 0, in one space or as the mean over several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats.arrays import Bools, Codes, Floats
+
+ROUNDING = 1e-12  # what a cosine of 0 may come out as: it must not make a neighbour
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """One embedding space over the symbols of a dataset.
+
+    columns: of shape (n_symbols, n_columns), NaN throughout a row whose symbol the space does not cover. built_from:
+    the labels that went into it (dataset and label view), "" for none. rebuild: the columns made again from those
+    labelled rows alone that are flagged True, for spaces built from labels.
+    """
+
+    name: str
+    columns: Floats
+    built_from: str = ""
+    rebuild: Callable[[Bools], Floats] | None = None
+
+
+class Similarity(Protocol):
+    """Similarities between symbols, worked out block by block so that large gene sets fit in memory."""
+
+    def block(self, queries: Codes, known: Codes) -> Floats:
+        """Mean similarity of shape (n_queries, n_known), 0 where no space covers both."""
+        ...
+
+    def per_space(self, queries: Codes, known: Codes) -> Floats:
+        """Similarity in each space, of shape (n_spaces, n_queries, n_known), NaN where it does not cover both."""
+        ...
+
+
+def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> Floats:
+    """Rows of length 1, of shape (n_symbols, n_columns), 0 where the space has no vector or one without a direction.
+
+    centre_on: codes of the symbols (the genes of the knowledge base) whose mean vector is taken away first; None for no centring.
+    """
+    array: Floats = np.asarray(columns, dtype=np.float64)
+    if array.ndim != 2:
+        raise InputError(f"columns: got an array of shape {array.shape}; expected (n_symbols, n_columns)")
+    covered = np.flatnonzero(np.isfinite(array).all(axis=1))
+    vectors = array[covered]
+    if centre_on is not None and len(reference := np.intersect1d(covered, centre_on)):
+        vectors = vectors - array[reference].mean(axis=0)
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
+    units = np.zeros_like(array)
+    units[covered] = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
+    return units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cosines:
+    """Clipped cosines of unit vectors, a tuple of arrays of shape (n_symbols, n_columns), one a space."""
+
+    units: tuple[Floats, ...]
+
+    def block(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        total = _clipped_cosine(self.units[0], queries, known)
+        for units in self.units[1:]:
+            total += _clipped_cosine(units, queries, known)
+        return _mean(total, np.stack([units.any(axis=1) for units in self.units]), queries, known)
+
+    def per_space(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        found = np.stack([_clipped_cosine(units, queries, known) for units in self.units])
+        return _uncovered_as_nan(found, np.stack([units.any(axis=1) for units in self.units]), queries, known)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrices:
+    """Similarities that are already there: one matrix of shape (n_symbols, n_symbols) a space, none below 0.
+
+    covered: of shape (n_spaces, n_symbols), which symbols each space covers; the rest of a matrix is not looked at.
+    """
+
+    matrices: tuple[Floats, ...]
+    covered: Bools
+
+    def block(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        total = np.zeros((len(queries), len(known)))
+        for matrix, covered in zip(self.matrices, self.covered, strict=True):
+            part = _at(matrix, queries, known)
+            total += part if covered.all() else np.where(covered[queries, None] & covered[known], part, 0.0)
+        return _mean(total, self.covered, queries, known)
+
+    def per_space(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        found = np.stack([_at(matrix, queries, known) for matrix in self.matrices])
+        return _uncovered_as_nan(found, self.covered, queries, known)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """All symbols equally alike: the null that a protocol's bias is read from."""
+
+    def block(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        return np.ones((len(queries), len(known)))
+
+    def per_space(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        return self.block(queries, known)[None]
+
+
+def cosines(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
+    """The ensemble of some spaces; centre_on as in `unit_vectors`."""
+    if not spaces:
+        raise InputError("spaces: got none; expected at least one")
+    return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
+
+
+def _clipped_cosine(units: Floats, queries: Codes, known: Codes) -> Floats:
+    left = units[queries]
+    right = left if np.array_equal(queries, known) else units[known]  # of itself: half the work
+    product: Floats = left @ right.T
+    product *= product >= ROUNDING
+    return product
+
+
+def _at(matrix: Floats, queries: Codes, known: Codes) -> Floats:
+    whole = np.arange(len(matrix))
+    if np.array_equal(queries, whole) and np.array_equal(known, whole):
+        return matrix
+    return matrix[queries[:, None], known]
+
+
+def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
+    """The sum over spaces, in place, divided by how many cover both; `covered` of shape (n_spaces, n_symbols)."""
+    if len(covered) == 1:
+        return total
+    spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)
+    total /= np.maximum(spaces, 1.0, out=spaces)
+    return total
+
+
+def _uncovered_as_nan(found: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
+    return np.where(covered[:, queries, None] & covered[:, None, known], found, np.nan)

@@ -1,0 +1,132 @@
+"""Turn a knob, see the scores: what can be prepared is, so that a weight or a power changes everything at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Codes, Floats
+from core.stats.clustered import Estimate, estimates
+from core.stats.score import DE, DIR, MEAN, counts
+from core.stats.scores import Outcome, Scores, outcome_of, shared, tasks
+from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights, fuse, percentiles_of, weights_of
+from core.transfer.knn import Priors, Similar, priors
+from core.transfer.protocols import Protocol, Setting, leaking, parts_of
+from core.transfer.rows import Knowledge, Parts, Rows
+from core.transfer.similarity import Cosines, Matrices, Space, unit_vectors
+from core.transfer.within import influence_within
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One metric before and after, and the paired change, each with intervals by row, perturbation, gene and both."""
+
+    before: Estimate
+    after: Estimate
+    change: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The fused run at some weights against the baseline; n: rows; n_labelled, n_de: of them; NaN without labels."""
+
+    fused: Fused
+    n: int
+    n_labelled: int
+    n_de: int
+    de: Change
+    dir: Change
+    mean: Change
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Live:
+    """A fusion whose weights are to be changed; make it with `live`. cells: scored within, None: overall."""
+
+    rows: Rows
+    outcome: Outcome
+    percentiles: Percentiles
+    reference: Reference
+    baseline: Scores
+    cells: Codes | None
+
+    def at(self, weights: Weights) -> Verdict:
+        """Fused scores, all metrics with their intervals, and the change against the baseline."""
+        fused = fuse(self.percentiles, weights)
+        before, after = shared(self.baseline, fused.scores())
+        influence = influence_within([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
+        none = np.zeros(2)
+        alone = [np.concatenate(sides) for metric in (DE, DIR, MEAN) for sides in ((metric, none), (none, metric))]
+        paired = [np.concatenate((-metric, metric)) for metric in (DE, DIR, MEAN)]
+        scores = [found[0] for found in estimates(influence, self.rows.pert, self.rows.gene, alone)]
+        moved = [found[0] for found in estimates(influence, self.rows.pert, self.rows.gene, paired, (-1.0, 1.0))]
+        changes = map(Change, scores[::2], scores[1::2], moved)
+        return Verdict(fused, *counts(self.outcome, len(self.rows)), *changes)
+
+    def with_component(self, position: int, component: Component) -> Live:
+        """The same with one component exchanged, as after a change of its power; the baseline stays."""
+        found = percentiles_of([component], self.reference)
+        de, up = self.percentiles.de.copy(), self.percentiles.up.copy()
+        de[position], up[position] = found.de[0], found.up[0]
+        return replace(self, percentiles=Percentiles(de, up))
+
+
+def live(
+    labels: ArrayLike,
+    rows: Rows,
+    components: Sequence[Component],
+    reference: Reference = "population",
+    baseline: Scores | None = None,
+    cells: Codes | None = None,
+) -> Live:
+    """Prepares a fusion of components, the base first, on rows of shape (n_rows,); baseline: None for the base alone."""
+    outcome = outcome_of(labels)
+    validate.same_length(labels=outcome.labelled, rows=rows, base=components[0].p_de)
+    found = percentiles_of(components, reference)
+    base = fuse(Percentiles(found.de[:1], found.up[:1]), weights_of([], [])).scores() if baseline is None else baseline
+    return Live(rows, outcome, found, reference, base, cells)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbourhood:
+    """Query rows, their knowledge base and protocol, with each space's cosines kept once they have been needed.
+
+    Make it with `neighbourhood`. It holds a matrix of shape (n_symbols, n_symbols) for each space and centring in use.
+    """
+
+    queries: Rows
+    known: Knowledge
+    parts: Parts | None
+    spaces: dict[str, Space]
+    cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
+
+    def priors(self, names: Sequence[str], setting: Setting) -> Priors:
+        """The priors by the ensemble of the spaces of these names."""
+        matrices = tuple(self._cosines(name, setting.centre) for name in names)
+        ensemble = Matrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
+        return priors(self.queries, self.known, Similar(ensemble, ensemble), setting.weighting, self.parts)
+
+    def _cosines(self, name: str, centre: bool) -> Floats:
+        if (name, centre) not in self.cosines:
+            columns = self.spaces[name].columns
+            units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
+            everyone = np.arange(len(columns))
+            self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
+        return self.cosines[name, centre]
+
+
+def neighbourhood(
+    protocol: Protocol, queries: Rows, known: Knowledge, spaces: Sequence[Space], evaluated: str = ""
+) -> Neighbourhood:
+    """Prepares kNN priors; InputError for a space that was built from the labels it would be evaluated on."""
+    for space in leaking(spaces, evaluated):
+        raise InputError(
+            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated; "
+            "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
+        )
+    return Neighbourhood(queries, known, parts_of(protocol, queries, known.rows), {space.name: space for space in spaces})

@@ -1,0 +1,33 @@
+"""The benchmarks compare what they say they compare."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench import knn, whatif
+from core.stats.delong import delong
+from core.transfer.knn import Similar, priors
+from core.transfer.protocols import Protocol, parts_of
+from core.transfer.similarity import cosines
+
+
+def test_the_reference_is_the_definition() -> None:
+    known, spaces = knn.make_table(300, 15, 60, (8, 4))
+    found = priors(known.rows, known, Similar(cosines(spaces)), parts=parts_of(Protocol("loo"), known.rows))
+    de, up = knn.by_definition(known, spaces)
+    assert np.isnan(de).any()
+    np.testing.assert_allclose(found.de, de, atol=1e-12)
+    np.testing.assert_allclose(found.up, up, atol=1e-12)
+
+
+def test_spaces_cover_a_part_of_the_genes() -> None:
+    _, spaces = knn.make_table(10, 5, 2000, (2, 3))
+    for space in spaces:
+        assert np.isnan(space.columns).any(axis=1).mean() == pytest.approx(1 - knn.COVERAGE, abs=0.05)
+
+
+def test_the_notebooks_standard_error_is_delongs() -> None:
+    rng = np.random.default_rng(0)
+    positive, values = rng.random(200) < 0.4, np.round(rng.random(200), 2)
+    assert whatif.delong_se(positive, values) == pytest.approx(delong(positive, values).se, abs=1e-12)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.transfer.similarity import Constant, Cosines, Matrices, Space, cosines, unit_vectors
+
+NAN = float("nan")
+FIRST = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [NAN, NAN], [0.0, 0.0]])
+SECOND = np.array([[2.0], [NAN], [3.0], [1.0], [NAN]])
+ALL = np.arange(5)
+
+
+def test_one_space_by_hand() -> None:
+    found = cosines([Space("a", FIRST)]).block(ALL, ALL)
+    assert found[0, :2] == pytest.approx([1.0, np.sqrt(0.5)])
+    assert found[0, 2] == 0.0  # opposite: a cosine of -1, cut at 0
+    assert not found[3].any()  # not covered
+    assert not found[4].any()  # a vector without a direction covers nothing
+
+
+def test_the_mean_is_over_the_spaces_that_cover_both() -> None:
+    ensemble = cosines([Space("a", FIRST), Space("b", SECOND)])
+    found = ensemble.block(ALL, ALL)
+    assert found[0, 1] == pytest.approx(np.sqrt(0.5))  # the first alone
+    assert found[0, 2] == pytest.approx((0.0 + 1.0) / 2)
+    assert found[0, 3] == pytest.approx(1.0)  # the second alone
+    assert found[1, 3] == 0.0  # none
+    np.testing.assert_array_equal(np.isnan(ensemble.per_space(ALL, ALL)[:, 0, :3]), [[False] * 3, [False, True, False]])
+
+
+def test_centred_on_the_given_symbols_before_the_length_is_taken() -> None:
+    # the mean of symbols 0 and 1 is (1, 0.5): (0, -0.5), (0, 0.5), (-2, -0.5)
+    units = unit_vectors(FIRST, np.array([0, 1, 3]))
+    np.testing.assert_allclose(units[:3], [[0, -1], [0, 1], np.array([-2, -0.5]) / np.sqrt(4.25)])
+    assert not units[3].any()
+
+
+def test_a_right_angle_is_no_similarity() -> None:
+    angle = np.array([[0.1, 0.3], [-0.3, 0.1]]) / 3
+    assert Cosines((unit_vectors(angle),)).block(np.array([0]), np.array([1]))[0, 0] == 0.0
+
+
+def test_matrices_and_blocks_agree_with_vectors() -> None:
+    rng = np.random.default_rng(0)
+    columns = [np.where(rng.random((40, 1)) < 0.7, rng.normal(size=(40, n)), np.nan) for n in (3, 6)]
+    ensemble = cosines([Space(str(n), column) for n, column in enumerate(columns)])
+    everyone, some, others = np.arange(40), rng.permutation(40)[:7], rng.permutation(40)[:9]
+    per_space = ensemble.per_space(everyone, everyone)
+    covered = np.stack([~np.isnan(column[:, 0]) for column in columns])
+    given = Matrices(tuple(per_space), covered)  # NaN where not covered: never looked at
+    for queries, known in ((everyone, everyone), (some, others)):
+        np.testing.assert_allclose(given.block(queries, known), ensemble.block(queries, known), atol=1e-12)
+        np.testing.assert_allclose(given.per_space(queries, known), ensemble.per_space(queries, known), atol=1e-12)
+        each = ensemble.per_space(queries, known)
+        mean = np.nansum(each, axis=0) / np.maximum((~np.isnan(each)).sum(axis=0), 1)
+        np.testing.assert_allclose(ensemble.block(queries, known), mean, atol=1e-12)
+
+
+def test_the_null_knows_nothing() -> None:
+    assert (Constant().block(ALL, ALL[:2]) == 1).all()
+    assert Constant().per_space(ALL, ALL[:2]).shape == (1, 5, 2)
+
+
+def test_refused() -> None:
+    with pytest.raises(InputError, match="spaces: got none"):
+        cosines([])
+    with pytest.raises(InputError, match=r"columns: got an array of shape \(3,\)"):
+        unit_vectors(np.ones(3))
