@@ -31,6 +31,8 @@ CONTENT = {
     "overview": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
     "debates": ("debates", {}, "[data-testid=stMain] h3"),
     "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] [data-testid=stMetricValue]"),
+    "breakdown": ("breakdown", {}, "[data-testid=stMain] :is(strong, [data-testid=stMetricValue])"),
+    "compare": ("compare", {}, "[data-testid=stMain] [data-testid=stText]"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
 }
 # Resolves with the time of the first frame after `content` is there, since the navigation began.
