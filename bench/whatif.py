@@ -12,7 +12,7 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
-from bench.knn import make_table, rows_times_rows
+from bench.knn import labels_of, lean_priors, make_table
 from bench.measure import alone, median_s
 from core.stats.arrays import Bools, Floats
 from core.transfer.fusion import Component, weights_of
@@ -36,7 +36,7 @@ def run() -> dict[str, Any]:
     """Milliseconds (medians) of every kind of change, under both protocols, and the reference's for the same change."""
     (ours, change, times), _, ours_mb = alone(our_changes)
     theirs, weights_s, reference_mb = alone(notebook)
-    (_, reference_s), _, rows_mb = alone(rows_times_rows)
+    (_, reference_s), _, rows_mb = alone(lean_priors)
     return {
         "name": "whatif",
         "ours_s": times["folds"]["weights"] / 1000,
@@ -60,9 +60,9 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
         protocol = Protocol(kind)
         around = neighbourhood(protocol, known.rows, known, spaces)
         cells = cells_of(protocol, known.rows, parts_of(protocol, known.rows))
-        prepared = live(_labels(known), known.rows, [_base(known), _knn(around, Setting())], cells=cells)
+        prepared = live(labels_of(known), known.rows, [_base(known), _knn(around, Setting())], cells=cells)
         times[kind] = _milliseconds(prepared, around)
-    found = live(_labels(known), known.rows, [_base(known), _other(known)]).at(WEIGHTS)
+    found = live(labels_of(known), known.rows, [_base(known), _other(known)]).at(WEIGHTS)
     values = [found.de.after.value, found.dir.after.value, found.de.after.row.se, found.dir.after.row.se]
     return values, found.mean.change.value, times
 
@@ -100,10 +100,6 @@ def _base(known: Knowledge) -> Component:
 def _other(known: Knowledge) -> Component:
     rng = np.random.default_rng(2)
     return Component("other", *(rng.random((2, len(known))) + 0.2 * known.flags[:, [EFFECT, UP]].T))
-
-
-def _labels(known: Knowledge) -> Any:
-    return np.where(known.flags[:, UP], "up", np.where(known.flags[:, EFFECT], "down", "none"))
 
 
 def notebook() -> Floats:

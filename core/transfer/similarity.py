@@ -42,41 +42,63 @@ class Similarity(Protocol):
         ...
 
 
-def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> Floats:
-    """Rows of length 1, of shape (n_symbols, n_columns), 0 where the space has no vector or one without a direction.
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """Vectors of length 1 of the symbols that a space covers.
 
-    centre_on: codes of the symbols (the genes of the knowledge base) whose mean vector is taken away first; None for no centring.
+    vectors: of shape (n_covered, n_columns). row: each symbol's row of them, of shape (n_symbols,), -1 without one.
+    """
+
+    vectors: Floats
+    row: Codes
+
+
+def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> Units:
+    """Each symbol's vector at length 1; NaN, or a vector without a direction, covers nothing.
+
+    columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean
+    vector is taken away first; None for no centring.
     """
     array: Floats = np.asarray(columns, dtype=np.float64)
     if array.ndim != 2:
         raise InputError(f"columns: got an array of shape {array.shape}; expected (n_symbols, n_columns)")
-    covered = np.flatnonzero(np.isfinite(array).all(axis=1))
-    vectors = array[covered]
-    if centre_on is not None and len(reference := np.intersect1d(covered, centre_on)):
-        vectors = vectors - array[reference].mean(axis=0)
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    units = np.zeros_like(array)
-    units[covered] = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 0)
-    return units
+    covered = np.isfinite(array).all(axis=1)
+    centre = np.zeros(array.shape[1])
+    if centre_on is not None and len(reference := np.intersect1d(np.flatnonzero(covered), centre_on)):
+        centre = array[reference].mean(axis=0)
+    vectors = array - centre
+    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    directed = np.flatnonzero(covered & (length > 0))
+    row = np.full(len(array), -1)
+    row[directed] = np.arange(len(directed))
+    return Units(vectors[directed] / length[directed, None], row)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cosines:
-    """Clipped cosines of unit vectors, a tuple of arrays of shape (n_symbols, n_columns), one a space."""
+    """Cosines clipped at 0, in one space or several."""
 
-    units: tuple[Floats, ...]
+    units: tuple[Units, ...]
 
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
-        total = _clipped_cosine(self.units[0], queries, known)
-        for units in self.units[1:]:
-            total += _clipped_cosine(units, queries, known)
-        return _mean(total, np.stack([units.any(axis=1) for units in self.units]), queries, known)
+        total = np.zeros((len(queries), len(known)))
+        for units in self.units:
+            rows, columns = (np.flatnonzero(units.row[codes] >= 0) for codes in (queries, known))
+            product = _clipped_cosine(units, queries[rows], known[columns])
+            if product.shape == total.shape:
+                total += product
+            else:
+                total[rows[:, None], columns] += product
+        return _mean(total, self._covered(), queries, known)
 
     def per_space(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
-        found = np.stack([_clipped_cosine(units, queries, known) for units in self.units])
-        return _uncovered_as_nan(found, np.stack([units.any(axis=1) for units in self.units]), queries, known)
+        found = np.stack([Cosines((units,)).block(queries, known) for units in self.units])
+        return _uncovered_as_nan(found, self._covered(), queries, known)
+
+    def _covered(self) -> Bools:
+        return np.stack([units.row >= 0 for units in self.units])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,12 +145,17 @@ def cosines(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
     return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
 
 
-def _clipped_cosine(units: Floats, queries: Codes, known: Codes) -> Floats:
-    left = units[queries]
-    right = left if np.array_equal(queries, known) else units[known]  # of itself: half the work
+def _clipped_cosine(units: Units, queries: Codes, known: Codes) -> Floats:
+    left = _at_rows(units, queries)
+    right = left if np.array_equal(queries, known) else _at_rows(units, known)  # of itself: half the work
     product: Floats = left @ right.T
     product *= product >= ROUNDING
     return product
+
+
+def _at_rows(units: Units, symbols: Codes) -> Floats:
+    rows = units.row[symbols]
+    return units.vectors if np.array_equal(rows, np.arange(len(units.vectors))) else units.vectors[rows]
 
 
 def _at(matrix: Floats, queries: Codes, known: Codes) -> Floats:

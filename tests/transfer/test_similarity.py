@@ -33,8 +33,8 @@ def test_the_mean_is_over_the_spaces_that_cover_both() -> None:
 def test_centred_on_the_given_symbols_before_the_length_is_taken() -> None:
     # the mean of symbols 0 and 1 is (1, 0.5): (0, -0.5), (0, 0.5), (-2, -0.5)
     units = unit_vectors(FIRST, np.array([0, 1, 3]))
-    np.testing.assert_allclose(units[:3], [[0, -1], [0, 1], np.array([-2, -0.5]) / np.sqrt(4.25)])
-    assert not units[3].any()
+    np.testing.assert_allclose(units.vectors[:3], [[0, -1], [0, 1], np.array([-2, -0.5]) / np.sqrt(4.25)])
+    np.testing.assert_array_equal(units.row, [0, 1, 2, -1, 3])
 
 
 def test_a_right_angle_is_no_similarity() -> None:
