@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import streamlit as st
@@ -48,30 +49,30 @@ def show(run: str) -> tuple[RowFilter, Order]:
     )
     text = columns[-2].text_input("Search", key="q", bind="query-params", placeholder="gene, word or phrase", type="search")
     with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
-        order = st.selectbox("Order", get_args(Order), key="order", bind="query-params")
-        p_de = st.slider("P(DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params")
-        p_up = st.slider("P(up | DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params")
-        pert = _one_of("Perturbation", there["pert"], "pert")
-        gene = _one_of("Target gene", there["gene"], "gene")
-        naming = _one_of("Gene's symbol", there["naming"], "symbol")
-        gene_rows = _one_of("Gene's rows in its split", list(GENE_ROWS), "gene_rows")
-        split = _one_of("Split", there["split"], "split")
-        brief = _one_of("A brief is", list(BRIEF_CHOICES), "brief")
-        noted = st.toggle("Only rows with notes", key="noted", bind="query-params")
-    wanted = RowFilter(
+        further, order = _further(there)
+    wanted = replace(
+        further,
         labels=tuple(labels),
         outcome=outcome or "",
-        p_de=p_de,
-        p_up=p_up,
-        pert=pert,
-        gene=gene,
-        naming=naming,
-        split=split,
-        gene_rows=gene_rows,
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
-        noted=noted,
-        finding=BRIEF_CHOICES.get(brief),
         text=text or "",
+    )
+    return wanted, order
+
+
+def _further(there: dict[str, list[str]]) -> tuple[RowFilter, Order]:
+    """The filters that are wanted less often, and the order."""
+    order = st.selectbox("Order", get_args(Order), key="order", bind="query-params")
+    wanted = RowFilter(
+        p_de=st.slider("P(DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params"),
+        p_up=st.slider("P(up | DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params"),
+        pert=_one_of("Perturbation", there["pert"], "pert"),
+        gene=_one_of("Target gene", there["gene"], "gene"),
+        naming=_one_of("Gene's symbol", there["naming"], "symbol"),
+        gene_rows=_one_of("Gene's rows in its split", list(GENE_ROWS), "gene_rows"),
+        split=_one_of("Split", there["split"], "split"),
+        finding=BRIEF_CHOICES.get(_one_of("A brief is", list(BRIEF_CHOICES), "brief")),
+        noted=st.toggle("Only rows with notes", key="noted", bind="query-params"),
     )
     return wanted, order
 
