@@ -17,10 +17,11 @@ from bench.measure import alone, median_s
 from core.stats.arrays import Bools, Floats
 from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
+from core.transfer.neighbourhood import Neighbourhood, neighbourhood
 from core.transfer.plane import weight_optimism, weight_plane
 from core.transfer.protocols import Kind, Protocol, Setting, cells_of, parts_of
 from core.transfer.rows import DIRECTED, EFFECT, UP, Knowledge
-from core.transfer.whatif import Live, Neighbourhood, Verdict, live, neighbourhood
+from core.transfer.whatif import Live, Verdict, live
 
 REPEATS = 9
 WEIGHTS = weights_of([0.4], [0.6])

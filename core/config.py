@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -16,7 +16,7 @@ class Settings:
 
     workspace: the folder that holds data/ and cache/. read_only: every change is refused. busy_timeout_s: how long to
     wait for the store before StoreBusy. mirror: a base address to fetch public files from instead of GitHub, or "".
-    author: who stands in the audit trail and under notes.
+    author: who stands in the audit trail and under notes. api_key: for model servers; never stored or printed.
     """
 
     workspace: Path = REPOSITORY
@@ -24,6 +24,7 @@ class Settings:
     busy_timeout_s: float = 30.0
     mirror: str = ""
     author: str = "unknown"
+    api_key: str = field(default="", repr=False)
 
     @property
     def data(self) -> Path:
@@ -54,4 +55,5 @@ def load_settings(workspace: Path | None = None) -> Settings:
         busy_timeout_s=float(os.environ.get("PERTURBDESK_BUSY_TIMEOUT_S", "30")),
         mirror=os.environ.get("PERTURBDESK_MIRROR", ""),
         author=os.environ.get("PERTURBDESK_AUTHOR") or _user(),
+        api_key=os.environ.get("PERTURBDESK_API_KEY", ""),
     )

@@ -30,9 +30,12 @@ class Flag(StrEnum):
     DIR_FALLBACK = "dir_fallback"  # the same for UP against DOWN
     UNIFORM = "uniform_fallback"  # predictions of .333/.333: no answer at all
     TRACE_DIFFERS = "trace_differs"  # the trace's probabilities do not reproduce the file's predictions
+    UNCOVERED = "uncovered"  # no labelled row is similar: .5 stands in for both probabilities
+    UNCOVERED_DIR = "uncovered_dir"  # no similar row has a direction: .5 stands in for P(up | DE)
+    PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
 
 
-FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM)
+FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR)
 
 
 @dataclass(frozen=True, slots=True)

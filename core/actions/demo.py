@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 
-import numpy as np
-from safetensors.numpy import save_file
-
-from core.actions import record
+from core.actions import record, spaces
 from core.actions.desk import Desk
-from core.datasets.demo import Demo, simulate
+from core.datasets.demo import simulate
+from core.embeddings import make_space
 from core.store import datasets, imports, pairs, runs, versions
 from core.store.datasets import DEMO, Dataset
 from core.store.imports import Import
@@ -26,7 +24,7 @@ def make_demo(desk: Desk, seed: int = SEED) -> list[Run]:
             return runs.all_of_them(db, there.id)
     desk.refuse_if_read_only("demo", DEMO)
     demo = simulate(seed)
-    _save_embedding(desk, demo)
+    space = make_space("simulated", demo.genes, demo.embedding, "simulated by rules; no finding")
     batches = [record.audited(run.rows) for run in demo.runs]
     with desk.change("demo", DEMO) as (db, detail):
         key = hashlib.sha256(f"{DEMO} {seed}".encode()).hexdigest()
@@ -40,14 +38,7 @@ def make_demo(desk: Desk, seed: int = SEED) -> list[Run]:
             spec = {"method": run.method, "simulated": True, "seed": seed, "split": run.split}
             run_key = hashlib.sha256(f"{key} {run.name}".encode()).hexdigest()[:10]
             record.write(db, record.Origin(run_key, key[:8], run.name, run.method, "simulated", spec, note=run.note), batch)
+        spaces.record_space(db, desk, space, "simulated", {"seed": seed}, key[:12])
         versions.bump(db, "datasets")
         detail |= {"seed": seed, "rows": len(demo.pairs), "runs": [run.name for run in demo.runs]}
         return runs.all_of_them(db, key[:8])
-
-
-def _save_embedding(desk: Desk, demo: Demo) -> None:
-    """Keep the embedding where people's own embeddings lie; symbols stand in the file's metadata, one a line."""
-    folder = desk.settings.data / "embeddings"
-    folder.mkdir(parents=True, exist_ok=True)
-    vectors = np.ascontiguousarray(demo.embedding)
-    save_file({"embedding": vectors}, folder / "simulated.safetensors", metadata={"symbols": "\n".join(demo.genes)})

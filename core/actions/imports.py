@@ -1,23 +1,26 @@
-"""Files in: challenge files, PerturbQA and submissions, recognised by content."""
+"""Files in: challenge files, PerturbQA, submissions, knowledge packs and gene spaces, recognised by content."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.actions import record
+from core import embeddings
+from core.actions import packs, record, spaces
 from core.actions.desk import Desk
-from core.datasets import PairTable, SubmissionTable, read, read_path
+from core.actions.files import Found, PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.datasets import PairTable, SubmissionTable
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
-from core.store import Cursor, datasets, imports, pairs, runs, versions
+from core.store import Cursor, datasets, imports, knowledge, pairs, runs, versions
+from core.store import spaces as space_records
 from core.store.datasets import Dataset
 from core.store.imports import Import
+from core.store.spaces import SpaceRecord
 from core.types import Rejected
 
-Table = PairTable | SubmissionTable
 CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
 
 
@@ -59,65 +62,68 @@ def import_paths(desk: Desk, paths: Sequence[Path], options: Options = Options()
     """
     desk.refuse_if_read_only("import", ", ".join(map(str, paths)))
     with collector_paused():
-        return _import_files(desk, _expand(paths), options)
+        return _import_files(desk, expand(list(paths)), options)
 
 
 def _import_files(desk: Desk, files: Sequence[tuple[Path, bool]], options: Options) -> list[Imported]:
-    tables: list[tuple[Path, Table]] = []
+    tables: list[tuple[Path, Found]] = []
     outcomes: list[Imported] = []
     for path, chosen in files:
         try:
-            tables.append((path, read_path(path)))
+            tables.append((path, recognise(path)))
         except UnknownFormat as error:
             outcomes.append(Imported(str(path), "failed" if chosen else "unknown", None, message=str(error)))
         except DeskError as error:
             outcomes.append(Imported(str(path), "failed", None, message=str(error)))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
-    for path, table in sorted(tables, key=lambda item: _PRECEDENCE[item[1].kind]):
+    for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
         outcomes.append(_import_or_explain(desk, table, str(path), options))
     return outcomes
 
 
+# Pairs before what stands on them; packs after them, so that their genes are described.
 _PRECEDENCE = {"challenge_train": 0, "challenge_test": 1, "perturbqa": 2, "sample_submission": 3, "submission": 4}
-
-
-def _expand(paths: Sequence[Path]) -> list[tuple[Path, bool]]:
-    """(file, whether a person named it) for every file and everything below every folder."""
-    files: list[tuple[Path, bool]] = []
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
-            files += [(p, False) for p in inside]
-        elif path.is_file():
-            files.append((path, True))
-        else:
-            raise InputError(f"{path}: no such file or folder")
-    return files
+_LAST = 5
 
 
 def import_upload(desk: Desk, content: bytes, name: str, options: Options = Options()) -> Imported:
     """Import the bytes of one file."""
     desk.refuse_if_read_only("import", name)
     try:
-        table = read(content, name)
+        table = recognise_upload(content, name)
     except DeskError as error:
         return Imported(name, "failed", None, message=str(error))
     return _import_or_explain(desk, table, name, options)
 
 
-def _import_or_explain(desk: Desk, table: Table, path: str, options: Options) -> Imported:
+def import_space(desk: Desk, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
+    """Import a file or checkpoint that has to be a gene space; the one that is here where its content is."""
+    desk.refuse_if_read_only("embed load", str(path))
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder")
+    file = SpaceFile(embeddings.load_space(path, name))
+    outcome = _import_table(desk, file, str(path), Options(name=name, replace=replace))
+    with desk.store.read() as db:
+        return space_records.find(db, str(outcome.name))
+
+
+def _import_or_explain(desk: Desk, table: Found, path: str, options: Options) -> Imported:
     try:
         return _import_table(desk, table, path, options)
     except DeskError as error:
         return Imported(path, "failed", None, rejected=table.rejected, message=str(error))
 
 
-def _import_table(desk: Desk, table: Table, path: str, options: Options) -> Imported:
+def _import_table(desk: Desk, table: Found, path: str, options: Options) -> Imported:
     with desk.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         if earlier is not None:
             return _already(db, earlier, path)
+    if isinstance(table, PackFile):
+        return _write_pack(desk, table, path, options)
+    if isinstance(table, SpaceFile):
+        return _write_space(desk, table, path, options)
     batch = record.audited(table.rows if isinstance(table, SubmissionTable) and table.kind == "submission" else ())
     with desk.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
@@ -132,10 +138,45 @@ def _import_table(desk: Desk, table: Table, path: str, options: Options) -> Impo
 
 
 def _already(db: Cursor, earlier: Import, path: str) -> Imported:
-    name = runs.find(db, earlier.run).name if earlier.run else datasets.find(db, earlier.dataset).name
+    if earlier.run:
+        name = runs.find(db, earlier.run).name
+    elif earlier.dataset:
+        name = datasets.find(db, earlier.dataset).name
+    else:
+        named = {pack.source_file: pack.name for pack in knowledge.all_of_them(db)}
+        named |= {space.source_file: space.name for space in space_records.all_of_them(db) if space.source_file}
+        name = named[earlier.id]
     rejected = imports.rejected_of(db, earlier)
     message = f"{path}: here already, as {name}; nothing changed"
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
+
+
+def _write_pack(desk: Desk, file: PackFile, path: str, options: Options) -> Imported:
+    name = options.name or Path(path).stem
+    with desk.change("import", path) as (db, detail):
+        there = next((pack for pack in knowledge.all_of_them(db) if pack.name == name), None)
+        if there is not None and not options.replace:
+            raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
+        source = _record_import(db, desk, file, path, None, None, len(file.pack), ())
+        packs.keep(desk, db, file.pack, file.content, name, source)
+        if there is not None:
+            imports.delete(db, there.source_file)
+        detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
+    return Imported(path, file.kind, name, len(file.pack))
+
+
+def _write_space(desk: Desk, file: SpaceFile, path: str, options: Options) -> Imported:
+    space = replace(file.space, name=options.name or Path(path).stem)
+    with desk.change("import", path) as (db, detail):
+        spec = spaces.loaded_spec(space, Path(path).name)
+        source = _record_import(db, desk, file, path, None, None, len(space.symbols), ())
+        _, replaced = spaces.record_space(db, desk, space, "loaded", spec, source, replace=options.replace)
+        for old in replaced:
+            imports.delete(db, old.source_file or "")
+        detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
+    for old in replaced:
+        spaces.remove_file(desk, old)
+    return Imported(path, file.kind, space.name, len(space.symbols), message="; ".join(space.notes))
 
 
 def _write_pairs(db: Cursor, desk: Desk, table: PairTable, path: str, options: Options) -> Imported:
@@ -155,6 +196,7 @@ def _write_pairs(db: Cursor, desk: Desk, table: PairTable, path: str, options: O
     source = _record_import(db, desk, table, path, target.id, None, kept, rejected)
     pairs.add(db, target.id, fresh, source)
     pairs.add_genes(db, [symbol for pair in fresh for symbol in (pair.pert, pair.gene)], {})
+    packs.describe_genes(desk, db)
     message = f"{kept - len(fresh)} rows were in {target.name} already" if kept > len(fresh) else ""
     return Imported(path, table.kind, target.name, kept, tuple(rejected), message=message)
 
@@ -272,9 +314,9 @@ def _refuse_useless(path: str, kept: int, rejected: Sequence[Rejected], options:
 def _record_import(
     db: Cursor,
     desk: Desk,
-    table: Table,
+    table: Found,
     path: str,
-    dataset: str,
+    dataset: str | None,
     run: str | None,
     rows: int,
     rejected: Sequence[Rejected],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core import __version__
 from core.audit import briefs
-from core.store import Cursor, evidence, predictions, runs, traces, versions
+from core.errors import StateError
+from core.store import Cursor, evidence, imports, predictions, runs, traces, versions
 from core.store.runs import Run
 from core.types import FALLBACKS, Flag, RowResult
 
@@ -45,6 +48,32 @@ class Origin:
     track: str | None = None
     model: str | None = None
     note: str | None = None
+    parents: tuple[str, ...] = ()
+
+
+def made_here(dataset: str, name: str, method: str, spec: Mapping[str, Any], parents: tuple[str, ...] = ()) -> Origin:
+    """The origin of a run that is made in this workspace, known by its dataset, name and specification."""
+    whole = {"method": method, **spec}
+    key = hashlib.sha256(json.dumps([dataset, name, whole], sort_keys=True).encode()).hexdigest()[:10]
+    return Origin(key, dataset, name, method, "made here", whole, parents=parents)
+
+
+def same_or_refused(db: Cursor, origin: Origin, *, replace: bool) -> Run | None:
+    """The run of this origin where it is here already. Raises StateError where its name is another's, unless `replace`."""
+    here = runs.all_of_them(db, origin.dataset)
+    same = next((run for run in here if run.id == origin.id), None)
+    if same is None and not replace and any(run.name == origin.name for run in here):
+        raise StateError(f"run {origin.name!r} exists with another specification; choose another name, or use --replace")
+    return same
+
+
+def write_anew(db: Cursor, origin: Origin, batch: Audited) -> Run:
+    """As `write`; a run of that name goes first."""
+    for run in runs.all_of_them(db, origin.dataset):
+        if run.name == origin.name:
+            imports.delete_with_run(db, run.id)
+            versions.bump(db, f"run:{run.id}")
+    return write(db, origin, batch)
 
 
 def write(db: Cursor, origin: Origin, batch: Audited) -> Run:
@@ -59,7 +88,7 @@ def write(db: Cursor, origin: Origin, batch: Audited) -> Run:
         track=origin.track,
         model=origin.model,
         spec=origin.spec,
-        parents=(),
+        parents=origin.parents,
         status="done",
         total=len(batch.rows),
         done=len(batch.rows),

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+from core.actions import packs
+from core.actions import spaces as space_actions
 from core.actions.desk import Desk
 from core.errors import StateError
-from core.store import Cursor, datasets, imports, pairs, runs, versions
+from core.store import Cursor, datasets, imports, knowledge, pairs, runs, spaces, versions
 from core.store.imports import Import
 
 
@@ -13,15 +18,33 @@ def undo(desk: Desk, name: str, *, with_runs: bool = False) -> Import:
     with desk.change("undo import", name) as (db, detail):
         found = _find_import(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
+        files = _forget_packs_and_spaces(db, desk, found)
         if found.run is not None:
             runs.delete(db, found.run)
             versions.bump(db, f"run:{found.run}")
-        else:
+        elif found.dataset is not None:
             _undo_pairs(db, found, with_runs)
         imports.delete(db, found.id)
-        datasets.drop_if_empty(db, found.dataset)
-        versions.bump(db, "runs", "datasets", "notes")
-        return found
+        if found.dataset is not None:
+            datasets.drop_if_empty(db, found.dataset)
+        versions.bump(db, "runs", "datasets", "notes", "spaces")
+    for remove in files:
+        remove()
+    return found
+
+
+def _forget_packs_and_spaces(db: Cursor, desk: Desk, found: Import) -> list[Callable[[], None]]:
+    """Take the records away; what deletes their files afterwards. Descriptions that genes have stay."""
+    gone: list[Callable[[], None]] = []
+    for pack in knowledge.all_of_them(db):
+        if pack.source_file == found.id:
+            knowledge.delete(db, pack.name)
+            gone.append(partial(packs.remove_file, desk, pack))
+    for space in spaces.all_of_them(db):
+        if space.source_file == found.id:
+            spaces.delete(db, space.id)
+            gone.append(partial(space_actions.remove_file, desk, space))
+    return gone
 
 
 def _find_import(db: Cursor, name: str) -> Import:

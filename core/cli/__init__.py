@@ -7,17 +7,19 @@ base        the application, its workspace, how results are printed
 files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
 numbers     score, compare, audit, bench
+embed       embed: gene spaces
+transfer    knn, neighbours, fuse, decompose
 """
 
 from __future__ import annotations
 
 import sys
 
-from core.cli import files, numbers, runs
+from core.cli import embed, files, numbers, runs, transfer
 from core.cli.base import app, say
 from core.errors import DeskError
 
-__all__ = ["files", "main", "numbers", "runs"]
+__all__ = ["embed", "files", "main", "numbers", "runs", "transfer"]
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from core.errors import InputError, UnknownFormat
 
@@ -42,58 +42,86 @@ class LpsResponse(NamedTuple):
 class Descriptions:
     """A text for each gene, "" where nothing is known, in the order of the file."""
 
+    kind: ClassVar[str] = "descriptions"
     texts: Mapping[str, str]
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.texts)
 
 
 @dataclass(frozen=True)
 class Orthologs:
     """The symbol of each gene's ortholog in the other organism."""
 
+    kind: ClassVar[str] = "orthologs"
     symbols: Mapping[str, str]
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.symbols)
 
 
 @dataclass(frozen=True)
 class Proteins:
     """The Ensembl protein of each gene, STRING's key."""
 
+    kind: ClassVar[str] = "proteins"
     ids: Mapping[str, str]
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 @dataclass(frozen=True)
 class Pathways:
     """The pathways that each gene is part of."""
 
+    kind: ClassVar[str] = "pathways"
     names: Mapping[str, tuple[str, ...]]
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.names)
 
 
 @dataclass(frozen=True)
 class Network:
     """Interactions, each pair of genes once under its highest score and no gene with itself, in the order of the file."""
 
+    kind: ClassVar[str] = "network"
     edges: tuple[Edge, ...]
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.edges)
 
 
 @dataclass(frozen=True)
 class Regulation:
     """(transcription factor, target) → 1 activates, −1 represses, 0 regulates in an unknown direction."""
 
+    kind: ClassVar[str] = "regulation"
     signs: Mapping[tuple[str, str], int]
     source: str
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.signs)
 
 
 @dataclass(frozen=True)
 class LpsResponses:
     """Each gene's published response to LPS."""
 
+    kind: ClassVar[str] = "lps_response"
     genes: Mapping[str, LpsResponse]
     source: str
     sha256: str
+
+    def __len__(self) -> int:
+        return len(self.genes)
 
 
 Pack = Descriptions | Orthologs | Proteins | Pathways | Network | Regulation | LpsResponses

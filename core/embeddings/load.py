@@ -42,6 +42,13 @@ def load_space(path: Path, name: str) -> Space:
         raise InputError(f"{path.name}: text that is not UTF-8 ({first_line(error)})") from error
 
 
+def is_checkpoint(folder: Path) -> bool:
+    """Whether a folder is to be loaded whole, as scGPT's or Geneformer's are."""
+    inside = {file.name for file in folder.iterdir()}
+    scgpt = {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside
+    return scgpt or (any(n.endswith(".safetensors") for n in inside) and any(n.endswith((".pkl", ".pickle")) for n in inside))
+
+
 def _load_folder(path: Path, name: str) -> Space:
     inside = sorted(file.name for file in path.iterdir())
     if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= set(inside):

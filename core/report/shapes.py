@@ -12,6 +12,8 @@ from core.stats.controls import LeakageAudit
 from core.stats.intervals import Interval
 from core.stats.score import ScoreIntervals
 from core.stats.slices import Slice
+from core.transfer.protocols import Evaluation
+from core.transfer.provenance import Provenance
 
 UNITS = ("row", "pert", "gene", "two_way")
 
@@ -70,6 +72,31 @@ def comparison(result: Comparison, words: list[str]) -> dict[str, Any]:
 def _change(part: Difference) -> dict[str, Any] | None:
     top = interval(part.change.two_way)
     return None if top is None else {**top, **{unit: interval(getattr(part.change, unit)) for unit in UNITS}}
+
+
+def knn(found: Evaluation, seconds: float) -> dict[str, Any]:
+    """`knn`: plain numbers, as the contract has them, with intervals beside; null without labels."""
+    parts = {"de": found.score.de, "dir": found.score.dir, "null_de": found.null.de, "null_dir": found.null.dir}
+    return {
+        "coverage": found.coverage,
+        **{name: part.value for name, part in parts.items()},
+        "seconds": seconds,
+        "n": found.null.n,
+        "n_covered": found.score.n,
+        "intervals": {name: interval(part.two_way) for name, part in parts.items()},
+    }
+
+
+def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[str, Any]:
+    """`neighbours`: weight and share in prior_de, and in prior_up beside; heaviest first."""
+    columns = (why.similarity, why.weight, why.share, why.weight_up, why.share_up)
+    names = ("pair_id", "label", "similarity", "weight", "share", "weight_up", "share_up")
+    rows = zip(pair_ids, labels, *(column.tolist() for column in columns), strict=True)
+    return {
+        "prior_de": why.prior_de,
+        "prior_up": why.prior_up,
+        "neighbours": [dict(zip(names, row, strict=True)) for row in rows],
+    }
 
 
 def leakage(result: LeakageAudit) -> dict[str, Any]:

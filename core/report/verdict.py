@@ -7,6 +7,7 @@ import math
 from core.plots.marks import with_interval
 from core.stats.compare import Comparison
 from core.stats.intervals import Interval
+from core.transfer.protocols import Evaluation, Protocol
 
 
 def interval(value: Interval, *, signed: bool = False) -> str:
@@ -50,6 +51,26 @@ def _of_mean(change: Interval, a: str, b: str) -> str:
     if change.high < 0:
         return f"{b} is worse than {a}: mean of DE and DIR {told}, by perturbations and genes."
     return f"These rows do not tell {b} from {a}: mean of DE and DIR {told}, by perturbations and genes."
+
+
+def knn(found: Evaluation, protocol: Protocol) -> list[str]:
+    """What a kNN scores, always beside what a space that knows nothing scores under the same protocol."""
+    covered = f"{found.score.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
+    if found.score.n_labelled == 0:
+        return [f"{covered}; no labels here, so no score."]
+    lines = [covered]
+    for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir)):
+        lines.append(
+            f"{name} {interval(score.two_way)} by perturbations and genes; an empty space would score {null.value:.3f} here"
+        )
+    if protocol.kind == "loo":
+        lines.append(
+            "Leave-one-out moves flat similarities against the labels that it takes away: read it beside its null, "
+            "and claim from folds."
+        )
+    else:
+        lines.append(f"AUROC inside the {protocol.k}×{protocol.k} cells of folds, combined by their number of pairs.")
+    return lines
 
 
 def beats_control(against_counts: Comparison) -> str:

@@ -18,13 +18,14 @@ from core.types import Rejected
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. dataset is an id; run is None for files of pairs; rows and rejected are counts."""
+    """One imported file. dataset is an id, None for spaces and packs; run is None for files that make none; rows and
+    rejected are counts."""
 
     id: str
     sha256: str
     file: str
     kind: str
-    dataset: str
+    dataset: str | None
     run: str | None
     rows: int
     rejected: int

@@ -102,3 +102,20 @@ def first_schema(cursor: duckdb.DuckDBPyConnection) -> None:
         "CREATE TABLE version (scope VARCHAR PRIMARY KEY, n BIGINT NOT NULL)",
     ):
         cursor.execute(statement)
+
+
+@step
+def spaces_packs_presets(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Gene spaces, knowledge packs and named settings; a file of either belongs to no dataset."""
+    for statement in (
+        "ALTER TABLE import ALTER COLUMN dataset DROP NOT NULL",
+        """CREATE TABLE space (id VARCHAR PRIMARY KEY, name VARCHAR UNIQUE NOT NULL, kind VARCHAR NOT NULL, spec VARCHAR NOT NULL,
+           source VARCHAR NOT NULL, sha256 VARCHAR NOT NULL, genes INTEGER NOT NULL, columns INTEGER NOT NULL,
+           notes VARCHAR[] NOT NULL, built_from VARCHAR, import VARCHAR, author VARCHAR NOT NULL,
+           created_at TIMESTAMP NOT NULL)""",
+        """CREATE TABLE knowledge (name VARCHAR PRIMARY KEY, kind VARCHAR NOT NULL, sha256 VARCHAR NOT NULL,
+           entries INTEGER NOT NULL, source VARCHAR NOT NULL, import VARCHAR NOT NULL, imported_at TIMESTAMP NOT NULL)""",
+        """CREATE TABLE preset (page VARCHAR NOT NULL, name VARCHAR NOT NULL, settings VARCHAR NOT NULL,
+           author VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL, PRIMARY KEY (page, name))""",
+    ):
+        cursor.execute(statement)

@@ -43,6 +43,17 @@ def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str,
     insert(cursor, "gene", columns, ignore_existing=True)
 
 
+def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
+    """Give the genes that are here these descriptions, empty ones none; how many were described."""
+    said = {symbol: text for symbol, text in descriptions.items() if text.strip()}
+    cursor.register("said", pa.table({"symbol": list(said), "text": list(said.values())}))
+    found = cursor.execute(
+        "UPDATE gene SET description = said.text FROM said WHERE gene.symbol = said.symbol RETURNING 1"
+    ).fetchall()
+    cursor.unregister("said")
+    return len(found)
+
+
 def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
     """pair_id → label (None where unknown) of every row of a dataset."""
     return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ?", [dataset]).fetchall())

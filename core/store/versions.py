@@ -1,6 +1,7 @@
 """Counters that move with every change, so that caches know what is still true.
 
-Scopes: "runs" (the list of runs), "datasets", "notes", and "run:ID" for the rows of one run.
+Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", and "run:ID" for the
+rows of one run.
 """
 
 from __future__ import annotations

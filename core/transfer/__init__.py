@@ -5,5 +5,7 @@ knn          priors from similar rows             sums         the weighted labe
 protocols    test, leave-one-out, folds           within       intervals of an AUROC inside cells
 support      shrinking and weighing by support    provenance   which neighbours made a row's prior
 fusion       rank-percentile fusion               decompose    a component back from a fusion
-whatif       turn a knob, see the scores          plane        scores over all weights, and their optimism
+neighbourhood  turn a knob, see the neighbours    whatif       turn a knob, see the scores
+plane        scores over all weights, and their optimism
+layout       a dataset's rows as codes            plan         a kNN's settings as plain data
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +14,7 @@ from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles, percentiles_against
 from core.stats.scores import Scores, desk_scores
+from core.types import Flag
 
 Reference = Literal["population", "train"]
 TOLERANCE = 1e-9  # by which weights may miss a sum of 1
@@ -68,6 +69,19 @@ class Fused:
     def scores(self) -> Scores:
         """As they are ranked."""
         return desk_scores(self.p_de, self.p_up)
+
+
+def component_of(
+    name: str, wanted: Sequence[str], pair_ids: Sequence[str], p_de: ArrayLike, p_up: ArrayLike, flags: Sequence[Collection[str]]
+) -> Component:
+    """A run's rows (all of length n) lined up with the wanted pair ids, NaN where it has none or a fallback stands in."""
+    de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
+    de[[Flag.UNCOVERED in each for each in flags]] = np.nan
+    up[[Flag.UNCOVERED in each or Flag.UNCOVERED_DIR in each for each in flags]] = np.nan
+    place = {key: i for i, key in enumerate(pair_ids)}
+    at = np.array([place.get(key, -1) for key in wanted], dtype=np.intp)
+    there = at >= 0
+    return Component(name, *(np.where(there, column[at], np.nan) for column in (de, up)))
 
 
 def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:

@@ -9,7 +9,7 @@ cut into k parts, a cell is predicted from the rows outside both of its parts an
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -23,6 +23,7 @@ from core.stats.scores import desk_scores
 from core.transfer.knn import DEFAULT, Priors, Similar, Weighting, priors
 from core.transfer.rows import Knowledge, Parts, Rows, allowed
 from core.transfer.similarity import Constant, Space, cosines
+from core.transfer.support import support_aware, support_range
 from core.transfer.within import score_within
 
 Kind = Literal["test", "loo", "folds"]
@@ -39,19 +40,42 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How similarities are made and used; centre: take away the mean of the knowledge base's genes first."""
+    """How similarities are made and used.
+
+    centre: take away the mean of the knowledge base's genes first. strength: in [0, 1], how far the best supported priors
+    of an effect are drawn to a half (see `core.transfer.support`); 0 leaves them as they are.
+    """
 
     weighting: Weighting = DEFAULT
     centre: bool = False
+    strength: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """Some query rows, and what their priors are made from.
+
+    rows: positions among the queries; at: positions of `known` in the whole knowledge base; parts: as in `knn.priors`.
+    """
+
+    rows: Codes
+    known: Knowledge
+    at: Codes
+    similar: Similar
+    parts: Parts | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Predicted:
-    """Priors under a protocol, those of equal weights, and the cells to score within (None: overall)."""
+    """Priors under a protocol, those of equal weights, and the cells to score within (None: overall).
+
+    views: where the priors come from; each query row is in one of them.
+    """
 
     priors: Priors
     null: Priors
     cells: Codes | None
+    views: tuple[View, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +129,30 @@ def predict(
     for space in leaks:
         _refuse_unless_rebuilt(space, protocol)
     if leaks and parts is not None and cells is not None:
-        return Predicted(_rebuilt_priors(queries, known, spaces, setting, parts, cells), null, cells)
-    return Predicted(priors(queries, known, similar_of(spaces, known, setting), setting.weighting, parts), null, cells)
+        views = _views_of_cells(queries, known, spaces, setting, parts, cells)
+    else:
+        everything = np.arange(len(queries)), known, np.arange(len(known))
+        views = (View(*everything, similar_of(spaces, known, setting), parts),)
+    columns: Floats = np.full((3, len(queries)), np.nan)
+    for view in views:
+        found = priors(queries.take(view.rows), view.known, view.similar, setting.weighting, view.parts)
+        columns[:, view.rows] = found.de, found.up, found.support
+    return Predicted(settled(Priors(*columns), setting, known, views[0].similar, parts), null, cells, views)
+
+
+def settled(found: Priors, setting: Setting, known: Knowledge, similar: Similar, parts: Parts | None) -> Priors:
+    """Priors of an effect drawn to a half by their support, as `Setting.strength` says.
+
+    Support is scaled over these rows, or where they see all of the knowledge base over the labelled rows left one out, so
+    that a test row's prior does not depend on which other rows are predicted.
+    """
+    if setting.strength == 0:
+        return found
+    support = found.support
+    if parts is None:
+        loo = parts_of(Protocol("loo"), known.rows)
+        support = priors(known.rows, known, similar, setting.weighting, loo).support
+    return replace(found, de=support_aware(found.de, found.support, support_range(support), setting.strength))
 
 
 def leaking(spaces: Sequence[Space], evaluated: str) -> list[Space]:
@@ -141,20 +187,18 @@ def _cut(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
     return parts
 
 
-def _rebuilt_priors(
+def _views_of_cells(
     queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: Setting, parts: Parts, cells: Codes
-) -> Priors:
-    """Priors where every cell has spaces of its own, built from the rows that the cell may see."""
-    columns: Floats = np.full((3, len(queries)), np.nan)
+) -> tuple[View, ...]:
+    """One view a cell, whose spaces are built from the rows that the cell may see."""
+    views = []
     for cell in np.unique(cells):
-        mine = cells == cell
-        first = int(np.flatnonzero(mine)[0])
-        visible = allowed((int(queries.pert[first]), int(queries.gene[first])), known.rows, parts)
+        rows = np.flatnonzero(cells == cell)
+        visible = allowed((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
         own = [space if space.rebuild is None else _rebuilt(space, visible) for space in spaces]
         base = known.take(visible)
-        found = priors(queries.take(mine), base, similar_of(own, base, setting), setting.weighting)
-        columns[:, mine] = found.de, found.up, found.support
-    return Priors(*columns)
+        views.append(View(rows, base, np.flatnonzero(visible), similar_of(own, base, setting), None))
+    return tuple(views)
 
 
 def _rebuilt(space: Space, visible: Bools) -> Space:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from core import embeddings
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
 ROUNDING = 1e-12  # what a cosine of 0 may come out as: it must not make a neighbour
+NO_DIRECTION = 1e-6  # of the lengths before centring: what is left of a vector then is rounding and points nowhere
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +30,18 @@ class Space:
     columns: Floats
     built_from: str = ""
     rebuild: Callable[[Bools], Floats] | None = None
+
+
+def space_over(
+    space: embeddings.Space,
+    symbols: Sequence[str],
+    orthologs: Mapping[str, str] | None = None,
+    rebuild: Callable[[Bools], Floats] | None = None,
+) -> Space:
+    """A gene space over these symbols, matched as `core.embeddings.match` does; rebuild: see `Space`."""
+    index = embeddings.match(space, symbols, orthologs).index
+    columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
+    return Space(space.name, columns, space.built_from_labels or "", rebuild)
 
 
 class Similarity(Protocol):
@@ -63,12 +77,13 @@ def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> Units:
     if array.ndim != 2:
         raise InputError(f"columns: got an array of shape {array.shape}; expected (n_symbols, n_columns)")
     covered = np.isfinite(array).all(axis=1)
-    centre = np.zeros(array.shape[1])
+    vectors, least = array, np.zeros(len(array))
     if centre_on is not None and len(reference := np.intersect1d(np.flatnonzero(covered), centre_on)):
         centre = array[reference].mean(axis=0)
-    vectors = array - centre
-    length = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-    directed = np.flatnonzero(covered & (length > 0))
+        vectors = array - centre
+        least = NO_DIRECTION * (_lengths(array) + np.sqrt(centre @ centre))
+    length = _lengths(vectors)
+    directed = np.flatnonzero(covered & (length > least))
     row = np.full(len(array), -1)
     row[directed] = np.arange(len(directed))
     return Units(vectors[directed] / length[directed, None], row)
@@ -138,11 +153,28 @@ class Constant:
         return self.block(queries, known)[None]
 
 
+MAX_SYMBOLS = 4_000  # with more, a matrix of them takes more memory (128 MB) than the time it saves is worth
+
+
+def kept(similarity: Similarity) -> Similarity:
+    """The same similarities, worked out once where that fits; for asking row by row."""
+    if not isinstance(similarity, Cosines) or len(similarity.units[0].row) > MAX_SYMBOLS:
+        return similarity
+    everyone = np.arange(len(similarity.units[0].row))
+    matrices = tuple(Cosines((units,)).block(everyone, everyone) for units in similarity.units)
+    return Matrices(matrices, np.stack([units.row >= 0 for units in similarity.units]))
+
+
 def cosines(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
     """The ensemble of some spaces; centre_on as in `unit_vectors`."""
     if not spaces:
         raise InputError("spaces: got none; expected at least one")
     return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
+
+
+def _lengths(vectors: Floats) -> Floats:
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return lengths
 
 
 def _clipped_cosine(units: Units, queries: Codes, known: Codes) -> Floats:

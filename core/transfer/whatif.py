@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.errors import InputError
 from core.stats import validate
-from core.stats.arrays import Codes, Floats
+from core.stats.arrays import Codes
 from core.stats.clustered import Estimate, estimates
 from core.stats.score import DE, DIR, MEAN, counts
 from core.stats.scores import Outcome, Scores, outcome_of, shared, tasks
 from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights, fuse, percentiles_of, weights_of
-from core.transfer.knn import Priors, Similar, priors
-from core.transfer.protocols import Protocol, Setting, leaking, parts_of
-from core.transfer.rows import Knowledge, Parts, Rows
-from core.transfer.similarity import Cosines, Matrices, Space, unit_vectors
+from core.transfer.rows import Rows
 from core.transfer.within import influence_within
 
 
@@ -90,43 +86,3 @@ def live(
     found = percentiles_of(components, reference)
     base = fuse(Percentiles(found.de[:1], found.up[:1]), weights_of([], [])).scores() if baseline is None else baseline
     return Live(rows, outcome, found, reference, base, cells)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Neighbourhood:
-    """Query rows, their knowledge base and protocol, with each space's cosines kept once they have been needed.
-
-    Make it with `neighbourhood`. It holds a matrix of shape (n_symbols, n_symbols) for each space and centring in use.
-    """
-
-    queries: Rows
-    known: Knowledge
-    parts: Parts | None
-    spaces: dict[str, Space]
-    cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
-
-    def priors(self, names: Sequence[str], setting: Setting) -> Priors:
-        """The priors by the ensemble of the spaces of these names."""
-        matrices = tuple(self._cosines(name, setting.centre) for name in names)
-        ensemble = Matrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
-        return priors(self.queries, self.known, Similar(ensemble, ensemble), setting.weighting, self.parts)
-
-    def _cosines(self, name: str, centre: bool) -> Floats:
-        if (name, centre) not in self.cosines:
-            columns = self.spaces[name].columns
-            units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
-            everyone = np.arange(len(columns))
-            self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
-        return self.cosines[name, centre]
-
-
-def neighbourhood(
-    protocol: Protocol, queries: Rows, known: Knowledge, spaces: Sequence[Space], evaluated: str = ""
-) -> Neighbourhood:
-    """Prepares kNN priors; InputError for a space that was built from the labels it would be evaluated on."""
-    for space in leaking(spaces, evaluated):
-        raise InputError(
-            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated; "
-            "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
-        )
-    return Neighbourhood(queries, known, parts_of(protocol, queries, known.rows), {space.name: space for space in spaces})

@@ -23,6 +23,9 @@ NAMES = {
     "dir_fallback": "DIR fallback",
     "uniform_fallback": "no answer (.333/.333)",
     "trace_differs": "changed after its trace",
+    "uncovered": "no neighbour",
+    "uncovered_dir": "no neighbour with a direction",
+    "partly_covered": "a component is silent",
 }
 HELP = {
     "role_collapse": "A brief opens with a multiple-choice option instead of arguing.",
@@ -30,6 +33,9 @@ HELP = {
     "dir_fallback": "The judge of UP against DOWN could not be read; a constant stands in for P(up | DE).",
     "uniform_fallback": "Both predictions are .333: nothing was predicted.",
     "trace_differs": "The submitted numbers are not those of the trace: the file was changed after the debate, by a fusion say.",
+    "uncovered": "No labelled row is similar: .5 stands in for both probabilities.",
+    "uncovered_dir": "No similar labelled row has a direction: .5 stands in for P(up | DE).",
+    "partly_covered": "A component of the fusion says nothing about this row: the others count alone.",
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
     "P(up | DE)": "Probability that the change is up, given that there is one.",
 }

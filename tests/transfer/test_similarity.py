@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core import embeddings
 from core.errors import InputError
-from core.transfer.similarity import Constant, Cosines, Matrices, Space, cosines, unit_vectors
+from core.transfer.similarity import Constant, Cosines, Matrices, Space, cosines, space_over, unit_vectors
 
 NAN = float("nan")
 FIRST = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [NAN, NAN], [0.0, 0.0]])
@@ -35,6 +36,25 @@ def test_centred_on_the_given_symbols_before_the_length_is_taken() -> None:
     units = unit_vectors(FIRST, np.array([0, 1, 3]))
     np.testing.assert_allclose(units.vectors[:3], [[0, -1], [0, 1], np.array([-2, -0.5]) / np.sqrt(4.25)])
     np.testing.assert_array_equal(units.row, [0, 1, 2, -1, 3])
+
+
+def test_what_centring_leaves_nothing_of_is_not_covered() -> None:
+    constant = np.tile([[0.1, 0.2, 0.3]], (3, 1))
+    assert (unit_vectors(constant, np.arange(3)).row == -1).all()
+    assert (unit_vectors(FIRST, np.array([1])).row == [0, -1, 1, -1, 2]).all()
+
+
+def test_vectors_of_any_length_count_alike() -> None:
+    extreme = np.array([[1e30, 1e30], [1e-30, 1e-30], [3e38, 0]])
+    found = cosines([Space("extreme", extreme)]).block(np.arange(3), np.arange(3))
+    np.testing.assert_allclose(found, [[1, 1, 0.5**0.5], [1, 1, 0.5**0.5], [0.5**0.5, 0.5**0.5, 1]])
+
+
+def test_a_gene_space_over_a_datasets_symbols() -> None:
+    given = embeddings.make_space("s", ["A", "B"], np.array([[3.0, 4.0], [0.0, 5.0]]), "here", built_from_labels="x")
+    found = space_over(given, ["b", "Mouse", "C"], {"Mouse": "A"})
+    np.testing.assert_array_equal(found.columns, [[0, 5], [3, 4], [NAN, NAN]])
+    assert (found.name, found.built_from) == ("s", "x")
 
 
 def test_a_right_angle_is_no_similarity() -> None:

@@ -8,10 +8,11 @@ from core.stats.compare import compare
 from core.stats.scores import desk_scores
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Weighting
+from core.transfer.neighbourhood import neighbourhood
 from core.transfer.protocols import Protocol, Setting, predict
 from core.transfer.rows import knowledge_of, rows_of
 from core.transfer.similarity import Space
-from core.transfer.whatif import live, neighbourhood
+from core.transfer.whatif import live
 
 N = 500
 RNG = np.random.default_rng(11)

@@ -1,0 +1,104 @@
+"""What a file is, by its content: a table of rows, a knowledge pack or a gene space."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.datasets import PairTable, SubmissionTable, read, read_path
+from core.datasets.knowledge import Pack, read_knowledge, read_knowledge_path
+from core.embeddings import FORMATS, Space, is_checkpoint, load_space
+from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
+from core.types import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class PackFile:
+    """A knowledge pack and its bytes."""
+
+    pack: Pack
+    content: bytes
+
+    @property
+    def kind(self) -> str:
+        return self.pack.kind
+
+    @property
+    def sha256(self) -> str:
+        return self.pack.sha256
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpaceFile:
+    """A gene space; sha256: of its symbols and vectors, which are the same in every format."""
+
+    space: Space
+
+    @property
+    def kind(self) -> str:
+        return "embedding"
+
+    @property
+    def sha256(self) -> str:
+        return self.space.sha256
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        return ()
+
+
+Found = PairTable | SubmissionTable | PackFile | SpaceFile
+
+
+def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
+    """(file, whether a person named it) for every file, everything below every folder, and a checkpoint's folder whole."""
+    files: list[tuple[Path, bool]] = []
+    for path in paths:
+        if path.is_dir() and not is_checkpoint(path):
+            inside = sorted(p for p in path.iterdir() if not p.name.startswith("."))
+            files += [(p, False) for p, _ in expand(inside)]
+        elif path.exists():
+            files.append((path, True))
+        else:
+            raise InputError(f"{path}: no such file or folder")
+    return files
+
+
+def recognise(path: Path) -> Found:
+    """What a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
+    if path.is_dir():
+        return SpaceFile(load_space(path, path.name))
+    return _recognised(path, path.name, None)
+
+
+def recognise_upload(content: bytes, name: str) -> Found:
+    """As `recognise`, from bytes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / Path(name).name
+        path.write_bytes(content)
+        return _recognised(path, name, content)
+
+
+def _recognised(path: Path, name: str, content: bytes | None) -> Found:
+    with path.open("rb") as file:
+        first = file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
+    if first in (b"{", b"["):
+        pack = read_knowledge_path(path) if content is None else read_knowledge(content, name)
+        return PackFile(pack, path.read_bytes())
+    try:
+        return read_path(path) if content is None else read(content, name)
+    except UnsafeFile:
+        raise
+    except InputError as no_table:
+        try:
+            return SpaceFile(load_space(path, Path(name).stem))
+        except (UnsafeFile, MissingPackage):
+            raise
+        except InputError as no_space:
+            told = no_table if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip") else no_space
+            raise (type(told)(f"{told}; or a gene space ({FORMATS})") if told is no_table else told) from no_space

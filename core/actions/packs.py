@@ -1,0 +1,58 @@
+"""Knowledge packs of a workspace: keep, read, take back. Their files lie in data/knowledge."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from core.actions.desk import Desk
+from core.datasets.knowledge import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
+from core.errors import StateError
+from core.store import Cursor, knowledge, pairs, versions
+from core.store.knowledge import PackRecord
+
+
+def keep(desk: Desk, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
+    """Record a pack that came with an import and keep its bytes, in the caller's transaction.
+
+    A pack of another content under that name is replaced. Descriptions also describe the genes that are here.
+    """
+    told = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
+    record = PackRecord(name, pack.kind, pack.sha256, len(pack), told, source)
+    path = _file(desk, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".part")
+    partial.write_bytes(content)
+    partial.replace(path)
+    knowledge.delete(db, name)
+    knowledge.add(db, record)
+    describe_genes(desk, db)
+    versions.bump(db, "spaces", "datasets")
+    return record
+
+
+def describe_genes(desk: Desk, db: Cursor) -> None:
+    """Give the genes that are here the descriptions of the workspace's packs, the latest's where several have one."""
+    for record in knowledge.all_of_them(db):
+        if record.kind == Descriptions.kind and isinstance(pack := read(desk, record.name), Descriptions):
+            pairs.describe(db, pack.texts)
+
+
+def read(desk: Desk, name: str, sha256: str | None = None) -> Pack:
+    """A pack's contents. Raises StateError where its file is gone, or not the one of this hash."""
+    path = _file(desk, name)
+    if not path.exists():
+        raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
+    pack = read_knowledge(path.read_bytes(), path.name)
+    if sha256 is not None and pack.sha256 != sha256:
+        raise StateError(f"pack {name!r}: {path.name} has changed since; import the one with hash {sha256[:12]} again")
+    return pack
+
+
+def remove_file(desk: Desk, record: PackRecord) -> None:
+    """Delete a pack's file, after its record."""
+    _file(desk, record.name).unlink(missing_ok=True)
+
+
+def _file(desk: Desk, name: str) -> Path:
+    return desk.settings.data / "knowledge" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.json"

@@ -1,0 +1,241 @@
+"""Gene spaces of a workspace: load, build, rebuild, delete.
+
+What can be made again from the workspace lies in cache/spaces; files that people brought, and vectors that an encoder or
+a server made, lie in data/embeddings.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace as replace_in
+from pathlib import Path
+from typing import Any
+
+from core import embeddings
+from core.actions import packs
+from core.actions.desk import Desk
+from core.datasets.knowledge import Descriptions, LpsResponses, Network
+from core.embeddings import Coverage, Endpoint, Space
+from core.embeddings.encoders import MINILM
+from core.errors import InputError, StateError
+from core.store import Cursor, datasets, knowledge, pairs, spaces, versions
+from core.store.spaces import SpaceRecord
+from core.types import Label
+
+__all__ = ["BUILDERS", "MINILM", "coverage_in", "delete", "embed", "load", "orthologs"]
+
+Spec = Mapping[str, Any]
+MAX_NAME = 60  # characters
+
+
+def _text(desk: Desk, spec: Spec, name: str) -> Space:
+    return embeddings.build_text(_descriptions(desk, spec), name, spec["columns"], spec["seed"])
+
+
+def _sentences(desk: Desk, spec: Spec, name: str) -> Space:
+    return embeddings.build_sentences(_descriptions(desk, spec), name, spec["model"])
+
+
+def _endpoint(desk: Desk, spec: Spec, name: str) -> Space:
+    server = Endpoint(spec["base_url"], spec["model"], desk.settings.api_key)
+    return embeddings.build_endpoint(_descriptions(desk, spec), name, server)
+
+
+def _network(desk: Desk, spec: Spec, name: str) -> Space:
+    pack = packs.read(desk, spec["pack"], spec["pack_sha256"])
+    assert isinstance(pack, Network)
+    return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
+
+
+def _response(desk: Desk, spec: Spec, name: str) -> Space:
+    pack = packs.read(desk, spec["pack"], spec["pack_sha256"])
+    assert isinstance(pack, LpsResponses)
+    responses = {gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in pack.genes.items()}
+    return embeddings.build_response(responses, name)
+
+
+def _coresponse(desk: Desk, spec: Spec, name: str) -> Space:
+    with desk.store.read() as db:
+        labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
+    if fingerprint != spec["labels_sha256"]:
+        raise StateError(f"space {name}: the labels of its dataset have changed since it was built; build it anew")
+    return coresponse_of(labelled, name, spec)
+
+
+def coresponse_of(labelled: tuple[Sequence[str], Sequence[str], Sequence[Label]], name: str, spec: Spec) -> Space:
+    """A co-response space from these perturbations, genes and labels, as its specification says."""
+    built_from, of = spec["dataset"], spec["of"]
+    return embeddings.build_coresponse(
+        *labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"]
+    )
+
+
+# How a space comes here: a name for the store → what makes it (again).
+BUILDERS: dict[str, Callable[[Desk, Spec, str], Space]] = {
+    "text": _text,
+    "sentences": _sentences,
+    "endpoint": _endpoint,
+    "network": _network,
+    "response": _response,
+    "coresponse": _coresponse,
+}
+REBUILT = ("text", "network", "response", "coresponse")  # from this workspace's files alone, in seconds
+PACK_OF = {
+    "text": "descriptions",
+    "sentences": "descriptions",
+    "endpoint": "descriptions",
+    "network": "network",
+    "response": "lps_response",
+}
+
+
+def embed(desk: Desk, kind: str, name: str, options: Spec, *, pack: str | None = None, replace: bool = False) -> SpaceRecord:
+    """Build a space of a kind of BUILDERS and record it; the existing one where its specification is the same.
+
+    options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
+    build from, None for the latest of its kind. Raises StateError where the name is another space's, unless `replace`.
+    """
+    desk.refuse_if_read_only("embed", name)
+    spec = dict(options)
+    with desk.store.read() as db:
+        if kind in PACK_OF:
+            source = knowledge.of_kind(db, PACK_OF[kind], pack)
+            spec |= {"pack": source.name, "pack_sha256": source.sha256}
+        else:
+            dataset = datasets.find(db, spec["dataset"])
+            spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
+        there = same_or_refused(db, name, identity(name, kind, spec), replace=replace)
+    if there is not None:
+        return there
+    space = BUILDERS[kind](desk, spec, name)
+    with desk.change("embed", name) as (db, detail):
+        record, replaced = record_space(db, desk, space, kind, spec, replace=replace)
+        detail |= {"space": record.id, "kind": kind, "genes": record.genes, "columns": record.columns, **spec}
+    for old in replaced:
+        remove_file(desk, old)
+    return record
+
+
+def loaded_spec(space: Space, file: str) -> dict[str, Any]:
+    """The specification of a space that came from a file."""
+    built_from = {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
+    return {"file": file, "sha256": space.sha256, **built_from}
+
+
+def load(desk: Desk, record: SpaceRecord) -> Space:
+    """A space's vectors; made again where the cache was emptied. Raises StateError where what it was made from is gone."""
+    path = _file(desk, record)
+    if record.kind not in REBUILT and not path.exists():
+        raise StateError(f"space {record.name}: its file {path.name} is gone from {path.parent}; load it again")
+    try:
+        space = embeddings.load_space(path, record.name)
+    except InputError:
+        if record.kind not in REBUILT:
+            raise
+        space = BUILDERS[record.kind](desk, record.spec, record.name)  # a cache may be emptied or damaged
+        _write(space, path)
+    return replace_in(space, built_from_labels=record.built_from)
+
+
+def coverage_in(desk: Desk, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
+    """How much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
+    with desk.store.read() as db:
+        found = datasets.find(db, dataset) if dataset else datasets.default(db)
+        if found is None:
+            return None
+        rows = pairs.frame(db, found.id)
+    return embeddings.coverage(load(desk, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(desk))
+
+
+def delete(desk: Desk, name: str) -> SpaceRecord:
+    """Take a space away. Runs that were made with it stay."""
+    with desk.change("delete space", name) as (db, detail):
+        found = spaces.find(db, name)
+        spaces.delete(db, found.id)
+        versions.bump(db, "spaces")
+        detail |= {"space": found.id, "name": found.name, "kind": found.kind}
+    remove_file(desk, found)
+    return found
+
+
+def remove_file(desk: Desk, record: SpaceRecord) -> None:
+    """Delete a space's file, after its record."""
+    _file(desk, record).unlink(missing_ok=True)
+
+
+def orthologs(desk: Desk) -> Mapping[str, str]:
+    """The latest ortholog table of the workspace; empty where there is none."""
+    with desk.store.read() as db:
+        known = [pack for pack in knowledge.all_of_them(db) if pack.kind == "orthologs"]
+    return packs.read(desk, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
+
+
+def labelled_rows(db: Cursor, dataset: str) -> tuple[tuple[list[str], list[str], list[Label]], str]:
+    """Perturbations, genes and labels of a dataset's labelled rows, and a hash of them."""
+    frame = pairs.frame(db, dataset)
+    frame = frame[frame["label"].notna()]
+    found = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
+    return found, hashlib.sha256(json.dumps(found).encode()).hexdigest()
+
+
+def identity(name: str, kind: str, spec: Spec) -> str:
+    """What a space is known by: its name, how it came here, and from what."""
+    return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
+
+
+def same_or_refused(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
+    """The space of this identity, or None. Raises StateError where the name is another's, unless `replace`."""
+    if not 0 < len(name.strip()) <= MAX_NAME or "," in name:
+        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma")
+    named = next((space for space in spaces.all_of_them(db) if space.name == name), None)
+    if named is not None and named.id == key:
+        return named
+    if named is not None and not replace:
+        raise StateError(f"space {name!r} exists with another specification; choose another name, or use --replace")
+    return None
+
+
+def record_space(
+    db: Cursor, desk: Desk, space: Space, kind: str, spec: Spec, source_file: str | None = None, *, replace: bool = False
+) -> tuple[SpaceRecord, list[SpaceRecord]]:
+    """Keep a space's vectors and record it, in the caller's transaction; those it replaced, whose files may go then."""
+    record = SpaceRecord(
+        id=identity(space.name, kind, spec),
+        name=space.name,
+        kind=kind,
+        spec=spec,
+        source=space.source,
+        sha256=space.sha256,
+        genes=len(space.symbols),
+        columns=space.columns,
+        notes=space.notes,
+        built_from=spec.get("built_from", spec.get("dataset")),
+        source_file=source_file,
+        author=desk.settings.author,
+    )
+    same_or_refused(db, space.name, record.id, replace=replace)
+    _write(space, _file(desk, record))
+    replaced = [there for there in spaces.all_of_them(db) if there.name == space.name]
+    for old in replaced:
+        spaces.delete(db, old.id)
+    spaces.add(db, record)
+    versions.bump(db, "spaces")
+    return record, [old for old in replaced if old.id != record.id]
+
+
+def _file(desk: Desk, record: SpaceRecord) -> Path:
+    folder = desk.settings.cache / "spaces" if record.kind in REBUILT else desk.settings.data / "embeddings"
+    return folder / f"{record.id}.safetensors"
+
+
+def _write(space: Space, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    embeddings.save_space(space, path)
+
+
+def _descriptions(desk: Desk, spec: Spec) -> Mapping[str, str]:
+    pack = packs.read(desk, spec["pack"], spec["pack_sha256"])
+    assert isinstance(pack, Descriptions)
+    return pack.texts

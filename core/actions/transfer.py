@@ -1,0 +1,267 @@
+"""kNN, fusion and decomposition: from the store's runs and spaces to runs again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.actions import record
+from core.actions import spaces as space_actions
+from core.actions.desk import Desk
+from core.errors import InputError
+from core.methods import fusion, knn, recovered
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.scores import desk_scores
+from core.store import datasets, pairs, predictions, runs, spaces
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.decompose import decompose
+from core.transfer.fusion import Component, Reference, component_of, fuse, percentiles_of, weights_of
+from core.transfer.layout import Layout, lay_out
+from core.transfer.plan import Plan, plan_of
+from core.transfer.protocols import Evaluation, Predicted, Protocol, evaluate, predict
+from core.transfer.provenance import Provenance, explain
+from core.transfer.similarity import Space, space_over
+from core.types import Flag
+
+UNLABELLED = "no labels"  # what test rows are held against
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A plan's priors: of the rows at these positions of the layout, and how long they took from vectors on."""
+
+    layout: Layout
+    rows: Codes
+    predicted: Predicted
+    seconds: float
+
+    def evaluation(self) -> Evaluation:
+        """The score of the priors and of their null; NaN without labels."""
+        return evaluate(self.layout.labels[self.rows], self.layout.rows.take(self.rows), self.predicted)
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """What to fuse: ids of runs, and one weight a run of `others` for DE and for DIR; the base takes what is left of 1.
+
+    references: run → the run on labelled rows that its percentiles are taken against, for `reference` "train"; a kNN has
+    its own priors under folds.
+    """
+
+    base: str
+    others: tuple[str, ...]
+    w_de: tuple[float, ...]
+    w_dir: tuple[float, ...]
+    reference: Reference = "population"
+    references: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):
+            if len(weights) != len(self.others):
+                raise InputError(f"{name}: got {len(weights)} weights for {len(self.others)} runs; expected one each")
+
+
+def layout_of(desk: Desk, dataset: Dataset) -> Layout:
+    """The rows of a dataset as codes."""
+    with desk.store.read() as db:
+        frame = pairs.frame(db, dataset.id)
+    labels = frame["label"].astype(object).where(frame["label"].notna(), None)
+    return lay_out(frame["pair_id"].tolist(), frame["pert"].tolist(), frame["gene"].tolist(), labels.to_numpy())
+
+
+def spaces_over(desk: Desk, layout: Layout, dataset: Dataset, names: Sequence[str]) -> list[Space]:
+    """The spaces of these names over a layout's symbols; one built from this dataset's labels can be rebuilt per fold."""
+    with desk.store.read() as db:
+        records = [spaces.find(db, name) for name in names]
+    table = space_actions.orthologs(desk)
+    found = []
+    for space in records:
+        vectors = space_actions.load(desk, space)
+
+        def rebuild(visible: Bools, of: spaces.SpaceRecord = space) -> Floats:
+            rows = layout.known_at[visible]
+            symbols = layout.symbols
+            pert, gene = ([symbols[code] for code in axis[rows]] for axis in (layout.rows.pert, layout.rows.gene))
+            made = space_actions.coresponse_of((pert, gene, list(layout.labels[rows])), of.name, of.spec)
+            return space_over(made, symbols, table).columns
+
+        can_rebuild = space.kind == "coresponse" and space.built_from == dataset.name
+        found.append(space_over(vectors, layout.symbols, table, rebuild if can_rebuild else None))
+    return found
+
+
+def prepare(desk: Desk, dataset: Dataset, plan: Plan) -> Prepared:
+    """The priors of a plan on a dataset: of its labelled rows, or under `test` of its unlabelled ones."""
+    layout = layout_of(desk, dataset)
+    test = plan.protocol.kind == "test"
+    rows = np.flatnonzero([(label is None) == test for label in layout.labels])
+    if not len(rows) or not len(layout.known):
+        lacking = "unlabelled rows to predict" if test and len(layout.known) else "labelled rows to learn from"
+        raise InputError(f"knn under {plan.protocol.kind}: this dataset has no {lacking}")
+    over = spaces_over(desk, layout, dataset, plan.spaces)
+    start = time.perf_counter()
+    evaluated = UNLABELLED if test else dataset.name
+    found = predict(plan.protocol, layout.rows.take(rows), layout.known, over, plan.setting, evaluated)
+    return Prepared(layout, rows, found, time.perf_counter() - start)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbours:
+    """Where one row's priors come from: provenance, and pair ids and labels of its neighbours in the same order."""
+
+    plan: Plan
+    why: Provenance
+    pair_ids: list[str]
+    labels: list[str]
+
+
+def neighbours_of(
+    desk: Desk, dataset: Dataset, pair_id: str, plan: Plan, *, chosen: bool = True, without: Sequence[str] = ()
+) -> Neighbours:
+    """The labelled rows behind one row's priors; `without` some of them, by id. A row without a label sees them all, and
+    so does its plan unless `chosen` says that the protocol was asked for."""
+    layout = layout_of(desk, dataset)
+    row = int(layout.at([pair_id])[0])
+    if layout.labels[row] is None and not chosen:
+        plan = replace_in(plan, protocol=Protocol("test"))
+    query = layout.rows.take(np.array([row]))
+    over = spaces_over(desk, layout, dataset, plan.spaces)
+    evaluated = UNLABELLED if layout.labels[row] is None else dataset.name
+    [view] = predict(plan.protocol, query, layout.known, over, plan.setting, evaluated).views
+    left_out = np.flatnonzero(np.isin(layout.known_at[view.at], layout.at(without)))
+    codes = int(query.pert[0]), int(query.gene[0])
+    why = explain(codes, view.known, view.similar, plan.setting.weighting, view.parts, left_out)
+    at = layout.known_at[view.at[why.neighbours]]
+    return Neighbours(plan, why, [layout.pair_ids[i] for i in at], [str(layout.labels[i]) for i in at])
+
+
+def save_knn(
+    desk: Desk, dataset: Dataset, plan: Plan, name: str, *, replace: bool = False, prepared: Prepared | None = None
+) -> Run:
+    """A plan's priors, `prepared` or made now, as a run; the existing one where its specification is the same."""
+    desk.refuse_if_read_only("knn", name)
+    with desk.store.read() as db:
+        shas = {space: spaces.find(db, space).sha256 for space in plan.spaces}
+        labels = space_actions.labelled_rows(db, dataset.id)[1]
+        origin = record.made_here(dataset.id, name, "knn", {**plan.as_spec(), "space_sha256": shas, "labels_sha256": labels})
+        there = record.same_or_refused(db, origin, replace=replace)
+    if there is not None:
+        return there
+    found = prepared or prepare(desk, dataset, plan)
+    return _save(desk, origin, record.audited(knn.results(found.layout, found.rows, found.predicted, plan)))
+
+
+def save_fusion(desk: Desk, wanted: Fusion, name: str, *, replace: bool = False) -> Run:
+    """A fusion of runs as a run on the base's rows; the existing one where its specification is the same."""
+    desk.refuse_if_read_only("fuse", name)
+    with desk.store.read() as db:
+        base, *others = (runs.find(db, run) for run in (wanted.base, *wanted.others))
+        rows = predictions.frame(db, base.id)
+        ids = [run.id for run in others]
+        spec: dict[str, Any] = {"base": base.id, "with": ids, "w_de": list(wanted.w_de), "w_dir": list(wanted.w_dir)}
+        spec |= {"reference": wanted.reference, "reference_runs": dict(wanted.references)}
+        origin = record.made_here(base.dataset, name, "fusion", spec, (base.id, *ids))
+        there = record.same_or_refused(db, origin, replace=replace)
+    if there is not None:
+        return there
+    weights = weights_of(wanted.w_de, wanted.w_dir)
+    components = components_of(desk, [base, *others], rows["pair_id"].tolist(), wanted)
+    found = percentiles_of(components, wanted.reference)
+    fused = fuse(found, weights)
+    results = fusion.results(_base_rows(rows), components, found, weights, fused, wanted.reference)
+    return _save(desk, replace_in(origin, track=base.track, model=base.model), record.audited(results))
+
+
+def components_of(desk: Desk, chosen: Sequence[Run], ids: Sequence[str], wanted: Fusion) -> list[Component]:
+    """Runs lined up with the base's rows, with what their percentiles are taken against where that is asked for."""
+    first = chosen[0]
+    for run in chosen[1:]:
+        if run.dataset != first.dataset:
+            raise InputError(f"{run.name} and {first.name}: on different datasets; expected runs of one dataset")
+    found = []
+    for run in chosen:
+        component = _component(desk, run, ids)
+        if np.isnan(component.p_de).all():
+            raise InputError(f"{run.name}: covers none of the {len(ids):,} rows of {first.name}; expected a run on the same rows")
+        if wanted.reference == "train":
+            component = with_reference(desk, component, run, wanted.references)
+        found.append(component)
+    return found
+
+
+def with_reference(desk: Desk, component: Component, run: Run, references: Mapping[str, str]) -> Component:
+    """A component with its scores on labelled rows: those of the run named for it, or a kNN's own priors under folds."""
+    named = references.get(run.id) or references.get(run.name)
+    if named is not None:
+        with desk.store.read() as db:
+            reference = runs.find(db, named)
+            rows = predictions.frame(db, reference.id)
+        labelled = rows[rows["label"].notna()]
+        if labelled.empty:
+            raise InputError(f"reference run {reference.name}: has no labelled row; expected a run on labelled rows")
+        there = _component(desk, reference, labelled["pair_id"].tolist())
+        return replace_in(component, reference_de=there.p_de, reference_up=there.p_up)
+    if run.method == "knn":
+        own = replace_in(plan_of(run.spec), protocol=Protocol("folds"))
+        priors = prepare(desk, default_dataset(desk, run.dataset), own).predicted.priors
+        return replace_in(component, reference_de=priors.de, reference_up=priors.up)
+    return component
+
+
+def save_recovered(desk: Desk, base: str, fused: str, weights: tuple[float, float], name: str, *, replace: bool = False) -> Run:
+    """The component that a fusion of `base` was made with, at weights (DE, DIR), as a run."""
+    desk.refuse_if_read_only("decompose", name)
+    with desk.store.read() as db:
+        one, other = runs.find(db, base), runs.find(db, fused)
+        rows, mixed = predictions.frame(db, one.id), predictions.frame(db, other.id).set_index("pair_id")
+        spec = {"base": one.id, "fused": other.id, "w_de": weights[0], "w_dir": weights[1]}
+        origin = record.made_here(one.dataset, name, "recovered", spec, (one.id, other.id))
+        there = record.same_or_refused(db, origin, replace=replace)
+    if there is not None:
+        return there
+    ids = rows["pair_id"].tolist()
+    if one.dataset != other.dataset or set(ids) != set(mixed.index):
+        raise InputError(f"{one.name} and {other.name}: not on the same rows; expected a fusion of that base")
+    submitted = mixed.loc[ids]
+    up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()
+    with np.errstate(invalid="ignore"):
+        ranked = desk_scores(up + down, up / (up + down))
+    found = decompose(desk_scores(rows["p_de"], rows["p_up_given_de"]), ranked, *weights)
+    return _save(desk, origin, record.audited(recovered.results(ids, found, one.name, other.name)))
+
+
+def default_dataset(desk: Desk, name: str | None) -> Dataset:
+    """The dataset of a name or id, or the one to take where none is named."""
+    with desk.store.read() as db:
+        found = datasets.find(db, name) if name else datasets.default(db)
+    if found is None:
+        raise InputError("this workspace has no dataset; import one first")
+    return found
+
+
+def _save(desk: Desk, origin: record.Origin, batch: record.Audited) -> Run:
+    with desk.change(origin.method, origin.name) as (db, detail):
+        run = record.write_anew(db, origin, batch)
+        detail |= {"run": run.id, "rows": run.total, **origin.spec}
+        return run
+
+
+def _component(desk: Desk, run: Run, ids: Sequence[str]) -> Component:
+    with desk.store.read() as db:
+        rows = predictions.frame(db, run.id)
+    return component_of(run.name, ids, *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")))
+
+
+def _base_rows(rows: pd.DataFrame) -> list[fusion.BaseRow]:
+    counts = [rows[name].astype(object).where(rows[name].notna(), None) for name in ("tokens", "prompt_tokens", "tool_calls")]
+    return [
+        fusion.BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))
+        for key, flags, *known in zip(rows["pair_id"], rows["flags"], *counts, strict=True)
+    ]

@@ -1,0 +1,166 @@
+"""Commands about gene spaces: embed text, sentences, endpoint, network, response, coresponse, load, list, delete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import imports, transfer
+from core.actions import spaces as actions
+from core.actions.desk import Desk
+from core.cli.base import Json, app, say, show
+from core.errors import InputError
+from core.store import spaces
+from core.store.spaces import SpaceRecord
+
+embed_app = typer.Typer(no_args_is_help=True, help="Gene spaces: build, load, list.")
+app.add_typer(embed_app, name="embed")
+
+Name = Annotated[str, typer.Option("--name", help="What the space is called here.")]
+Pack = Annotated[str | None, typer.Option(help="The knowledge pack to build from; by default the latest of its kind.")]
+Columns = Annotated[int, typer.Option(help="How many columns the SVD keeps.")]
+Seed = Annotated[int, typer.Option(help="Of the randomized SVD.")]
+Replace = Annotated[bool, typer.Option("--replace", help="An existing space of that name goes.")]
+DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
+
+
+@embed_app.command()
+def text(
+    context: typer.Context,
+    name: Name,
+    pack: Pack = None,
+    columns: Columns = 200,
+    seed: Seed = 0,
+    encoder: Annotated[
+        str | None, typer.Option(help="A sentence-transformers model instead of TF-IDF; minilm for all-MiniLM-L6-v2.")
+    ] = None,
+    endpoint: Annotated[
+        str | None, typer.Option(help="A server's address ending in /v1, whose embeddings of --model are used.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="The server's model.")] = None,
+    dataset: DatasetName = None,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """From gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
+    options: dict[str, Any]
+    if endpoint is not None:
+        if model is None:
+            raise InputError(f"embed text --endpoint {endpoint}: expected --model too")
+        kind, options = "endpoint", {"base_url": endpoint, "model": model}
+    elif encoder is not None:
+        kind, options = "sentences", {"model": actions.MINILM if encoder.lower() == "minilm" else encoder}
+    else:
+        kind, options = "text", {"columns": columns, "seed": seed}
+    _show(context.obj, actions.embed(context.obj, kind, name, options, pack=pack, replace=replace), dataset, as_json)
+
+
+@embed_app.command()
+def network(
+    context: typer.Context,
+    name: Name,
+    pack: Pack = None,
+    columns: Columns = 128,
+    seed: Seed = 0,
+    dataset: DatasetName = None,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """From a network's edges: normalised adjacency, then SVD."""
+    options = {"columns": columns, "seed": seed}
+    _show(context.obj, actions.embed(context.obj, "network", name, options, pack=pack, replace=replace), dataset, as_json)
+
+
+@embed_app.command()
+def response(
+    context: typer.Context,
+    name: Name,
+    pack: Pack = None,
+    dataset: DatasetName = None,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """From a published LPS response: log fold change and mean expression."""
+    _show(context.obj, actions.embed(context.obj, "response", name, {}, pack=pack, replace=replace), dataset, as_json)
+
+
+@embed_app.command()
+def coresponse(
+    context: typer.Context,
+    name: Name,
+    dataset: DatasetName = None,
+    of: Annotated[str, typer.Option(help="What gets vectors: gene or pert.")] = "gene",
+    columns: Columns = 64,
+    seed: Seed = 0,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """From a dataset's labels: what responds alike. Never evaluated on these labels unless rebuilt per fold."""
+    if of not in ("gene", "pert"):
+        raise InputError(f"embed coresponse --of {of}: expected gene or pert")
+    options = {"dataset": transfer.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
+    _show(context.obj, actions.embed(context.obj, "coresponse", name, options, replace=replace), dataset, as_json)
+
+
+@embed_app.command()
+def load(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or a checkpoint's folder, recognised by content.")],
+    name: Name,
+    dataset: DatasetName = None,
+    replace: Replace = False,
+    as_json: Json = False,
+) -> None:
+    """From a file: safetensors, npz, parquet, CSV, word2vec text, scGPT's or Geneformer's folder."""
+    _show(context.obj, imports.import_space(context.obj, file, name, replace=replace), dataset, as_json)
+
+
+@embed_app.command("list")
+def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = False) -> None:
+    """The spaces that are here."""
+    with context.obj.store.read() as db:
+        found = spaces.all_of_them(db)
+    records = [_record(context.obj, space, dataset) for space in found]
+    show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces here; try: python -m core embed --help")
+
+
+@embed_app.command()
+def delete(context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE")], as_json: Json = False) -> None:
+    """Take a space away; runs that were made with it stay."""
+    gone = actions.delete(context.obj, name)
+    show({"deleted": gone.name}, as_json, f"{gone.name}: deleted")
+
+
+def _show(desk: Desk, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
+    for note in space.notes:
+        say(f"{space.name}: {note}")
+    record = _record(desk, space, dataset)
+    show(record, as_json, _line(record))
+
+
+def _record(desk: Desk, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
+    """coverage: the share of the dataset's rows whose target gene the space has; null without a dataset."""
+    found = actions.coverage_in(desk, space, dataset)
+    return {
+        "space": space.name,
+        "id": space.id,
+        "kind": space.kind,
+        "genes": space.genes,
+        "columns": space.columns,
+        "coverage": found.rows_by_gene if found else None,
+        "coverage_by_pert": found.rows_by_pert if found else None,
+        "coverage_by_both": found.rows_by_both if found else None,
+        "source": space.source,
+        "sha256": space.sha256,
+        "built_from": space.built_from,
+        "notes": list(space.notes),
+    }
+
+
+def _line(record: dict[str, Any]) -> str:
+    covered = "–" if record["coverage"] is None else f"{record['coverage']:.0%}"
+    return (
+        f"{record['space']:24} {record['genes']:>7,} genes × {record['columns']:,}  covers {covered} of rows  {record['source']}"
+    )

@@ -1,0 +1,73 @@
+"""Fusion as a method: weighted percentiles of runs as predictions, each with a trace that holds its arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.stats.arrays import Floats
+from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights
+from core.types import FALLBACKS, Flag, Prediction, RowResult, TraceEvent
+
+
+@dataclass(frozen=True, slots=True)
+class BaseRow:
+    """What a fused row takes over from its base: what it cost, and what was odd about it."""
+
+    pair_id: str
+    flags: tuple[Flag, ...]
+    tokens: int | None
+    prompt_tokens: int | None
+    tool_calls: int | None
+
+
+def results(
+    base: Sequence[BaseRow],
+    components: Sequence[Component],
+    percentiles: Percentiles,
+    weights: Weights,
+    fused: Fused,
+    reference: Reference,
+) -> list[RowResult]:
+    """One result a row of the base run, in its order."""
+    names = [component.name for component in components]
+    found = []
+    for i, row in enumerate(base):
+        p_de, p_up = float(fused.p_de[i]), float(fused.p_up[i])
+        lines = [
+            f"{task} {value:.6f} = {_sum(names, pct[:, i], share)}"
+            for task, value, pct, share in (
+                ("P(DE)", p_de, percentiles.de, weights.de),
+                ("P(up | DE)", p_up, percentiles.up, weights.up),
+            )
+        ]
+        uncovered = [name for name, value in zip(names, percentiles.de[:, i], strict=True) if np.isnan(value)]
+        if uncovered:
+            lines.append(f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion.")
+        lines.append(f"Percentiles over {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}.")
+        flags = tuple(flag for flag in row.flags if flag in FALLBACKS) + ((Flag.PARTLY_COVERED,) if uncovered else ())
+        up = p_de * p_up
+        prediction = Prediction(
+            *(row.pair_id, up, p_de - up, p_de, p_up, "trace"),
+            flags=flags,
+            tokens=row.tokens,
+            prompt_tokens=row.prompt_tokens,
+            tool_calls=row.tool_calls,
+        )
+        found.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
+    return found
+
+
+def _sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
+    """ "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights that were left after what does not cover the row."""
+    there = ~np.isnan(percentiles)
+    total = float(weights[there].sum())
+    if total == 0:
+        return f"{percentiles[0]:.4f} ({names[0]}, alone)" if there[0] else "0.5 (no component covers this row)"
+    return " + ".join(
+        f"{weight / total:.4g} × {value:.4f} ({name})"
+        for name, value, weight, known in zip(names, percentiles, weights, there, strict=True)
+        if known
+    )

@@ -1,0 +1,28 @@
+"""Named settings of a page: the query parameters that a link to them would carry."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from core.store.connection import Cursor
+from core.store.sql import one
+
+
+def save(cursor: Cursor, page: str, name: str, settings: Mapping[str, Sequence[str]], author: str) -> None:
+    """Keep settings under a name; what it named before is replaced."""
+    cursor.execute(
+        "INSERT OR REPLACE INTO preset VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
+        [page, name, json.dumps({key: list(values) for key, values in settings.items()}, sort_keys=True), author],
+    )
+
+
+def all_of(cursor: Cursor, page: str) -> dict[str, dict[str, list[str]]]:
+    """Name → settings of a page, by name."""
+    rows = cursor.execute("SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]).fetchall()
+    return {name: json.loads(settings) for name, settings in rows}
+
+
+def delete(cursor: Cursor, page: str, name: str) -> bool:
+    """Forget a name; whether it was there."""
+    return one(cursor, "DELETE FROM preset WHERE page = ? AND name = ? RETURNING name", [page, name]) is not None

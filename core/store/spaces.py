@@ -1,0 +1,74 @@
+"""Gene spaces: which there are, what they were made from; the vectors themselves lie in files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from core.errors import NotFound
+from core.store.connection import Cursor
+
+_COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_from, import, author, created_at"
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceRecord:
+    """One gene space. kind: how it came here (a key of `core.actions.spaces.KINDS`); spec: what it is made again from.
+
+    sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it, None for none. source_file:
+    the import that brought it, None where it was built here.
+    """
+
+    id: str
+    name: str
+    kind: str
+    spec: Mapping[str, Any]
+    source: str
+    sha256: str
+    genes: int
+    columns: int
+    notes: tuple[str, ...]
+    built_from: str | None
+    source_file: str | None
+    author: str
+    created_at: datetime | None = field(default=None, compare=False)
+
+
+def add(cursor: Cursor, space: SpaceRecord) -> None:
+    """Record a space; its id and name must be new."""
+    cursor.execute(
+        f"INSERT INTO space ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,now()::TIMESTAMP)",
+        [
+            *(space.id, space.name, space.kind, json.dumps(dict(space.spec), sort_keys=True), space.source, space.sha256),
+            *(space.genes, space.columns, list(space.notes), space.built_from, space.source_file, space.author),
+        ],
+    )
+
+
+def all_of_them(cursor: Cursor) -> list[SpaceRecord]:
+    """Every space, oldest first."""
+    rows = cursor.execute(f"SELECT {_COLUMNS} FROM space ORDER BY created_at, name").fetchall()
+    return [_record(row) for row in rows]
+
+
+def find(cursor: Cursor, name: str) -> SpaceRecord:
+    """The space of a name or id. Raises NotFound, which lists the ones there are."""
+    known = all_of_them(cursor)
+    for space in known:
+        if name in (space.id, space.name):
+            return space
+    raise NotFound(f"space {name!r}: not in this workspace, which has {', '.join(s.name for s in known) or 'none'}")
+
+
+def delete(cursor: Cursor, space: str) -> None:
+    """Forget the space of this id."""
+    cursor.execute("DELETE FROM space WHERE id = ?", [space])
+
+
+def _record(row: tuple[Any, ...]) -> SpaceRecord:
+    values = dict(zip(_COLUMNS.replace("import", "source_file").split(", "), row, strict=True))
+    values |= {"spec": json.loads(values["spec"]), "notes": tuple(values["notes"])}
+    return SpaceRecord(**values)

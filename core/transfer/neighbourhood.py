@@ -1,0 +1,75 @@
+"""Turn a knob, see the neighbours: similarities are kept, so that a change of power, k or spaces costs one product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from core.errors import InputError
+from core.stats.arrays import Codes, Floats
+from core.transfer.knn import Priors, Similar, priors
+from core.transfer.protocols import Protocol, Setting, View, leaking, parts_of, settled, similar_of
+from core.transfer.provenance import Provenance, explain
+from core.transfer.rows import Knowledge, Parts, Rows
+from core.transfer.similarity import MAX_SYMBOLS, Cosines, Matrices, Space, unit_vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbourhood:
+    """Query rows, their knowledge base and protocol, with each space's cosines kept once they have been needed.
+
+    Make it with `neighbourhood`. It holds a matrix of shape (n_symbols, n_symbols) for each space and centring in use, of
+    up to MAX_SYMBOLS symbols.
+    """
+
+    queries: Rows
+    known: Knowledge
+    parts: Parts | None
+    spaces: dict[str, Space]
+    cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
+
+    def priors(self, names: Sequence[str], setting: Setting) -> Priors:
+        """The priors by the ensemble of the spaces of these names."""
+        similar = self.similar(names, setting)
+        found = priors(self.queries, self.known, similar, setting.weighting, self.parts)
+        return settled(found, setting, self.known, similar, self.parts)
+
+    def explain(self, row: int, names: Sequence[str], setting: Setting, without: Codes | None = None) -> Provenance:
+        """The neighbours of one query row; without: positions in the knowledge base that are left out."""
+        codes = int(self.queries.pert[row]), int(self.queries.gene[row])
+        return explain(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
+
+    def view(self, names: Sequence[str], setting: Setting) -> View:
+        """What the priors are made from."""
+        everything = np.arange(len(self.queries)), self.known, np.arange(len(self.known))
+        return View(*everything, self.similar(names, setting), self.parts)
+
+    def similar(self, names: Sequence[str], setting: Setting) -> Similar:
+        """The ensemble of the spaces of these names."""
+        if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
+            return similar_of([self.spaces[name] for name in names], self.known, setting)
+        matrices = tuple(self._cosines(name, setting.centre) for name in names)
+        ensemble = Matrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
+        return Similar(ensemble, ensemble)
+
+    def _cosines(self, name: str, centre: bool) -> Floats:
+        if (name, centre) not in self.cosines:
+            columns = self.spaces[name].columns
+            units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
+            everyone = np.arange(len(columns))
+            self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
+        return self.cosines[name, centre]
+
+
+def neighbourhood(
+    protocol: Protocol, queries: Rows, known: Knowledge, spaces: Sequence[Space], evaluated: str = ""
+) -> Neighbourhood:
+    """Prepares kNN priors; InputError for a space that was built from the labels it would be evaluated on."""
+    for space in leaking(spaces, evaluated):
+        raise InputError(
+            f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated; "
+            "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
+        )
+    return Neighbourhood(queries, known, parts_of(protocol, queries, known.rows), {space.name: space for space in spaces})

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+import core.evidence as room
+from core.errors import NotFound
+from core.evidence.registry import TOOLS, gather, tools_in
+from core.evidence.view import all_training
+from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, pair
+
+VIEW = all_training(PAIRS)
+
+
+def test_every_tool_stands_in_a_file_of_its_name() -> None:
+    folder = Path(room.__path__[0])
+    with_a_tool = {file.stem for file in folder.glob("*.py") if "\nTOOL = Tool(" in file.read_text("utf-8")}
+    assert set(TOOLS) == with_a_tool
+    assert {"gene_info", "gene_class", "base_rates", "train_lookup"} < set(TOOLS)
+
+
+def test_labels_are_seen_by_three_tools() -> None:
+    assert {name for name, tool in TOOLS.items() if tool.sees_labels} == {"base_rates", "pathway_neighbours", "train_lookup"}
+
+
+def test_descriptions_are_one_line() -> None:
+    for tool in TOOLS.values():
+        assert 10 < len(tool.description) <= 100
+        assert "\n" not in tool.description
+
+
+def test_a_new_file_is_a_new_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "some_room"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "helper.py").write_text("TOOLS = 1\n")
+    (folder / "length.py").write_text(
+        "from core.evidence.tool import Answer, Tool\n"
+        "TOOL = Tool('length', 'How long a symbol is.', ('gene',), lambda query: Answer('ok', '', {'n': len(query.symbol)}))\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    tools = tools_in(importlib.import_module("some_room"))
+    assert list(tools) == ["length"]
+    assert tools["length"].run(None, "Il6", PACKS, VIEW).body == {"n": 3}
+
+
+def test_a_pair_is_asked_about_by_both_of_its_symbols() -> None:
+    found = gather(TRAINING[0], PACKS, VIEW, ["train_lookup", "gene_info", "base_rates", "lps_response", "pathway_neighbours"])
+    assert [(item.tool, item.key.removesuffix(f" @ {VIEW.name}")) for item in found] == [
+        ("train_lookup", "Stat1|*"),
+        ("train_lookup", "*|Cxcl10"),
+        ("gene_info", "Stat1"),
+        ("gene_info", "Cxcl10"),
+        ("base_rates", "all rows in view"),
+        ("lps_response", "Cxcl10"),
+        ("pathway_neighbours", "Stat1"),
+    ]
+
+
+def test_an_answer_stands_there_once() -> None:
+    assert len(gather(pair("Stat1_Stat1", None), PACKS, VIEW, ["gene_info", "gene_info"])) == 1
+
+
+def test_an_unknown_tool_is_not_found() -> None:
+    with pytest.raises(NotFound, match="evidence tool 'oracle': not known, expected one of base_rates, gene_class"):
+        gather(TEST, PACKS, VIEW, ["base_rates", "oracle"])
