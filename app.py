@@ -9,7 +9,9 @@ shell.route(
         "": [
             st.Page("pages/overview.py", title="Overview", icon=":material/dashboard:", default=True),
             st.Page("pages/debates.py", title="Debates", icon=":material/forum:"),
+            st.Page("pages/neighbours.py", title="Neighbours", icon=":material/hub:"),
             st.Page("pages/breakdown.py", title="Breakdown", icon=":material/bar_chart:"),
+            st.Page("pages/what_if.py", title="What-if", icon=":material/tune:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
             st.Page("pages/data.py", title="Data", icon=":material/database:"),
             st.Page("pages/perturbation.py", title="Perturbation", visibility="hidden"),

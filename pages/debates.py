@@ -24,7 +24,7 @@ def rows() -> None:
     with row_side:
         compare = browser.toolbar(view, run, ids, pair_id)
         numbers, events, dossier = loaders.row(run.id, pair_id)
-        row.numbers(numbers, browser.rank(run, numbers))
+        row.numbers(run, numbers, browser.rank(run, numbers))
         with st.expander("How these numbers came about"):
             row.arithmetic(numbers, events)
         row.dossier(dossier, events, pair_id)

@@ -2,6 +2,7 @@
 
 from core.embeddings.build import build_coresponse, build_network, build_response, build_text
 from core.embeddings.encoders import Endpoint, build_endpoint, build_sentences
+from core.embeddings.flat import two_axes
 from core.embeddings.load import FORMATS, is_checkpoint, load_space
 from core.embeddings.match import Coverage, Matched, coverage, match
 from core.embeddings.space import Space, make_space, save_space
@@ -24,4 +25,5 @@ __all__ = [
     "make_space",
     "match",
     "save_space",
+    "two_axes",
 ]

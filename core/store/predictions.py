@@ -203,6 +203,17 @@ def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
     return [key for (key,) in rows.fetchall()]
 
 
+def sharing(cursor: Cursor, run: str) -> dict[str, int]:
+    """Run id → how many rows it shares with a run, of the other runs of the dataset that share any; oldest first."""
+    rows = cursor.execute(
+        """SELECT o.id, count(*) FROM run r JOIN run o ON o.dataset = r.dataset AND o.id <> r.id
+           JOIN prediction q ON q.run = r.id JOIN prediction p ON p.run = o.id AND p.pair_id = q.pair_id
+           WHERE r.id = ? GROUP BY o.id, o.created_at, o.name ORDER BY o.created_at, o.name""",
+        [run],
+    )
+    return dict(rows.fetchall())
+
+
 def of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
     """Every row of a symbol in one role ("pert" or "gene"), and what each run of the dataset says about it.
 

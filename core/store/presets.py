@@ -1,23 +1,24 @@
-"""Named settings of a page: the query parameters that a link to them would carry."""
+"""Named settings of a page: the values of its widgets, by key."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
 from core.store.connection import Cursor
 from core.store.sql import one
 
 
-def save(cursor: Cursor, page: str, name: str, settings: Mapping[str, Sequence[str]], author: str) -> None:
+def save(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str) -> None:
     """Keep settings under a name; what it named before is replaced."""
     cursor.execute(
         "INSERT OR REPLACE INTO preset VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
-        [page, name, json.dumps({key: list(values) for key, values in settings.items()}, sort_keys=True), author],
+        [page, name, json.dumps(dict(settings), sort_keys=True), author],
     )
 
 
-def all_of(cursor: Cursor, page: str) -> dict[str, dict[str, list[str]]]:
+def all_of(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
     """Name → settings of a page, by name."""
     rows = cursor.execute("SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]).fetchall()
     return {name: json.loads(settings) for name, settings in rows}

@@ -15,6 +15,8 @@ from core.transfer.provenance import Provenance, explain
 from core.transfer.rows import Knowledge, Parts, Rows
 from core.transfer.similarity import MAX_SYMBOLS, Cosines, Matrices, Space, unit_vectors
 
+KEPT = 8  # matrices at a time; the oldest goes
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhood:
@@ -55,21 +57,33 @@ class Neighbourhood:
         return Similar(ensemble, ensemble)
 
     def _cosines(self, name: str, centre: bool) -> Floats:
-        if (name, centre) not in self.cosines:
+        found = self.cosines.get((name, centre))
+        if found is None:
             columns = self.spaces[name].columns
             units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
             everyone = np.arange(len(columns))
-            self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
-        return self.cosines[name, centre]
+            while len(self.cosines) >= KEPT:
+                self.cosines.pop(next(iter(self.cosines)), None)
+            found = self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
+        return found
 
 
 def neighbourhood(
-    protocol: Protocol, queries: Rows, known: Knowledge, spaces: Sequence[Space], evaluated: str = ""
+    protocol: Protocol,
+    queries: Rows,
+    known: Knowledge,
+    spaces: Sequence[Space],
+    evaluated: str = "",
+    cosines: dict[tuple[str, bool], Floats] | None = None,
 ) -> Neighbourhood:
-    """Prepares kNN priors; InputError for a space that was built from the labels it would be evaluated on."""
+    """Prepares kNN priors; InputError for a space that was built from the labels it would be evaluated on.
+
+    cosines: where to keep them, to be shared among neighbourhoods over the same symbols and knowledge base.
+    """
     for space in leaking(spaces, evaluated):
         raise InputError(
             f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated; "
             "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
         )
-    return Neighbourhood(queries, known, parts_of(protocol, queries, known.rows), {space.name: space for space in spaces})
+    parts = parts_of(protocol, queries, known.rows)
+    return Neighbourhood(queries, known, parts, {space.name: space for space in spaces}, {} if cosines is None else cosines)

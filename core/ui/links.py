@@ -11,6 +11,7 @@ from core.store.runs import Run
 
 DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
+NEIGHBOURS = "pages/neighbours.py"
 
 
 def parameters() -> dict[str, list[str]]:
@@ -29,6 +30,16 @@ def to_rows(run: Run, label: str, **filters: str | list[str]) -> None:
     """A link to a run's rows in Debates, narrowed by the filters' query parameters."""
     params = {"dataset": run.dataset, "run": run.id, **filters}
     st.page_link(DEBATES, label=label, query_params=params)
+
+
+def to_row(run: Run, pair_id: str, label: str) -> None:
+    """A link to one row of a run in Debates."""
+    to_rows(run, label, row=pair_id)
+
+
+def to_neighbours(dataset: str, pair_id: str, label: str) -> None:
+    """A link to one row's neighbours."""
+    st.page_link(NEIGHBOURS, label=label, query_params={**kept(), "dataset": dataset, "row": pair_id})
 
 
 def put(name: str, value: str | Sequence[str] | None) -> None:
@@ -54,9 +65,9 @@ def address(page: str, **parameters: str | list[str]) -> str:
 def to_symbol(role: str, symbol: str, label: str) -> None:
     """A link to the page of one perturbation ("pert") or target gene ("gene")."""
     page = "pages/perturbation.py" if role == "pert" else "pages/gene.py"
-    st.page_link(page, label=label, query_params={**_kept(), "name": symbol})
+    st.page_link(page, label=label, query_params={**kept(), "name": symbol})
 
 
-def _kept() -> dict[str, str]:
+def kept() -> dict[str, str]:
     """What every page's address carries along: dataset and run."""
     return {name: st.query_params[name] for name in ("dataset", "run") if name in st.query_params}

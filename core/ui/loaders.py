@@ -15,15 +15,38 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from core import embeddings
+from core.actions import spaces as space_actions
+from core.actions import transfer
 from core.actions.desk import Desk, open_desk
 from core.audit.debate import DebateAudit, audit
 from core.report import numbers, verdict
 from core.stats.controls import LeakageAudit
 from core.stats.score import ScoreIntervals
-from core.store import Cursor, datasets, evidence, imports, notes, pairs, predictions, runs, traces, trail, versions
+from core.store import (
+    Cursor,
+    datasets,
+    evidence,
+    imports,
+    knowledge,
+    notes,
+    pairs,
+    predictions,
+    presets,
+    runs,
+    spaces,
+    traces,
+    trail,
+    versions,
+)
 from core.store.datasets import Dataset
+from core.store.knowledge import PackRecord
 from core.store.predictions import Order, RowFilter
 from core.store.runs import Run
+from core.store.spaces import SpaceRecord
+from core.transfer.layout import Layout
+from core.transfer.similarity import Space
+from core.types import Label, Pair
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -169,6 +192,12 @@ def runs_with_row(db: Cursor, dataset: str, pair_id: str) -> list[str]:
     return predictions.runs_with(db, dataset, pair_id)
 
 
+@cached("runs", entries=50)
+def sharing(db: Cursor, run: str) -> dict[str, int]:
+    """Run id → how many rows it shares with a run."""
+    return predictions.sharing(db, run)
+
+
 @loaded
 def row_notes(db: Cursor, run: str, pair_id: str) -> pd.DataFrame:
     """People's remarks on a row."""
@@ -222,6 +251,14 @@ def pair_rows(db: Cursor, dataset: str) -> pd.DataFrame:
     return pairs.frame(db, dataset)
 
 
+def pair(dataset: str, pair_id: str) -> Pair:
+    """One row of a dataset that has it."""
+    rows = pair_rows(dataset)
+    row = rows[rows["pair_id"] == pair_id].iloc[0]
+    label = Label(row["label"]) if isinstance(row["label"], str) else None
+    return Pair(pair_id, row["pert"], row["gene"], label, row["split"])
+
+
 @loaded
 def symbol(db: Cursor, symbol: str) -> tuple[str, str | None]:
     """How a gene is named, and its description where there is one."""
@@ -232,3 +269,54 @@ def symbol(db: Cursor, symbol: str) -> tuple[str, str | None]:
 def symbol_rows(db: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
     """Every row of a perturbation or target gene, with what each run says."""
     return predictions.of_symbol(db, dataset, role, symbol)
+
+
+@cached("spaces")
+def all_spaces(db: Cursor) -> list[SpaceRecord]:
+    """Every gene space, oldest first."""
+    return spaces.all_of_them(db)
+
+
+@cached("spaces")
+def all_packs(db: Cursor) -> list[PackRecord]:
+    """Every knowledge pack, oldest first."""
+    return knowledge.all_of_them(db)
+
+
+@cached("presets")
+def all_presets(db: Cursor, page: str) -> dict[str, dict[str, Any]]:
+    """Named settings of a page."""
+    return presets.all_of(db, page)
+
+
+@cached("spaces", "datasets", entries=100)
+def space_coverage(db: Cursor, space: str, dataset: str) -> embeddings.Coverage | None:
+    """How much of a dataset (id) a space (id) covers."""
+    return space_actions.coverage_in(desk(), spaces.find(db, space), dataset)
+
+
+@cached("datasets", entries=4, shared=True)
+def layout(db: Cursor, dataset: str) -> Layout:
+    """A dataset's rows as codes."""
+    return transfer.layout_of(desk(), datasets.find(db, dataset))
+
+
+@cached("spaces", "datasets", entries=12, shared=True)
+def space_over(db: Cursor, dataset: str, space: str) -> Space:
+    """A space (name) over the symbols of a dataset (id)."""
+    found = datasets.find(db, dataset)
+    return transfer.spaces_over(desk(), layout(dataset), found, [space])[0]
+
+
+@cached("spaces", "datasets", entries=3, shared=True)
+def kept_cosines(db: Cursor, dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
+    """Where the cosines of a dataset's symbols are kept once they have been needed: (space, centred) → matrix."""
+    del db, dataset  # part of the key only
+    return {}
+
+
+@cached("spaces", "datasets", entries=8, shared=True)
+def flat_map(db: Cursor, dataset: str, space: str) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """Places of a dataset's symbols on a space's first two principal components, and their shares of the variance."""
+    del db
+    return embeddings.two_axes(space_over(dataset, space).columns)

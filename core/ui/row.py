@@ -16,20 +16,29 @@ from core.ui.shell import View
 from core.ui.widgets import HELP, NAMES, as_text, bar, heading, pair, percent, symbol
 
 Event = dict[str, Any]
-TITLES = {"de": "Does it change at all?", "dir": "If it changes, up or down?", "react": "Steps", "trace": "Trace"}
+TITLES = {
+    "de": "Does it change at all?",
+    "dir": "If it changes, up or down?",
+    "react": "Steps",
+    "trace": "Trace",
+    "knn": "Neighbours",
+    "fusion": "The fusion's arithmetic",
+    "decompose": "Recovered from a fusion",
+}
 # The gravest first: one remark a brief is enough.
 ODD = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
-def numbers(row: dict[str, Any], rank: str) -> None:
+def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
     """The prediction as bars, and how it came about in words."""
     title, label = st.columns([0.62, 0.38], vertical_alignment="center")
     with title.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"### {pair(row['pert'], row['gene'])}", width="content")
         with st.popover("", icon=":material/menu_book:", type="tertiary", help="What is known of both genes"):
             _genes(row)
+        links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
     known = row["label"]
     colour = theme.LABEL_COLOURS[known or "unknown"]
     sign = theme.LABEL_SIGNS[known or "unknown"]

@@ -1,0 +1,33 @@
+"""base_rates: how often anything changes at all, and in which direction."""
+
+from __future__ import annotations
+
+from core.evidence.tool import Answer, Query, Tool
+from core.evidence.view import Tally
+
+
+class BaseRates(Tally):
+    """n rows, de of them changed, up or down where the direction is known; perts, genes: how many are in view."""
+
+    p_de: float | None
+    p_up_given_de: float | None
+    perts: int
+    genes: int
+
+
+def _ask(query: Query) -> Answer:
+    view = query.view
+    if not len(view):
+        return Answer("empty", view.source, {})
+    counts = view.counts
+    body = BaseRates(
+        **counts.tally(),
+        p_de=counts.p_de,
+        p_up_given_de=counts.p_up_given_de,
+        perts=len(view.by_pert.entries),
+        genes=len(view.by_gene.entries),
+    )
+    return Answer("ok", view.source, body)
+
+
+TOOL = Tool("base_rates", "Counts and shares of the labels in view.", (), _ask, sees_labels=True)

@@ -1,0 +1,129 @@
+"""Knowledge packs as tools read them: plain mappings, indexed once on first use."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple, TypeVar
+
+from core.errors import InputError
+from core.evidence.table import Table
+
+PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses"]
+PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses")
+
+V = TypeVar("V")
+
+
+class Source(NamedTuple):
+    """Where a pack comes from: a name for people, and its SHA-256, of which the first 12 characters are shown."""
+
+    name: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, sha256 {self.sha256[:12]}"
+
+
+class Partner(NamedTuple):
+    """A protein that interacts with another; score in 1–1000."""
+
+    symbol: str
+    score: int
+
+
+class Regulator(NamedTuple):
+    """A transcription factor of a target: sign 1 activates, −1 represses, 0 unknown."""
+
+    symbol: str
+    sign: int
+
+
+class Response(NamedTuple):
+    """How a gene answers LPS: log fold change, p-values in [0, 1], mean expression with and without."""
+
+    logfc: float
+    p_value: float
+    p_adj: float
+    mean_lps: float
+    mean_ctrl: float
+
+
+@dataclass(frozen=True, eq=False)
+class Packs:
+    """What is known of genes apart from the labels; None where the workspace lacks a pack.
+
+    descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene → names. edges: (gene, gene,
+    score in 1–1000), each pair once. signs: (factor, target) → 1, −1 or 0. responses: gene → the numbers of `Response`, in
+    that order. sources: one for each pack that is there. Raises InputError where a pack has no source.
+    """
+
+    descriptions: Mapping[str, str] | None = None
+    orthologs: Mapping[str, str] | None = None
+    pathways: Mapping[str, tuple[str, ...]] | None = None
+    edges: Sequence[tuple[str, str, int]] | None = None
+    signs: Mapping[tuple[str, str], int] | None = None
+    responses: Mapping[str, tuple[float, float, float, float, float]] | None = None
+    sources: Mapping[PackName, Source] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        bare = [name for name in PACK_NAMES if getattr(self, name) is not None and name not in self.sources]
+        if bare:
+            raise InputError(f"knowledge packs: {', '.join(bare)} without a source, expected a name and a SHA-256 for each")
+
+    @cached_property
+    def texts(self) -> Table[str]:
+        """Descriptions by gene."""
+        return self._table("descriptions", self.descriptions)
+
+    @cached_property
+    def counterparts(self) -> Table[str]:
+        """Orthologs by gene."""
+        return self._table("orthologs", self.orthologs)
+
+    @cached_property
+    def memberships(self) -> Table[tuple[str, ...]]:
+        """Pathways by gene, those with the fewest genes of the pack first: the most specific ones."""
+        if self.pathways is None:
+            return self._table("pathways", None)
+        genes = Counter(name for names in self.pathways.values() for name in set(names))
+        ranked = {gene: tuple(sorted(set(names), key=lambda name: (genes[name], name))) for gene, names in self.pathways.items()}
+        return self._table("pathways", ranked)
+
+    @cached_property
+    def partners(self) -> Table[tuple[Partner, ...]]:
+        """Interaction partners by gene, the highest score first, equal scores in order of characters."""
+        if self.edges is None:
+            return self._table("edges", None)
+        found: dict[str, list[Partner]] = defaultdict(list)
+        for a, b, score in self.edges:
+            found[a].append(Partner(b, score))
+            found[b].append(Partner(a, score))
+        ranked = {
+            gene: tuple(sorted(partners, key=lambda partner: (-partner.score, partner.symbol)))
+            for gene, partners in found.items()
+        }
+        return self._table("edges", ranked)
+
+    @cached_property
+    def regulators(self) -> Table[tuple[Regulator, ...]]:
+        """Transcription factors by target, in order of characters."""
+        if self.signs is None:
+            return self._table("signs", None)
+        found: dict[str, list[Regulator]] = defaultdict(list)
+        for (factor, target), sign in self.signs.items():
+            found[target].append(Regulator(factor, sign))
+        return self._table("signs", {target: tuple(sorted(factors)) for target, factors in found.items()})
+
+    @cached_property
+    def lps(self) -> Table[Response]:
+        """Responses to LPS by gene."""
+        found = None if self.responses is None else {gene: Response(*numbers) for gene, numbers in self.responses.items()}
+        return self._table("responses", found)
+
+    def _table(self, name: PackName, entries: Mapping[str, V] | None) -> Table[V]:
+        if entries is None:
+            return Table({}, f"knowledge pack {name}: not in this workspace", present=False)
+        return Table(entries, str(self.sources[name]))

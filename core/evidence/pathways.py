@@ -1,0 +1,25 @@
+"""pathways: what a gene is part of."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from core.evidence.tool import Answer, Query, Tool, look_up
+
+
+class Memberships(TypedDict):
+    """Names, those with the fewest genes first."""
+
+    symbol: str
+    pathways: list[str]
+
+
+def _body(symbol: str, names: tuple[str, ...]) -> Memberships | None:
+    return Memberships(symbol=symbol, pathways=list(names)) if names else None
+
+
+def _ask(query: Query) -> Answer:
+    return look_up(query.symbol, query.packs.memberships, _body)
+
+
+TOOL = Tool("pathways", "Pathways that a gene is part of, the most specific first.", ("gene",), _ask)

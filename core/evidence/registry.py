@@ -1,0 +1,45 @@
+"""Every tool of this room, and what they say of a pair. A new file with a `TOOL` is in without being listed anywhere."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, ModuleType
+
+import core.evidence as room
+from core.errors import NotFound
+from core.evidence.packs import Packs
+from core.evidence.tool import Tool
+from core.evidence.view import LabelView
+from core.types import Evidence, Pair
+
+
+def tools_in(package: ModuleType) -> Mapping[str, Tool]:
+    """The tools among a package's modules, by name."""
+    modules = (importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__))
+    found = (getattr(module, "TOOL", None) for module in modules)
+    return MappingProxyType({tool.name: tool for tool in found if isinstance(tool, Tool)})
+
+
+TOOLS: Mapping[str, Tool] = tools_in(room)
+
+
+def tool_named(name: str) -> Tool:
+    """The tool of a name; raises NotFound, naming those there are."""
+    if name not in TOOLS:
+        raise NotFound(f"evidence tool {name!r}: not known, expected one of {', '.join(TOOLS)}")
+    return TOOLS[name]
+
+
+def gather(pair: Pair, packs: Packs, view: LabelView, names: Sequence[str]) -> tuple[Evidence, ...]:
+    """What the named tools say of a pair, in the order of their names; each answer once.
+
+    A tool about single symbols is asked about the perturbation, then about the gene. Raises NotFound for an unknown name.
+    """
+    found: dict[tuple[str, str], Evidence] = {}
+    for chosen in map(tool_named, names):
+        for pert, gene in chosen.calls(pair.pert, pair.gene):
+            item = chosen.run(pert, gene, packs, view)
+            found.setdefault((item.tool, item.key), item)
+    return tuple(found.values())

@@ -1,0 +1,29 @@
+"""regulators: which transcription factors act on a gene, and how."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from core.evidence.packs import Regulator
+from core.evidence.tool import Answer, Query, Tool, look_up
+
+
+class Regulators(TypedDict):
+    """Factors in order of characters; unknown: they regulate in an unknown direction."""
+
+    symbol: str
+    activators: list[str]
+    repressors: list[str]
+    unknown: list[str]
+
+
+def _body(symbol: str, factors: tuple[Regulator, ...]) -> Regulators:
+    activators, repressors, unknown = ([f.symbol for f in factors if f.sign == sign] for sign in (1, -1, 0))
+    return Regulators(symbol=symbol, activators=activators, repressors=repressors, unknown=unknown)
+
+
+def _ask(query: Query) -> Answer:
+    return look_up(query.symbol, query.packs.regulators, _body)
+
+
+TOOL = Tool("regulators", "Transcription factors that activate or repress a gene.", ("gene",), _ask)

@@ -1,0 +1,40 @@
+"""What-if: what if we weigh it otherwise?"""
+
+import streamlit as st
+
+from core.ui import browser, keep, loaders, mix, shell, what_if
+
+view = shell.enter(__file__)
+st.markdown("## What-if")
+run, dataset = view.run, view.dataset
+if run is None or dataset is None:
+    browser.nothing(view)
+    st.stop()
+keep.told()
+
+
+@st.fragment
+def board() -> None:
+    """Everything that moves with a slider."""
+    labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
+    numbers = st.container()
+    made = mix.choose(dataset, run, view.runs, labelled)
+    if made is None:
+        return
+    baseline = what_if.choose_baseline(view, run) if labelled else run
+    prepared = mix.prepared(made, baseline)
+    found = prepared.at(made.weights())
+    with numbers:
+        tuned = what_if.tuned_on(made, prepared, baseline) if labelled else None
+        if labelled:
+            what_if.numbers(found, tuned, baseline)
+        else:
+            what_if.ranks(made, found)
+        what_if.remarks(made, found, prepared)
+    keep.bar(view, made)
+    if tuned is not None:
+        what_if.surface(made, tuned)
+    what_if.movers(made, found)
+
+
+board()

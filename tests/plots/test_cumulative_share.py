@@ -1,0 +1,99 @@
+"""On how many neighbours a prior rests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.plots import cumulative_share, theme
+
+WHAT = "prior of P(DE)"
+
+
+def table_of(shares: list[float], labels: list[str | None]) -> pd.DataFrame:
+    names = [f"P{k} ⟶ <b>" for k in range(1, len(shares) + 1)]
+    labels = [labels[k % len(labels)] for k in range(len(shares))]
+    return pd.DataFrame({"neighbour": names, "share": shares, "cumulative": np.cumsum(shares), "label": labels})
+
+
+TABLE = table_of([0.4, 0.3, 0.2, 0.1], ["up", "none", None, "down"])
+
+
+def notes(chart: object) -> list[tuple[float, float, str]]:
+    return [(note.x, note.y, note.text) for note in chart.layout.annotations[:-1]]  # type: ignore[attr-defined]
+
+
+def test_a_step_a_neighbour() -> None:
+    line, dots = cumulative_share.figure(TABLE, WHAT).data
+    assert line.line.shape == "hv"
+    assert list(line.x) == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(line.y, [0, 40, 70, 90, 100])
+    assert line.hovertext[2] == "2 neighbours hold 70.0%<br>number 2: P2 ⟶ &lt;b&gt;, 30%<br>label none"
+    assert (list(dots.x), list(dots.y)) == ([1, 2, 3, 4], list(line.y)[1:])
+    assert list(dots.marker.symbol) == ["triangle-up", "circle", "circle-open", "triangle-down"]
+    assert list(dots.marker.color) == [theme.UP, theme.NONE, theme.NULL, theme.DOWN]
+
+
+def test_notes_say_how_many_hold_half_and_nine_tenths() -> None:
+    # 0.4, 0.7, 0.9, 1.0: the second passes a half, the third reaches nine tenths, though 0.4 + 0.3 + 0.2 < 0.9 in floats.
+    assert notes(cumulative_share.figure(TABLE, WHAT)) == [(2, 50, "2 neighbours hold half"), (3, 90, "3 neighbours hold 90%")]
+
+
+def test_one_neighbour_holds_everything() -> None:
+    chart = cumulative_share.figure(TABLE.head(1).assign(share=1.0, cumulative=1.0), WHAT)
+    assert notes(chart) == [(1, 50, "1 neighbour holds half"), (1, 90, "1 neighbour holds 90%")]
+    assert chart.layout.xaxis.dtick == 1
+
+
+def test_a_part_that_the_rows_do_not_reach_is_not_told() -> None:
+    assert notes(cumulative_share.figure(TABLE.head(2), WHAT)) == [(2, 50, "2 neighbours hold half")]
+
+
+def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
+    chart = cumulative_share.figure(table_of([1 / 5000] * 5000, ["none"]), WHAT)
+    assert chart.layout.xaxis.type == "log"
+    assert chart.data[0].x[0] == 1  # it has no 0
+    assert chart.layout.xaxis.range[1] >= np.log10(5000)
+    assert len(chart.data[1].x) == cumulative_share.SIGNED
+    assert chart.layout.annotations[-1].text.endswith("none 25    of the heaviest 25")
+    half, most = notes(chart)
+    assert half == (pytest.approx(np.log10(2500)), 50, "2,500 neighbours hold half")
+    assert most == (pytest.approx(np.log10(4500)), 90, "4,500 neighbours hold 90%")
+    assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT).layout.xaxis.type is None
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=130))
+def test_notes_stand_where_the_curve_is_not(weights: list[int]) -> None:
+    shares = np.sort(np.array(weights))[::-1] / sum(weights)
+    table = table_of(shares.tolist(), ["none"])
+    chart = cumulative_share.figure(table, WHAT)
+    for note, part in zip(chart.layout.annotations, (0.5, 0.9), strict=False):
+        k = int(note.text.split(" ")[0])
+        running = np.array([sum(sorted(weights, reverse=True)[:n]) for n in range(len(weights) + 1)]) / sum(weights)
+        assert running[k] >= part - 1e-9
+        assert running[k - 1] < part
+        # Below the curve right of it, above the curve left of it: it only rises.
+        assert (note.ax > 0, note.ay > 0, note.xanchor, note.yanchor) in {
+            (True, True, "left", "top"),
+            (False, False, "right", "bottom"),
+        }
+
+
+def test_the_axis_says_of_what() -> None:
+    assert cumulative_share.figure(TABLE, "prior <of>").layout.yaxis.title.text == "share of the prior &lt;of&gt;, %"
+
+
+def test_a_wrong_table_is_refused() -> None:
+    with pytest.raises(InputError, match="cumulative_share: missing column cumulative"):
+        cumulative_share.figure(TABLE.drop(columns="cumulative"), WHAT)
+    with pytest.raises(InputError, match="cumulative_share: label: got 'high'"):
+        cumulative_share.figure(TABLE.assign(label="high"), WHAT)
+    with pytest.raises(InputError, match=r"cumulative_share: got no neighbour for the prior of P\(DE\); expected at least one"):
+        cumulative_share.figure(TABLE.head(0), WHAT)
+    with pytest.raises(InputError, match=r"cumulative_share: share: row 2: got 0.4 after 0.3; expected heaviest first"):
+        cumulative_share.figure(TABLE.assign(share=[0.3, 0.3, 0.4, 0.1]), WHAT)

@@ -1,0 +1,117 @@
+"""The map of genes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.plots import gene_map, marks, theme
+
+AXES = ("PC 1 (12% of variance)", "PC 2 <b>")
+TABLE = pd.DataFrame(
+    [
+        ("Atf3", 0.0, 0.0, "query", 0.0, ""),
+        ("Fos", 1.0, 0.0, "neighbour", 0.05, "up"),
+        ("<i>Jun", 1.0, 1.0, "neighbour", 0.40, "mixed"),
+        ("Egr1", -1.0, 1.0, "neighbour", 0.25, "down"),
+        ("Ier2", -1.0, 2.0, "neighbour", 0.15, "none"),
+        ("Ier3", 0.5, 2.0, "neighbour", 0.10, None),
+        ("Myc", 0.5, 3.0, "neighbour", 0.04, "de"),
+        ("Nowhere", np.nan, 3.0, "neighbour", 0.01, "up"),
+        ("Far", 9.0, -9.0, "other", 0.0, ""),
+    ],
+    columns=list(gene_map.COLUMNS),
+)
+
+
+def test_genes_stand_in_their_places_below_the_query() -> None:
+    chart = gene_map.figure(TABLE, "Atf3", AXES)
+    drawn = {trace.name: (list(trace.x), list(trace.y)) for trace in chart.data}
+    assert list(drawn) == ["other", "neighbour", "query"]  # what is drawn last lies on top
+    assert drawn["other"] == ([9.0], [-9.0])
+    assert drawn["query"] == ([0.0], [0.0])
+    assert drawn["neighbour"][0] == [1.0, -1.0, -1.0, 0.5, 1.0, 0.5]  # the heaviest first, none without a place
+    assert {trace.type for trace in chart.data} == {"scatter"}
+    assert chart.data[1].hovertext[0] == "&lt;i&gt;Jun<br>40.0% of the prior<br>label mixed"
+
+
+def test_areas_are_as_the_shares_and_signs_as_the_labels() -> None:
+    marker = gene_map.figure(TABLE, "Atf3", AXES).data[1].marker
+    assert marker.size[0] / marker.size[3] == pytest.approx(2)  # shares of 0.4 and 0.1: four times the area
+    assert list(marker.symbol) == ["square", "triangle-down", "circle", "circle-open", "triangle-up", "diamond"]
+    assert list(marker.line.color) == [
+        theme.BASELINE,
+        theme.DOWN,
+        theme.NONE,
+        theme.LABEL_COLOURS["unknown"],
+        theme.UP,
+        theme.EFFECT,
+    ]
+
+
+def test_the_query_and_the_five_heaviest_are_named_from_the_bottom() -> None:
+    *names, key = gene_map.figure(TABLE, "Atf3", AXES).layout.annotations
+    assert [(note.x, note.y) for note in names] == [(1, 0), (0, 0), (1, 1), (-1, 1), (-1, 2), (0.5, 2)]
+    assert names[1].text == "<b>★ <i>Atf3</i></b>"
+    assert names[2].text.endswith("</span> <i>&lt;i&gt;Jun</i> 40%")
+    assert len({note.ax for note in names}) == 1  # in one column
+    assert [note.ay for note in names] == sorted(note.ay for note in names)
+    assert key.text.endswith("●</span> none 1    " + f'<span style="color:{theme.NULL}">○</span> unknown 1    size: share')
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.floats(0.5, 1), min_size=5, max_size=5).map(sorted), st.floats(0.5, 1))
+def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: float) -> None:
+    rows = [(f"g{k}", 0.0, y, "neighbour", 0.2, "none") for k, y in enumerate(places)]
+    rows += [("q", 0.0, query, "query", 0.0, ""), ("far", 0.0, -1.0, "other", 0.0, "")]
+    chart = gene_map.figure(pd.DataFrame(rows, columns=list(gene_map.COLUMNS)), "q", AXES)
+    low, high = chart.layout.yaxis.range
+    line = marks.TEXT_PX * (high - low) / gene_map.HEIGHT_PX  # of text, at least: axis and key take some of the height
+    levels = np.array([note.ay for note in chart.layout.annotations[:-1]])
+    assert (np.diff(levels) >= line).all()
+    assert low <= levels.min()
+    assert levels.max() <= high
+
+
+def test_names_with_room_stand_level_with_their_marks() -> None:
+    rows = [(f"g{k}", 0.0, float(k), "neighbour", 0.2, "none") for k in range(5)]
+    chart = gene_map.figure(pd.DataFrame(rows, columns=list(gene_map.COLUMNS)), "q", AXES)
+    assert [note.ay for note in chart.layout.annotations[:-1]] == pytest.approx([0, 1, 2, 3, 4])
+
+
+def test_long_symbols_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
+    chart = gene_map.figure(TABLE.assign(symbol="g" * 30), "g" * 30, AXES)
+    assert f"<i>{'g' * 13}…</i>" in chart.layout.annotations[0].text
+    assert "g" * 30 in chart.data[1].hovertext[0]
+    assert chart.layout.margin.r >= 14 * 7
+
+
+def test_a_query_without_a_place_is_said_to_have_none() -> None:
+    chart = gene_map.figure(TABLE[TABLE["kind"] != "query"], "Atf3<", AXES)
+    assert chart.layout.annotations[-1].text.endswith("size: share    <i>Atf3&lt;</i> has no place here")
+    assert len(chart.data[2].x) == 0
+
+
+def test_the_query_alone_and_neighbours_without_a_share() -> None:
+    chart = gene_map.figure(TABLE.head(1), "Atf3", AXES)
+    low, high = chart.layout.xaxis.range
+    assert low < 0 < high
+    assert chart.layout.yaxis.title.text == "PC 2 &lt;b&gt;"
+    sizes = gene_map.figure(TABLE.assign(share=0.0), "Atf3", AXES).data[1].marker.size
+    assert set(sizes) == {min(sizes)}
+    assert min(sizes) > 0
+
+
+def test_a_wrong_table_is_refused() -> None:
+    with pytest.raises(InputError, match="gene_map: missing columns x, share"):
+        gene_map.figure(TABLE.drop(columns=["x", "share"]), "Atf3", AXES)
+    with pytest.raises(InputError, match="gene_map: kind: got 'foe'; expected other, neighbour, query"):
+        gene_map.figure(TABLE.assign(kind="foe"), "Atf3", AXES)
+    with pytest.raises(InputError, match="gene_map: label: got 'high'"):
+        gene_map.figure(TABLE.assign(label="high"), "Atf3", AXES)
+    with pytest.raises(InputError, match="gene_map: got no gene with both x and y, for Atf3; expected at least one"):
+        gene_map.figure(TABLE.assign(x=np.nan), "Atf3", AXES)
