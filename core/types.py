@@ -104,12 +104,45 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a language model behind a row: the JSON that was sent and the JSON that came back, without any key.
+
+    key: the request's identity. stage and role: as in the trace event that it led to. cached: answered by the response
+    cache, so that its tokens were spent before. error: what went wrong where it brought no answer, else "".
+    """
+
+    key: str
+    stage: str
+    role: str
+    request: str
+    reply: str
+    cached: bool
+    attempts: int
+    latency_ms: float
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RowResult:
-    """A finished row: the prediction, how it came about, and what evidence it saw."""
+    """A finished row: the prediction, how it came about, what evidence it saw, and the calls behind it."""
 
     prediction: Prediction
     events: tuple[TraceEvent, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A row that brought no prediction: the error's class, its message, and the calls that were made for it."""
+
+    pair_id: str
+    kind: str
+    message: str
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,139 @@
+"""What every method is: its options, what it may use, and how it predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from core.errors import InputError
+from core.evidence.packs import Packs
+from core.evidence.view import LabelView
+from core.types import Call, Pair, RowResult
+
+if TYPE_CHECKING:
+    from core.llm.client import Client
+
+Kind = Literal["int", "float", "text", "flag", "choice"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a method: a name, its default, what it does, and what it may be.
+
+    least, most: of numbers, both included. choices: of kind "choice".
+    """
+
+    name: str
+    kind: Kind
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+
+    def read(self, value: object) -> Any:
+        """A value for the option, from text or as it is. InputError says what was expected."""
+        if self.kind == "flag":
+            return self._flag(value)
+        if self.kind in ("int", "float"):
+            return self._number(value)
+        text = str(value)
+        if self.kind == "choice" and text not in self.choices:
+            raise InputError(f"{self.name}: got {text!r}, expected {', '.join(self.choices)}")
+        return text
+
+    def _flag(self, value: object) -> bool:
+        known = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+        found = known.get(str(value).lower())
+        if found is None:
+            raise InputError(f"{self.name}: got {value!r}, expected yes or no")
+        return found
+
+    def _number(self, value: object) -> int | float:
+        try:
+            number = int(str(value)) if self.kind == "int" else float(str(value))
+        except ValueError:
+            kind = "a whole number" if self.kind == "int" else "a number"
+            raise InputError(f"{self.name}: got {value!r}, expected {kind}") from None
+        low, high = self.least, self.most
+        if not (low is None or number >= low) or not (high is None or number <= high):
+            raise InputError(f"{self.name}: got {number}, expected {low} to {high}")
+        return number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """What a method may use for the rows of one run. It reaches no label but through `view_of`.
+
+    pairs: the run's rows, their labels taken away. options: every option of the method. view_of: the labelled rows that
+    may be seen for a row. client: None where the method needs no model. tables: for methods that predict all rows at once.
+    """
+
+    pairs: tuple[Pair, ...]
+    options: Mapping[str, Any]
+    view_of: Callable[[Pair], LabelView]
+    packs: Packs
+    client: Client | None = None
+    model: str = ""
+    seed: int = 0
+    repeat: int = 0
+    tables: Any = None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Method(Protocol):
+    """A way to predict. A new one is a file in this room with a `METHOD`.
+
+    name: as in the store. version: raised when the same options would predict otherwise. about: one sentence for people.
+    """
+
+    name: str
+    version: int
+    about: str
+    needs_model: bool
+    options: tuple[Option, ...]
+
+    def calls(self, options: Mapping[str, Any]) -> float:
+        """How many calls of a model a row takes, without retries."""
+        ...
+
+    def prompts(self, options: Mapping[str, Any]) -> str:
+        """The texts that its prompts are made from, whose hash belongs to a run's identity; "" without prompts."""
+        ...
+
+
+@runtime_checkable
+class RowMethod(Method, Protocol):
+    """Predicts row by row; rows of a run are asked for concurrently."""
+
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
+        """The prediction of one row. A DeskError is that row's typed failure; `RowFailed` also keeps the calls made."""
+        ...
+
+
+@runtime_checkable
+class BatchMethod(Method, Protocol):
+    """Predicts all rows at once."""
+
+    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+        """One result a row, in order."""
+        ...
+
+
+class RowFailed(Exception):
+    """A row's failure with the calls that were made for it; `cause` is the DeskError."""
+
+    def __init__(self, cause: Exception, calls: tuple[Call, ...]) -> None:
+        super().__init__(str(cause))
+        self.cause, self.calls = cause, calls
+
+
+def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict[str, Any]:
+    """Every option with its value, the default where none is given. InputError for a name that is none."""
+    known = {option.name: option for option in options}
+    for name in given:
+        if name not in known:
+            raise InputError(f"option {name!r}: not known, expected {', '.join(known) or 'none'}")
+    return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
