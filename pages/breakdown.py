@@ -19,6 +19,7 @@ if score.n_labelled == 0:
     st.stop()
 
 score_box.show(score)
+score_box.protocol(run.id)
 widgets.tabs(
     "part",
     {

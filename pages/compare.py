@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.report import numbers, verdict
-from core.ui import browser, compare, loaders, shell
+from core.ui import browser, compare, loaders, score_box, shell
 
 view = shell.enter(__file__)
 st.markdown("## Compare")
@@ -20,6 +20,8 @@ pair = numbers.paired(baseline, loaders.run_rows(baseline.id), run, loaders.run_
 result = numbers.compared(pair.rows, pair.a, pair.b)
 for sentence in verdict.compared(result, baseline.name, run.name):
     st.text(sentence)
+for each in (run, baseline):
+    score_box.protocol(each.id)
 if compare.can_tell(result):
     compare.changes(result, baseline, run)
     compare.gained_and_lost(pair, baseline, run)

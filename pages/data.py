@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui import data_tabs, leakage_tab, loaders, shell, widgets
+from core.ui import data_tabs, leakage_tab, loaders, shell, spaces_tab, widgets
 
 view = shell.enter(__file__)
 st.markdown("## Data")
@@ -12,6 +12,7 @@ widgets.tabs(
     {
         "Import": lambda: data_tabs.bring_in(view),
         "Leakage": lambda: leakage_tab.show(view),
+        "Spaces": lambda: spaces_tab.show(view),
         "Imported files": lambda: data_tabs.imported(view, imports),
         "Rejected rows": lambda: data_tabs.rejected(rejected),
         "Runs": lambda: data_tabs.manage_run(view),

@@ -13,7 +13,7 @@ if run is None or dataset is None:
 keep.told()
 
 
-@st.fragment
+@shell.fragment
 def board() -> None:
     """Everything that moves with a slider."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
@@ -21,7 +21,7 @@ def board() -> None:
     made = mix.choose(dataset, run, view.runs, labelled)
     if made is None:
         return
-    baseline = what_if.choose_baseline(view, run) if labelled else run
+    baseline = keep.bar(view, made)
     prepared = mix.prepared(made, baseline)
     found = prepared.at(made.weights())
     with numbers:
@@ -29,12 +29,17 @@ def board() -> None:
         if labelled:
             what_if.numbers(found, tuned, baseline)
         else:
+            what_if.no_score(made, found)
+        what_if.remarks(made, found, prepared, tuned)
+    picture, moved = st.columns([0.58, 0.42], gap="medium")
+    with picture:
+        if tuned is not None:
+            what_if.surface(made, tuned)
+        else:
             what_if.ranks(made, found)
-        what_if.remarks(made, found, prepared)
-    keep.bar(view, made)
-    if tuned is not None:
-        what_if.surface(made, tuned)
-    what_if.movers(made, found)
+    with moved:
+        what_if.movers(made, found)
+    what_if.movers_chart(made, found)
 
 
 board()

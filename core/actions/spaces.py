@@ -17,14 +17,14 @@ from core import embeddings
 from core.actions import packs
 from core.actions.desk import Desk
 from core.datasets.knowledge import Descriptions, LpsResponses, Network
-from core.embeddings import Coverage, Endpoint, Space
+from core.embeddings import Coverage, Endpoint, Matched, Space
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, StateError
 from core.store import Cursor, datasets, knowledge, pairs, spaces, versions
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
-__all__ = ["BUILDERS", "MINILM", "coverage_in", "delete", "embed", "load", "orthologs"]
+__all__ = ["BUILDERS", "MINILM", "coverage_in", "delete", "embed", "load", "matched_in", "orthologs"]
 
 Spec = Mapping[str, Any]
 MAX_NAME = 60  # characters
@@ -147,6 +147,13 @@ def coverage_in(desk: Desk, record: SpaceRecord, dataset: str | None = None) -> 
             return None
         rows = pairs.frame(db, found.id)
     return embeddings.coverage(load(desk, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(desk))
+
+
+def matched_in(desk: Desk, record: SpaceRecord, dataset: str) -> Matched:
+    """How a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
+    with desk.store.read() as db:
+        rows = pairs.frame(db, datasets.find(db, dataset).id)
+    return embeddings.match(load(desk, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(desk))
 
 
 def delete(desk: Desk, name: str) -> SpaceRecord:

@@ -19,7 +19,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is needed of a run to judge it: its counts, its flags' counts."""
+    """What is needed of a run to judge it: its counts, its flags' counts, and what else is to be said of it."""
 
     id: str
     name: str
@@ -27,6 +27,7 @@ class RunFacts:
     failed: int
     tokens_unknown: int
     flags: Mapping[str, int]
+    remarks: tuple[str, ...] = ()
 
 
 def concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
@@ -42,6 +43,9 @@ _SENTENCES = {
     Flag.DE_FALLBACK: "the judge's P(DE) could not be read and a constant stands in",
     Flag.DIR_FALLBACK: "the judge's P(up | DE) could not be read and a constant stands in",
     Flag.UNIFORM: "nothing was predicted (.333/.333)",
+    Flag.UNCOVERED: "no labelled row is similar and .5 stands in for both probabilities",
+    Flag.UNCOVERED_DIR: "no similar row has a direction and .5 stands in for P(up | DE)",
+    Flag.PARTLY_COVERED: "a component of the fusion says nothing and the others count alone",
     Flag.TRACE_DIFFERS: "the submitted numbers are not those of the trace: the file was changed afterwards",
 }
 
@@ -54,6 +58,7 @@ def _of_run(run: RunFacts) -> list[Concern]:
         n = run.flags.get(flag, 0)
         if n:
             found.append(Concern(run.id, f"{n:,} of {run.done:,} rows: {sentence}", flag))
+    found += [Concern(run.id, remark) for remark in run.remarks]
     if 0 < run.tokens_unknown < run.done:
         found.append(Concern(run.id, f"{run.tokens_unknown:,} of {run.done:,} rows do not know their tokens"))
     return found

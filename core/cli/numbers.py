@@ -49,8 +49,9 @@ def score(
     scores, labels = numbers.submitted(rows_), numbers.labels(rows_)
     pert, gene = numbers.codes(rows_["pert"]), numbers.codes(rows_["gene"])
     if by is not None:
-        if by not in numbers.SLICES:
-            raise InputError(f"score --by {by}: expected one of {', '.join(numbers.SLICES)}")
+        known = numbers.slices_of(rows_)
+        if by not in known:
+            raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
         result = shapes.slices(by_slice(labels, scores, numbers.SLICES[by](rows_), pert, gene))
         show(result, as_json, "\n".join(_slice_line(part) for part in result["slices"]))
         return

@@ -4,7 +4,7 @@ from core.embeddings.build import build_coresponse, build_network, build_respons
 from core.embeddings.encoders import Endpoint, build_endpoint, build_sentences
 from core.embeddings.flat import two_axes
 from core.embeddings.load import FORMATS, is_checkpoint, load_space
-from core.embeddings.match import Coverage, Matched, coverage, match
+from core.embeddings.match import Coverage, Matched, Rule, coverage, match
 from core.embeddings.space import Space, make_space, save_space
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Coverage",
     "Endpoint",
     "Matched",
+    "Rule",
     "Space",
     "build_coresponse",
     "build_endpoint",

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import marks, theme, validate
+from core.plots import marks, signs, theme, validate
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
-# Signs of the theme as markers; what is drawn last lies on top.
-_SYMBOLS: Final = {
-    "unknown": "circle-open",
-    "none": "circle",
-    "de": "diamond",
-    "down": "triangle-down",
-    "up": "triangle-up",
-}
 
 
 def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figure:
@@ -27,10 +17,8 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     drawn. A mark's customdata is its pair_id.
     """
     validate.columns("rank_scatter", table, COLUMNS)
-    known = table.assign(label=table["label"].astype(object).where(table["label"].notna(), "unknown"))
-    validate.one_of("rank_scatter", known, "label", _SYMBOLS)
-    known = known.dropna(subset=["rank_a", "rank_b"])
-    parts = {label: part for label in _SYMBOLS if len(part := known[known["label"] == label])}
+    known = table.assign(label=signs.labels("rank_scatter", table)).dropna(subset=["rank_a", "rank_b"])
+    parts = {label: part for label in signs.SYMBOLS if len(part := known[known["label"] == label])}
     last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
@@ -38,8 +26,8 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     chart.add_annotation(x=last, y=last, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=marks.SMALL)
     for label, part in parts.items():
         _marks(chart, label, part)
-    _key(chart, parts)
-    chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": 8 + marks.TEXT_PX + 6, "r": 76})
+    signs.key(chart, signs.counted(known["label"]))
+    chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
     chart.update_xaxes(title=_title(a, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
     chart.update_yaxes(showgrid=True, title=_title(b, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
@@ -58,19 +46,8 @@ def _marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
         y=part["rank_b"],
         name=label,
         mode="markers",
-        marker={"color": theme.LABEL_COLOURS[label], "symbol": _SYMBOLS[label], "size": 6, "opacity": 0.75},
+        marker={"color": theme.LABEL_COLOURS[label], "symbol": signs.SYMBOLS[label], "size": 6, "opacity": 0.75},
         customdata=part["pair_id"],
         hovertext=pairs,
         hovertemplate=f"%{{hovertext}}<br>label {label}<br>rank %{{x:,}}, then %{{y:,}}<extra></extra>",
-    )
-
-
-def _key(chart: go.Figure, parts: dict[str, pd.DataFrame]) -> None:
-    """What the signs mean and how many rows have each, in one line above the plot."""
-    words = [
-        f'<span style="color:{theme.LABEL_COLOURS[label]}">{theme.LABEL_SIGNS[label]}</span> {label} {len(part):,}'
-        for label, part in reversed(parts.items())
-    ]
-    chart.add_annotation(
-        text="    ".join(words), xref="paper", yref="paper", x=0, y=1, xanchor="left", yanchor="bottom", yshift=4, showarrow=False
     )

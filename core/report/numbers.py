@@ -16,6 +16,7 @@ from core.stats.scores import Scores, desk_scores, file_scores
 from core.store.predictions import GENE_ROWS
 from core.store.runs import Run
 from core.symbols import naming
+from core.types import Flag
 
 P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # closed below, open above unless 1
 
@@ -32,6 +33,12 @@ def with_counts(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
         counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **controls))
     return rows.merge(pd.concat(counted), on="pair_id", how="left", validate="one_to_one")
+
+
+def slices_of(rows: pd.DataFrame) -> list[str]:
+    """The slices that make sense for a run's rows: those by neighbours where it has some."""
+    near = bool(rows["support"].notna().any())
+    return [name for name in SLICES if near or not name.endswith("neighbours")]
 
 
 def codes(names: pd.Series) -> np.ndarray:
@@ -107,12 +114,26 @@ def _gene_rows(counts: pd.Series) -> pd.Series:
     return pd.Series(names, index=counts.index)
 
 
+def _coverage(flags: pd.Series) -> pd.Series:
+    silent = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
+    return flags.map(lambda each: "without a neighbour" if silent.intersection(each) else "with neighbours")
+
+
+def _support(support: pd.Series) -> pd.Series:
+    """Quarters of the rows that have support, least first; "none" without."""
+    ranks = support.where(support > 0).rank(pct=True)
+    names = ["least quarter", "second quarter", "third quarter", "most quarter"]
+    return pd.cut(ranks, [0, 0.25, 0.5, 0.75, 1], labels=names).astype(object).fillna("none")
+
+
 # How rows can be cut into slices: a name for people → each row's slice.
 SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "gene's rows": lambda rows: _gene_rows(rows["gene_rows"]),
     "gene's symbol": lambda rows: rows["gene"].map(naming),
     "P(DE)": lambda rows: _binned(rows["p_de"]),
     "P(up | DE)": lambda rows: _binned(rows["p_up_given_de"]),
+    "coverage by neighbours": lambda rows: _coverage(rows["flags"]),
+    "support of neighbours": lambda rows: _support(rows["support"]),
     "split": lambda rows: rows["split"],
     "perturbation": lambda rows: rows["pert"],
     "target gene": lambda rows: rows["gene"],

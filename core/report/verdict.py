@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from core.plots.marks import with_interval
+from core.plots.marks import number, with_interval
 from core.stats.compare import Comparison
 from core.stats.intervals import Interval
 from core.transfer.protocols import Evaluation, Protocol
@@ -71,6 +71,16 @@ def knn(found: Evaluation, protocol: Protocol) -> list[str]:
     else:
         lines.append(f"AUROC inside the {protocol.k}×{protocol.k} cells of folds, combined by their number of pairs.")
     return lines
+
+
+def alone(found: Evaluation, protocol: Protocol) -> str:
+    """A kNN by itself, in a sentence, with what a space that knows nothing scores under the same protocol."""
+    where = f"inside {protocol.k}×{protocol.k} folds" if protocol.kind == "folds" else "leave-one-out"
+    scores = ", ".join(
+        f"{name} {number(score.value)} (an empty space {number(null.value)})"
+        for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir))
+    )
+    return f"neighbours alone, {where}, on {found.score.n:,} of {found.null.n:,} rows: {scores}"
 
 
 def beats_control(against_counts: Comparison) -> str:

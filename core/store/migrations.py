@@ -119,3 +119,25 @@ def spaces_packs_presets(cursor: duckdb.DuckDBPyConnection) -> None:
            author VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL, PRIMARY KEY (page, name))""",
     ):
         cursor.execute(statement)
+
+
+@step
+def calls_and_folding(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Runs that are under way: how far their journal is in the store, what they spent, and the calls behind each row."""
+    for column in (
+        "folded_bytes BIGINT DEFAULT 0",
+        "cause VARCHAR",
+        "spent_tokens BIGINT",
+        "expected_calls BIGINT",
+        "started_at TIMESTAMP",
+        "finished_at TIMESTAMP",
+    ):
+        cursor.execute(f"ALTER TABLE run ADD COLUMN {column}")
+    for statement in (
+        "CREATE TABLE call (id VARCHAR PRIMARY KEY, key VARCHAR NOT NULL, request VARCHAR NOT NULL, reply VARCHAR NOT NULL)",
+        """CREATE TABLE row_call (run VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, seq SMALLINT NOT NULL, call VARCHAR NOT NULL,
+           stage VARCHAR NOT NULL, role VARCHAR NOT NULL, cached BOOLEAN NOT NULL, attempts INTEGER NOT NULL,
+           latency_ms DOUBLE NOT NULL, prompt_tokens BIGINT NOT NULL, completion_tokens BIGINT NOT NULL,
+           reasoning_tokens BIGINT NOT NULL, error VARCHAR NOT NULL)""",
+    ):
+        cursor.execute(statement)

@@ -139,10 +139,17 @@ def listing(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All rows of a run in file order, with pert, gene, label and split beside every column of the prediction."""
+    """All rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
+
+    support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN where there is no kNN.
+    """
     return cursor.execute(
-        f"SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run) FROM {_FROM} WHERE q.run = ? ORDER BY p.position",
-        [run],
+        f"""WITH near AS (SELECT pair_id, max(json_extract(meta, '$.support')::DOUBLE) AS support FROM trace_event
+              WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
+              GROUP BY pair_id)
+            SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support
+            FROM {_FROM} LEFT JOIN near n ON n.pair_id = q.pair_id WHERE q.run = ? ORDER BY p.position""",
+        [run, run, run],
     ).df()
 
 

@@ -16,7 +16,8 @@ from core.store.sql import one
 
 _COLUMNS = (
     "id, dataset, name, method, origin, track, model, spec, parents, status, total, done, failed, fallbacks, collapsed, "
-    "tokens, tokens_unknown, created_at, code_version, public_score, note"
+    "tokens, tokens_unknown, created_at, code_version, public_score, note, folded_bytes, cause, spent_tokens, expected_calls, "
+    "started_at, finished_at"
 )
 
 
@@ -24,7 +25,9 @@ _COLUMNS = (
 class Run:
     """One run. origin: imported, simulated or run here; counts are rows; tokens is the sum over rows that know theirs.
 
-    collapsed counts rows in which a brief opens with a multiple-choice option; tokens is None where no row knows.
+    collapsed counts rows in which a brief opens with a multiple-choice option; tokens is what the rows cost, None where no row
+    knows, and spent_tokens what this run paid for, answers from the cache left out. cause: why it stopped, "" where it did
+    not. folded_bytes: how much of its journal is in the store. expected_calls: of a model, without retries.
     """
 
     id: str
@@ -48,32 +51,24 @@ class Run:
     public_score: float | None = None
     note: str | None = None
     created_at: datetime | None = field(default=None, compare=False)
+    folded_bytes: int = 0
+    cause: str = ""
+    spent_tokens: int | None = None
+    expected_calls: int | None = None
+    started_at: datetime | None = field(default=None, compare=False)
+    finished_at: datetime | None = field(default=None, compare=False)
 
 
 def add(cursor: Cursor, run: Run) -> None:
     """Create a run; its id must be new, its name new within the dataset."""
     refuse_taken_name(cursor, run.dataset, run.name)
     cursor.execute(
-        f"INSERT INTO run ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,now()::TIMESTAMP,?,?,?)",
+        f"INSERT INTO run ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,now()::TIMESTAMP,?,?,?,?,?,?,?,?,?)",
         [
             *(run.id, run.dataset, run.name, run.method, run.origin, run.track, run.model),
-            *(
-                json.dumps(dict(run.spec), sort_keys=True),
-                list(run.parents),
-                run.status,
-                run.total,
-                run.done,
-                run.failed,
-            ),
-            *(
-                run.fallbacks,
-                run.collapsed,
-                run.tokens,
-                run.tokens_unknown,
-                run.code_version,
-                run.public_score,
-                run.note,
-            ),
+            *(json.dumps(dict(run.spec), sort_keys=True), list(run.parents), run.status, run.total, run.done, run.failed),
+            *(run.fallbacks, run.collapsed, run.tokens, run.tokens_unknown, run.code_version, run.public_score, run.note),
+            *(run.folded_bytes, run.cause, run.spent_tokens, run.expected_calls, run.started_at, run.finished_at),
         ],
     )
 
@@ -114,6 +109,7 @@ def _record(row: tuple[Any, ...]) -> Run:
     values = dict(zip(_COLUMNS.split(", "), row, strict=True))
     values["spec"] = json.loads(values["spec"])
     values["parents"] = tuple(values["parents"])
+    values["folded_bytes"], values["cause"] = values["folded_bytes"] or 0, values["cause"] or ""
     return Run(**values)
 
 
@@ -126,10 +122,11 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
 
 
 def delete(cursor: Cursor, run: str) -> None:
-    """Take away a run, its rows, traces and notes, and evidence that no other run saw."""
-    for table in ("prediction", "trace_event", "row_evidence", "note"):
+    """Take away a run, its rows, traces and notes, and the evidence and calls of no other run."""
+    for table in ("prediction", "trace_event", "row_evidence", "row_call", "note"):
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")
+    cursor.execute("DELETE FROM call WHERE id NOT IN (SELECT call FROM row_call)")
     cursor.execute("DELETE FROM run WHERE id = ?", [run])
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import Priors, Similar, priors
-from core.transfer.protocols import Protocol, Setting, View, leaking, parts_of, settled, similar_of
+from core.transfer.protocols import Protocol, Setting, leaking, parts_of, settled, similar_of
 from core.transfer.provenance import Provenance, explain
 from core.transfer.rows import Knowledge, Parts, Rows
-from core.transfer.similarity import MAX_SYMBOLS, Cosines, Matrices, Space, unit_vectors
+from core.transfer.similarity import MAX_SYMBOLS, Constant, Cosines, Matrices, Space, unit_vectors
 
 KEPT = 8  # matrices at a time; the oldest goes
 
@@ -38,15 +38,14 @@ class Neighbourhood:
         found = priors(self.queries, self.known, similar, setting.weighting, self.parts)
         return settled(found, setting, self.known, similar, self.parts)
 
+    def null(self, setting: Setting) -> Priors:
+        """The priors of a space that knows nothing."""
+        return priors(self.queries, self.known, Similar(Constant(), Constant()), setting.weighting, self.parts)
+
     def explain(self, row: int, names: Sequence[str], setting: Setting, without: Codes | None = None) -> Provenance:
         """The neighbours of one query row; without: positions in the knowledge base that are left out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
         return explain(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
-
-    def view(self, names: Sequence[str], setting: Setting) -> View:
-        """What the priors are made from."""
-        everything = np.arange(len(self.queries)), self.known, np.arange(len(self.known))
-        return View(*everything, self.similar(names, setting), self.parts)
 
     def similar(self, names: Sequence[str], setting: Setting) -> Similar:
         """The ensemble of the spaces of these names."""

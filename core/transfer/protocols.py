@@ -168,9 +168,14 @@ def similar_of(spaces: Sequence[Space], known: Knowledge, setting: Setting) -> S
 
 def evaluate(labels: ArrayLike, rows: Rows, predicted: Predicted) -> Evaluation:
     """The score of the priors, and of the null; labels of shape (n_rows,)."""
+    return evaluation(labels, rows, predicted.priors, predicted.null, predicted.cells)
+
+
+def evaluation(labels: ArrayLike, rows: Rows, found: Priors, null: Priors, cells: Codes | None) -> Evaluation:
+    """As `evaluate`, of priors and null by themselves."""
     labels = np.asarray(labels, dtype=object)
-    found = (_scored(labels, rows, some, predicted.cells) for some in (predicted.priors, predicted.null))
-    return Evaluation(float(predicted.priors.covered.mean()) if len(rows) else float("nan"), *found)
+    scores = (_scored(labels, rows, some, cells) for some in (found, null))
+    return Evaluation(float(found.covered.mean()) if len(rows) else float("nan"), *scores)
 
 
 def _scored(labels: ArrayLike, rows: Rows, found: Priors, cells: Codes | None) -> ScoreIntervals:

@@ -37,7 +37,7 @@ PARAMETERS = {
 def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
     """One kind of slice, costliest first: figure and table, each slice linked to its rows."""
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
-    by = left.selectbox("Slice by", list(numbers.SLICES), key="by", bind="query-params")
+    by = left.selectbox("Slice by", numbers.slices_of(rows), key="by", bind="query-params")
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
     found = by_slice(
         numbers.labels(rows),
@@ -91,7 +91,9 @@ def _line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
         "low": interval.low,
         "high": interval.high,
         "cost": found.cost,
-        "rows": links.address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _value(by, part.name)}),
+        "rows": links.address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _value(by, part.name)})
+        if by in PARAMETERS
+        else None,
     }
 
 

@@ -35,7 +35,9 @@ def bring_in(view: View) -> None:
     upload, path, fetch = st.columns(3, gap="medium")
     with upload:
         st.markdown("**Upload**")
-        files = st.file_uploader("CSV or zip, recognised by content", accept_multiple_files=True, key="upload")
+        files = st.file_uploader(
+            "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
+        )
         if st.button("Import uploaded files", disabled=not files, type="primary"):
             _keep([imports.import_upload(view.desk, f.getvalue(), f.name, options) for f in files])
     with path:

@@ -24,17 +24,33 @@ STARTERS = {"half and half": (0.5, 0.5), "direction more": (0.5, 0.7), "base alo
 _SAVED = "_kept"  # session key: what was made, shown after the rerun that lets the sidebar see it
 
 
-def bar(view: View, made: Mix) -> None:
-    """Presets, saving, and the test twin, in one row."""
-    one, two, three = st.columns(3)
+def bar(view: View, made: Mix) -> Run:
+    """The baseline (which it gives back), presets, saving, and the test twin, in one row."""
+    base, one, two, three = st.columns([0.34, 0.2, 0.22, 0.24], vertical_alignment="bottom")
+    with base:
+        baseline = _choose_baseline(view, made.base) if made.labelled else made.base
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
         _presets(view.desk, made)
     if view.desk.settings.read_only:
-        return
+        return baseline
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
         _save(view, made)
     with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not made.labelled):
         _twin(view, made)
+    return baseline
+
+
+def _choose_baseline(view: View, base: Run) -> Run:
+    """The run that changes are told against: the base, or another that has all of its rows."""
+    shared = loaders.sharing(base.id)
+    options = {base.id: base} | {run.id: run for run in view.runs if shared.get(run.id) == base.total}
+    wanted = st.query_params.get("baseline")
+    at = list(options).index(wanted) if wanted in options else 0
+    chosen = st.selectbox(
+        "Change against", list(options), index=at, format_func=lambda key: options[key].name, key=f"baseline-mix-{base.id}"
+    )
+    links.put("baseline", chosen if chosen != base.id else None)
+    return options[chosen]
 
 
 def told() -> None:

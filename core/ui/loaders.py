@@ -20,6 +20,7 @@ from core.actions import spaces as space_actions
 from core.actions import transfer
 from core.actions.desk import Desk, open_desk
 from core.audit.debate import DebateAudit, audit
+from core.errors import NotFound, StateError
 from core.report import numbers, verdict
 from core.stats.controls import LeakageAudit
 from core.stats.score import ScoreIntervals
@@ -45,7 +46,8 @@ from core.store.predictions import Order, RowFilter
 from core.store.runs import Run
 from core.store.spaces import SpaceRecord
 from core.transfer.layout import Layout
-from core.transfer.similarity import Space
+from core.transfer.plan import plan_of
+from core.transfer.similarity import Space, cosines
 from core.types import Label, Pair
 
 P = ParamSpec("P")
@@ -295,6 +297,14 @@ def space_coverage(db: Cursor, space: str, dataset: str) -> embeddings.Coverage 
     return space_actions.coverage_in(desk(), spaces.find(db, space), dataset)
 
 
+@cached("spaces", "datasets", entries=50)
+def space_matches(db: Cursor, space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
+    """How many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
+    found = space_actions.matched_in(desk(), spaces.find(db, space), dataset)
+    rules: tuple[embeddings.Rule, ...] = ("exact", "case", "ortholog")
+    return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
+
+
 @cached("datasets", entries=4, shared=True)
 def layout(db: Cursor, dataset: str) -> Layout:
     """A dataset's rows as codes."""
@@ -320,3 +330,42 @@ def flat_map(db: Cursor, dataset: str, space: str) -> tuple[NDArray[np.float64],
     """Places of a dataset's symbols on a space's first two principal components, and their shares of the variance."""
     del db
     return embeddings.two_axes(space_over(dataset, space).columns)
+
+
+@cached("run:{0}", "datasets", "spaces", entries=30)
+def protocols(db: Cursor, run: str) -> list[tuple[str, str]]:
+    """(protocol, sentence) for each kNN on labelled rows that is behind a run: what it scores beside what nothing scores."""
+    found, waiting = [], [run]
+    while waiting:
+        try:
+            this = runs.find(db, waiting.pop())
+        except NotFound:  # a parent that was deleted
+            continue
+        waiting += this.parents
+        if this.method == "knn" and this.spec["protocol"] != "test":
+            found.append((str(this.spec["protocol"]), f"{this.name}: {_alone(db, this)}"))
+    return found
+
+
+def _alone(db: Cursor, run: Run) -> str:
+    plan = plan_of(run.spec)
+    try:
+        prepared = transfer.prepare(desk(), datasets.find(db, run.dataset), plan)
+    except (NotFound, StateError) as error:  # a space that was taken away
+        return f"cannot be evaluated again: {error}"
+    return verdict.alone(prepared.evaluation(), plan.protocol)
+
+
+@cached("spaces", "datasets", entries=50)
+def most_similar(db: Cursor, dataset: str, space: str, role: str, symbol: str, n: int = 15) -> pd.DataFrame:
+    """The perturbations or genes of a dataset (id) that are most similar to one of them: symbol, similarity, label counts."""
+    del db
+    rows = pair_rows(dataset)
+    names = sorted(rows[role].unique())
+    place = {name: i for i, name in enumerate(layout(dataset).symbols)}
+    codes = np.array([place[name] for name in names])
+    similarity = cosines([space_over(dataset, space)]).block(np.array([place[symbol]]), codes)[0]
+    near = pd.DataFrame({"symbol": names, "similarity": similarity})
+    near = near[(near["similarity"] > 0) & (near["symbol"] != symbol)].nlargest(n, "similarity")
+    counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)
+    return near.join(counts, on="symbol").fillna(0).astype(dict.fromkeys(counts.columns, int))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.report import verdict
 from core.stats.arrays import Codes
 from core.stats.scores import Scores, desk_scores
 from core.store.datasets import Dataset
@@ -203,6 +204,14 @@ def scores_of(run: Run, ids: tuple[str, ...]) -> Scores:
     """A run's scores on these rows, all of which it has."""
     rows: pd.DataFrame = loaders.run_rows(run.id).set_index("pair_id").loc[list(ids)]
     return desk_scores(rows["p_de"].to_numpy(), rows["p_up_given_de"].to_numpy())
+
+
+def alone(mix: Mix) -> str:
+    """What the live kNN scores by itself, in a sentence; "" without one."""
+    if mix.plan is None:
+        return ""
+    ids = tuple(loaders.run_rows(mix.base.id)["pair_id"])
+    return verdict.alone(near.evaluated(near.around(mix.dataset, mix.plan, ids)), mix.plan.protocol)
 
 
 def folds_of(mix: Mix) -> Codes:

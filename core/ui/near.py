@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from core.actions.transfer import UNLABELLED
@@ -16,7 +15,7 @@ from core.transfer.knn import Weighting
 from core.transfer.layout import Layout
 from core.transfer.neighbourhood import Neighbourhood, neighbourhood
 from core.transfer.plan import Plan
-from core.transfer.protocols import Kind, Protocol, Setting, cells_of
+from core.transfer.protocols import Evaluation, Kind, Protocol, Setting, cells_of, evaluation
 from core.transfer.rows import Axis
 from core.ui import links, loaders
 from core.ui.widgets import HELP, as_text, empty
@@ -124,7 +123,8 @@ def priors(found: Around) -> tuple[Floats, Floats]:
     return priors.de, priors.up
 
 
-def covered_by(found: Around) -> list[str]:
-    """The symbol of each gene that any of the plan's spaces covers."""
-    there = np.logical_or.reduce([np.isfinite(found.near.spaces[name].columns).all(axis=1) for name in found.plan.spaces])
-    return [found.layout.symbol(int(code)) for code in np.flatnonzero(there)]
+def evaluated(found: Around) -> Evaluation:
+    """What the priors score on their rows, beside a space that knows nothing."""
+    near, setting = found.near, found.plan.setting
+    labels = found.layout.labels[found.rows]
+    return evaluation(labels, near.queries, near.priors(found.plan.spaces, setting), near.null(setting), found.cells)

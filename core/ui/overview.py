@@ -10,7 +10,7 @@ from core.plots import ladder as ladder_plot
 from core.store.runs import Run
 from core.ui import links, loaders, score_box
 from core.ui.shell import View
-from core.ui.widgets import HELP, NAMES, empty, figure, themed
+from core.ui.widgets import HELP, NAMES, as_text, empty, figure, themed
 
 # One public leaderboard half: 904 of the challenge's test rows; its standard error was measured on as many labelled rows.
 PUBLIC_ROWS = 904
@@ -147,7 +147,9 @@ def _rungs(run: Run, chosen: Run | None) -> list[dict[str, object]]:
 def attention(view: View) -> None:
     """What to look at before believing a number, each with a link to its rows."""
     _, rejected = loaders.import_list()
-    facts = [RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id)) for r in view.runs]
+    facts = [
+        RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id), _remarks(r)) for r in view.runs
+    ]
     found = concerns(facts, len(rejected))
     if not found:
         st.caption("Nothing: no fallback, no collapsed role, no rejected row.")
@@ -158,6 +160,11 @@ def attention(view: View) -> None:
             st.page_link(links.DATA, label=concern.text, query_params={"tab": "Rejected rows"})
 
 
+def _remarks(run: Run) -> tuple[str, ...]:
+    """A kNN under leave-one-out is biased: what a space that knows nothing would score stands beside it."""
+    return tuple(sentence for kind, sentence in loaders.protocols(run.id) if kind == "loo")
+
+
 def _of_run(run: Run, own: list[Concern]) -> None:
     if not own:
         return
@@ -166,6 +173,6 @@ def _of_run(run: Run, own: list[Concern]) -> None:
     with concerns_side.container(gap="xxsmall"):
         for concern in own:
             if concern.flag is None:
-                st.caption(concern.text)
+                st.caption(as_text(concern.text))
             else:
                 links.to_rows(run, concern.text, flags=NAMES[concern.flag])

@@ -7,7 +7,8 @@ import streamlit as st
 from core.report.verdict import interval
 from core.stats.clustered import Estimate
 from core.stats.score import ScoreIntervals
-from core.ui.widgets import HELP
+from core.ui import loaders
+from core.ui.widgets import HELP, as_text
 
 TASKS = {
     "DE": "AUROC of any effect against none, over rows with a label: 0.5 is chance.",
@@ -48,3 +49,10 @@ def no_labels(n: int) -> None:
     st.markdown(
         f"**No labels here.** None of these {n:,} rows has a label in this workspace, so there is no score and no hit or miss."
     )
+
+
+def protocol(run: str) -> None:
+    """How the labels that a kNN behind a run has seen were kept away from the rows it is scored on, and what that does."""
+    for kind, sentence in loaders.protocols(run):
+        biased = " Leave-one-out is biased where similarities are flat: claim from folds." if kind == "loo" else ""
+        st.caption(as_text(f"{sentence}.{biased}"))

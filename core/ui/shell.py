@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,18 @@ def _explained() -> Iterator[None]:
         st.button("Try again")
     except DeskError as error:
         st.error(as_text(error), icon=":material/error:")
+
+
+def fragment(draw: Callable[[], None]) -> Callable[[], None]:
+    """A part of a page that runs by itself when one of its widgets changes; foreseen errors in words there too."""
+
+    @st.fragment
+    @wraps(draw)
+    def explained() -> None:
+        with _explained():
+            draw()
+
+    return explained
 
 
 def _sidebar(pages: Mapping[str, Sequence[Any]]) -> View:

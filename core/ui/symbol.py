@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import theme
+from core.store.datasets import Dataset
 from core.ui import links, loaders, widgets
 from core.ui.shell import View
 from core.ui.widgets import empty
@@ -40,6 +41,7 @@ def show(view: View, role: str) -> None:
     rows = loaders.symbol_rows(view.dataset.id, role, chosen)
     _about(view, role, chosen, rows)
     _rows(view, role, rows)
+    _alike(view.dataset, role, chosen)
 
 
 def _names(view: View, role: str) -> list[str]:
@@ -77,5 +79,29 @@ def _rows(view: View, role: str, rows: pd.DataFrame) -> None:
         column_config={
             **{str(name): st.column_config.NumberColumn(format="%.2f") for name in said},
             "debate": st.column_config.LinkColumn(display_text="open"),
+        },
+    )
+
+
+def _alike(dataset: Dataset, role: str, name: str) -> None:
+    """The most similar symbols of the dataset in one gene space, with their labels."""
+    spaces = [space.name for space in loaders.all_spaces()]
+    if not spaces:
+        return
+    st.markdown("### Most similar")
+    space = st.selectbox("Gene space", spaces, key="alike_space", bind="query-params")
+    found = loaders.most_similar(dataset.id, space, role, name)
+    if found.empty:
+        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol(name)}, or nothing in it is similar.")
+        return
+    found["page"] = [
+        links.address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in found["symbol"]
+    ]
+    st.dataframe(
+        found,
+        hide_index=True,
+        column_config={
+            "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors, cut at 0."),
+            "page": st.column_config.LinkColumn(display_text="open"),
         },
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,36 +13,34 @@ import streamlit as st
 from core.errors import InputError
 from core.plots import movers as movers_plot
 from core.plots import rank_scatter, weight_plane
+from core.plots.marks import number
 from core.report.verdict import interval
 from core.stats.intervals import p_gt_0
 from core.stats.optimism import Optimism
-from core.stats.paired import agreement, rank_movement
+from core.stats.paired import agreement
 from core.stats.ranks import midranks
 from core.stats.score import ScoreIntervals
+from core.stats.scores import Scores
 from core.store.runs import Run
 from core.transfer import plane
 from core.transfer.whatif import Live, Verdict
 from core.ui import links, loaders, mix, score_box
 from core.ui.mix import Mix
-from core.ui.shell import View
-from core.ui.widgets import as_text, figure, themed
+from core.ui.widgets import as_text, figure, label_text, themed
 
 LISTED = 20  # rows that move most
+MOVED = ("P(DE)", "P(up | DE)")
+MOVED_PX = 340
 _TUNED = "_tuned"  # session key: the plane and optimism of the mix on screen, which weights do not change
-Tuned = tuple[plane.Plane, Optimism]
 
 
-def choose_baseline(view: View, base: Run) -> Run:
-    """The run that changes are told against: the base, or another that has all of its rows."""
-    shared = loaders.sharing(base.id)
-    options = {base.id: base} | {run.id: run for run in view.runs if shared.get(run.id) == base.total}
-    wanted = st.query_params.get("baseline")
-    at = list(options).index(wanted) if wanted in options else 0
-    chosen = st.selectbox(
-        "Change against", list(options), index=at, format_func=lambda key: options[key].name, key=f"baseline-mix-{base.id}"
-    )
-    links.put("baseline", chosen if chosen != base.id else None)
-    return options[chosen]
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What does not change while only weights move: the plane, what choosing on it is worth, the kNN by itself in words."""
+
+    plane: plane.Plane
+    optimism: Optimism
+    alone: str
 
 
 def numbers(found: Verdict, tuned: Tuned | None, baseline: Run) -> None:
@@ -50,29 +49,30 @@ def numbers(found: Verdict, tuned: Tuned | None, baseline: Run) -> None:
     change = found.mean.change
     told = f"**Δ mean {interval(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
     told += f", {interval(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
-    if tuned is not None and not math.isnan(tuned[1].optimism):
-        told += f" · best weights chosen on these rows: optimism {-tuned[1].optimism:+.3f}"
+    if tuned is not None and not math.isnan(tuned.optimism.optimism):
+        told += f" · best weights chosen on these rows: optimism {number(-tuned.optimism.optimism, '+.3f')}"
     st.markdown(told)
 
 
-def remarks(made: Mix, found: Verdict, prepared: Live) -> None:
+def remarks(made: Mix, found: Verdict, prepared: Live, tuned: Tuned | None) -> None:
     """How the numbers were made, and what they do not say."""
     uncovered = int(found.fused.uncovered.sum())
-    said = [f"{made.base.name} · {found.n:,} rows"]
-    if made.plan is not None:
-        said.append(f"neighbours: {made.plan.words()}")
+    of = f" · neighbours: {made.plan.words()}" if made.plan is not None else ""
+    said = [f"{made.base.name} · {found.n:,} rows{of}"]
     if prepared.cells is not None:
-        said.append("scored inside the cells of folds")
-    elif made.plan is not None and made.plan.protocol.kind == "loo":
-        said.append("leave-one-out: a space that knows nothing would not score 0.5 here (see the kNN's null), claim from folds")
+        said.append("all scores are inside the cells of folds")
+    if tuned is not None and tuned.alone:
+        said.append(tuned.alone)
+    if made.plan is not None and made.plan.protocol.kind == "loo":
+        said.append("leave-one-out is biased where similarities are flat: claim from folds")
     if uncovered:
-        said.append(f"{uncovered:,} rows without a neighbour keep the others' weights")
+        said.append(f"{uncovered:,} of the rows lack a component and count the others alone")
     said.append(
         "percentiles over these rows: a row's number depends on which other rows there are"
         if made.reference == "population"
         else "percentiles against labelled rows: a row's number does not depend on the other rows"
     )
-    st.caption(as_text(" · ".join(said)))
+    st.caption("  \n".join(map(as_text, said)))
 
 
 def tuned_on(made: Mix, prepared: Live, baseline: Run) -> Tuned | None:
@@ -82,9 +82,10 @@ def tuned_on(made: Mix, prepared: Live, baseline: Run) -> Tuned | None:
     kept: tuple[Any, Tuned | None] | None = st.session_state.get(_TUNED)
     if kept is not None and kept[0] == key:
         return kept[1]
+    found: Tuned | None
     try:
         optimism, _ = plane.weight_optimism(prepared, mix.folds_of(made), shares=shares)
-        found = plane.weight_plane(prepared, shares=shares), optimism
+        found = Tuned(plane.weight_plane(prepared, shares=shares), optimism, mix.alone(made))
     except InputError:
         found = None
     st.session_state[_TUNED] = key, found
@@ -93,7 +94,7 @@ def tuned_on(made: Mix, prepared: Live, baseline: Run) -> Tuned | None:
 
 def surface(made: Mix, tuned: Tuned) -> None:
     """The mean over all weights, with the plateau that a standard error cannot tell from the best."""
-    found, optimism = tuned
+    found, optimism = tuned.plane, tuned.optimism
     table = weight_plane.table(found.grid, found.mean, found.plateau)
     now = sum(made.w_de), sum(made.w_dir)
     best = found.grid[found.best[0]], found.grid[found.best[1]]
@@ -110,47 +111,75 @@ def surface(made: Mix, tuned: Tuned) -> None:
     figure(themed(weight_plane.figure(table, now, best)), table, "weight-plane", caption)
 
 
-def movers(made: Mix, found: Verdict) -> None:
-    """The rows that the fusion moves most against its base, linked to their debates."""
-    which = st.segmented_control("Rows that move most in", ["P(DE)", "P(up | DE)"], default="P(DE)", key="moved", required=True)
+def _moved(made: Mix, found: Verdict) -> tuple[pd.DataFrame, str]:
+    """The rows that move most in ranks, either way, and in which probability."""
+    which: str = st.session_state.get("moved", MOVED[0])
     rows = loaders.run_rows(made.base.id)
-    base, fused = (rows["p_de"], found.fused.p_de) if which == "P(DE)" else (rows["p_up_given_de"], found.fused.p_up)
+    base, fused = (rows["p_de"], found.fused.p_de) if which == MOVED[0] else (rows["p_up_given_de"], found.fused.p_up)
     before = base.to_numpy(dtype=np.float64)
     table = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=midranks(before), rank_b=midranks(np.where(np.isnan(before), np.nan, fused)), moved=rank_movement(before, fused)
+        rank_a=midranks(before), rank_b=midranks(np.where(np.isnan(before), np.nan, fused))
     )
-    table = table.dropna(subset=["moved"]).sort_values("moved", key=np.abs, ascending=False, kind="stable").head(LISTED)
-    if table.empty or not table["moved"].any():
+    moved = (table["rank_b"] - table["rank_a"]).abs()
+    most = moved[moved > 0].nlargest(LISTED)
+    return table.loc[most.index], which
+
+
+def movers(made: Mix, found: Verdict) -> None:
+    """The rows that the fusion moves most against its base, linked to their debates."""
+    st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], key="moved", bind="query-params", required=True)
+    table, _ = _moved(made, found)
+    if table.empty:
         st.markdown("No row moves at these weights.")
         return
-    chart, listed = st.columns([0.6, 0.4], gap="medium")
-    with chart:
+    address = {"dataset": made.base.dataset, "run": made.base.id}
+    link = st.column_config.LinkColumn
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "row": table["pert"] + " ⟶ " + table["gene"],
+                "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
+                "ranks": table["rank_b"] - table["rank_a"],
+                "debate": [links.address("debates", **address, row=key) for key in table["pair_id"]],
+                "neighbours": [links.address("neighbours", **address, row=key) for key in table["pair_id"]],
+            }
+        ),
+        hide_index=True,
+        height=MOVED_PX,
+        column_config={
+            "ranks": st.column_config.NumberColumn(format="%+d", help="How many places the row moves; 1 is the lowest."),
+            "debate": link(display_text="open"),
+            "neighbours": link(display_text="open"),
+        },
+    )
+
+
+def movers_chart(made: Mix, found: Verdict) -> None:
+    """The same rows, before and after."""
+    table, which = _moved(made, found)
+    if len(table):
         caption = f"{made.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
         figure(themed(movers_plot.figure(table, made.base.name, "the fusion", which)), table, "movers", caption)
-    address = {"dataset": made.base.dataset, "run": made.base.id}
-    shown = pd.DataFrame(
-        {
-            "row": table["pert"] + " ⟶ " + table["gene"],
-            "ranks": table["moved"],
-            "debate": [links.address("debates", **address, row=key) for key in table["pair_id"]],
-            "neighbours": [links.address("neighbours", **address, row=key) for key in table["pair_id"]],
-        }
-    )
-    link = st.column_config.LinkColumn
-    columns = {"ranks": st.column_config.NumberColumn(format="%+.1f"), "debate": link(display_text="open")}
-    listed.dataframe(shown, hide_index=True, height=420, column_config={**columns, "neighbours": link(display_text="open")})
 
 
-def ranks(made: Mix, found: Verdict) -> None:
+def no_score(made: Mix, found: Verdict) -> None:
     """Without labels: how far the fusion agrees with its base."""
-    rows = loaders.run_rows(made.base.id)
-    base = mix.scores_of(made.base, tuple(rows["pair_id"]))
-    after = found.fused.scores()
-    together = agreement(base, after)
+    together = agreement(_base_scores(made), found.fused.scores())
     st.markdown(
         f"**No labels here**, so no score: rank correlation with {as_text(made.base.name)} is {together.de:.3f} for P(DE) "
         f"and {together.up:.3f} for P(up | DE)."
     )
-    moved = rows[["pair_id", "pert", "gene", "label"]].assign(rank_a=midranks(base.p_de), rank_b=midranks(after.p_de))
+
+
+def ranks(made: Mix, found: Verdict) -> None:
+    """Without labels, or with one class only: where the fusion puts the base's rows."""
+    rows = loaders.run_rows(made.base.id)
+    moved = rows[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=midranks(_base_scores(made).p_de), rank_b=midranks(found.fused.scores().p_de)
+    )
     caption = f"{made.base.name} and the fusion · {len(moved):,} rows · ranks of P(DE), 1 is lowest"
     figure(themed(rank_scatter.figure(moved, made.base.name, "the fusion")), moved, "mix-ranks", caption)
+
+
+def _base_scores(made: Mix) -> Scores:
+    return mix.scores_of(made.base, tuple(loaders.run_rows(made.base.id)["pair_id"]))

@@ -56,9 +56,21 @@ def test_without_labels_there_are_nulls_and_words(demo_desk: Desk) -> None:
     assert shapes.comparison(result, [sentence])["delta_mean"] is None
 
 
-@pytest.mark.parametrize("by", list(numbers.SLICES))
+FIELDS = {  # a slice's filter in Debates; slices by neighbours have none
+    "gene's rows": "gene_rows",
+    "gene's symbol": "naming",
+    "P(DE)": "p_de",
+    "P(up | DE)": "p_up",
+    "split": "split",
+    "perturbation": "pert",
+    "target gene": "gene",
+}
+
+
+@pytest.mark.parametrize("by", FIELDS)
 def test_slices_add_up_and_each_filter_finds_its_rows(demo_desk: Desk, by: str) -> None:
     run, rows = rows_of(demo_desk, "simulated debate")
+    assert by in numbers.slices_of(rows)
     pert, gene = numbers.codes(rows["pert"]), numbers.codes(rows["gene"])
     found = by_slice(numbers.labels(rows), numbers.submitted(rows), numbers.SLICES[by](rows), pert, gene)
     assert sum(part.n for part in found) == len(rows)
@@ -69,17 +81,19 @@ def test_slices_add_up_and_each_filter_finds_its_rows(demo_desk: Desk, by: str) 
 
 
 def filter_of(by: str, name: str) -> RowFilter:
-    field = {
-        "gene's rows": "gene_rows",
-        "gene's symbol": "naming",
-        "P(DE)": "p_de",
-        "P(up | DE)": "p_up",
-        "split": "split",
-        "perturbation": "pert",
-        "target gene": "gene",
-    }[by]
     value: object = tuple(map(float, name.split("–"))) if by.startswith("P(") else name
-    return dataclasses.replace(RowFilter(), **{field: value})
+    return dataclasses.replace(RowFilter(), **{FIELDS[by]: value})
+
+
+def test_slices_by_neighbours_are_for_runs_that_have_some(demo_desk: Desk) -> None:
+    _, debate = rows_of(demo_desk, "simulated debate")
+    assert set(numbers.SLICES) - set(numbers.slices_of(debate)) == {"coverage by neighbours", "support of neighbours"}
+    rows = pd.DataFrame({"support": [3.0, 1.0, 0.0, 2.0, 4.0], "flags": [[], [], ["uncovered"], ["partly_covered"], ["x"]]})
+    assert set(numbers.SLICES) == set(numbers.slices_of(rows))
+    quarters = ["third quarter", "least quarter", "none", "second quarter", "most quarter"]
+    assert numbers.SLICES["support of neighbours"](rows).tolist() == quarters
+    covered = numbers.SLICES["coverage by neighbours"](rows).tolist()
+    assert covered == ["with neighbours", "with neighbours", "without a neighbour", "without a neighbour", "with neighbours"]
 
 
 def test_the_ranges_of_gene_rows_leave_no_gap() -> None:

@@ -21,7 +21,7 @@ from tests.ui.conftest import APP, Visit, forget
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
-    "data": ("tab", ("Leakage", "Imported files", "Rejected rows", "Runs", "Changes")),
+    "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Changes")),
     "breakdown": ("part", ("Curves", "Distributions", "Calibration")),
 }
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
@@ -246,7 +246,7 @@ def test_a_reader_of_data_finds_nothing_to_change(
         assert not app.exception
         return {kind: len(app.main.get(kind)) for kind in CONTROLS if app.main.get(kind)}
 
-    if tab in ("", "Imported files", "Runs"):
+    if tab in ("", "Spaces", "Imported files", "Runs"):
         assert "button" in controls()
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     assert controls() == {}

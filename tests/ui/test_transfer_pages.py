@@ -1,0 +1,177 @@
+"""Neighbours and What-if, without a browser: on a copy of the demo, whose space is called "simulated"."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.actions import presets, spaces, transfer
+from core.actions.desk import Desk, open_desk
+from core.report import numbers
+from core.stats.scores import desk_scores
+from core.store import pairs, predictions, runs
+from core.transfer.plan import Plan
+from core.transfer.protocols import Protocol
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of, the_run
+
+LABELLED, TEST = "simulated debate", "simulated debate test"
+
+
+@pytest.fixture
+def copy(demo_desk: Desk, tmp_path: Path) -> Desk:
+    """The demo to change."""
+    shutil.copytree(demo_desk.settings.workspace, tmp_path / "copy")
+    return open_desk(replace(demo_desk.settings, workspace=tmp_path / "copy"))
+
+
+def metric(app: object, label: str) -> str:
+    [found] = [each.value for each in app.metric if each.label == label]  # type: ignore[attr-defined]
+    return str(found)
+
+
+def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_desk: Desk) -> None:
+    dataset = transfer.default_dataset(demo_desk, None)
+    with demo_desk.store.read() as db:
+        pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
+    found = {key: transfer.neighbours_of(demo_desk, dataset, key, Plan(("simulated",))).why for key in pair_ids}
+    pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
+    app = visit(demo_desk, "neighbours", row=pair_id)
+    assert metric(app, "Prior P(DE)") == f"{why.prior_de:.3f}"
+    assert metric(app, "Prior P(up | DE)") == f"{why.prior_up:.3f}"
+    assert metric(app, "Neighbours") == f"{len(why.neighbours):,}"
+    loo = visit(demo_desk, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
+    assert loo.query_params["protocol"] == ["leave-one-out"]
+    assert metric(loo, "Prior P(DE)") != metric(app, "Prior P(DE)")
+    assert "share its perturbation" in text_of(loo)
+
+
+def test_a_test_row_sees_all_labelled_rows(visit: Visit, demo_desk: Desk) -> None:
+    dataset = transfer.default_dataset(demo_desk, None)
+    with demo_desk.store.read() as db:
+        frame = pairs.frame(db, dataset.id)
+    pair_id = frame[frame["label"].isna()]["pair_id"].iloc[0]
+    app = visit(demo_desk, "neighbours", row=pair_id)
+    assert "it sees all 7,700 labelled rows" in text_of(app)
+    assert not [box for box in app.selectbox if box.label == "Protocol"]
+
+
+def test_a_link_to_an_unknown_row_says_so(visit: Visit, demo_desk: Desk) -> None:
+    app = visit(demo_desk, "neighbours", row="nobody_nothing")
+    assert "not in this dataset" in app.warning[0].value
+
+
+def test_without_a_space_it_says_what_to_do(visit: Visit, small_desk: Desk) -> None:
+    assert "Build one from a knowledge pack" in text_of(visit(small_desk, "neighbours"))
+    assert "Build one from a knowledge pack" in text_of(visit(small_desk, "what_if"))
+
+
+def test_a_space_from_these_labels_is_not_offered(visit: Visit, copy: Desk) -> None:
+    spaces.embed(copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
+    for page in ("neighbours", "what_if"):
+        app = visit(copy, page, run=LABELLED)
+        assert not app.exception
+        assert "co" not in app.get("pills")[0].options if app.get("pills") else True
+    assert "it has to be built anew for each fold" in text_of(visit(copy, "neighbours"))
+
+
+def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, copy: Desk) -> None:
+    app = visit(copy, "what_if", run=LABELLED)
+    before = metric(app, "DE")
+    app.slider(key="w_de_knn").set_value(0.8).run()
+    after = metric(app, "DE")
+    assert before != after
+    app.text_input(key="mix_name").input("mixed")
+    press(app, "Save")
+    assert not app.exception
+    assert not app.error
+    run = the_run(copy, "mixed")
+    with copy.store.read() as db:
+        rows = numbers.with_counts(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
+        parent = runs.find(db, run.parents[1])
+    assert (run.spec["w_de"], run.spec["w_dir"], parent.method) == ([0.8], [0.5], "knn")
+    loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
+    assert metric(loo, "DE") != after  # other neighbours
+    # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
+    alone = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
+    base = the_run(copy, LABELLED)
+    with copy.store.read() as db:
+        own = numbers.with_counts(predictions.frame(db, base.id), pairs.frame(db, base.dataset))
+    ranked = desk_scores(own["p_de"], own["p_up_given_de"])  # from the trace: the file's sums are rounded
+    assert metric(alone, "DE") == f"{numbers.scored(own, ranked).de.value:.3f}"
+    assert len(rows) == len(own)
+
+
+def test_the_same_on_a_test_run(visit: Visit, copy: Desk) -> None:
+    app = visit(copy, "what_if", run=LABELLED)
+    app.selectbox(key="twin-base").set_value(the_run(copy, TEST).id).run()
+    app.text_input(key="twin_name").input("to submit")
+    press(app, "Apply and save")
+    assert not app.error
+    run, base = the_run(copy, "to submit"), the_run(copy, TEST)
+    with copy.store.read() as db:
+        parent = runs.find(db, run.parents[1])
+    assert run.parents[0] == base.id
+    assert parent.spec["protocol"] == "test"
+    assert run.total == base.total
+
+
+def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_desk: Desk) -> None:
+    app = visit(demo_desk, "what_if", run=TEST)
+    assert not app.exception
+    assert "No labels here" in text_of(app)
+    assert not app.metric
+    correlation = re.search(r"rank correlation with .* is (0\.\d+) for P\(DE\)", text_of(app))
+    assert correlation is not None
+    assert float(correlation[1]) < 1
+
+
+def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_desk: Desk) -> None:
+    app = visit(demo_desk, "what_if", run=TEST, over="labelled rows")
+    assert "has no reference run on labelled rows" in app.error[0].value
+    app.selectbox(key=f"reference-{the_run(demo_desk, TEST).id}").set_value(the_run(demo_desk, LABELLED).id).run()
+    assert not app.error
+    assert "does not depend on the other rows" in text_of(app)
+    assert "depends on which other rows" in text_of(visit(demo_desk, "what_if", run=TEST))
+
+
+def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Desk) -> None:
+    app = visit(copy, "what_if", run=LABELLED)
+    app.button(key="starter-base alone").click().run()
+    assert app.slider(key="w_de_knn").value == 0.0
+    app.slider(key="w_dir_knn").set_value(0.25).run()
+    app.text_input(key="preset_name").input("quarter").run()
+    app.button(key="keep-preset").click().run()
+    fresh = visit(copy, "what_if", run=LABELLED)
+    assert fresh.slider(key="w_dir_knn").value == 0.5
+    fresh.button(key="preset-quarter").click().run()
+    assert (fresh.slider(key="w_de_knn").value, fresh.slider(key="w_dir_knn").value) == (0.0, 0.25)
+    presets.delete(copy, "what-if", "quarter")
+    assert not [b for b in visit(copy, "what_if", run=LABELLED).button if b.label == "quarter"]
+
+
+def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, demo_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = visit(demo_desk, "what_if", run=LABELLED)
+    assert {"Save", "Keep"} <= {button.label for button in writer.button}
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    reader = visit(demo_desk, "what_if", run=LABELLED)
+    assert {"Save", "Keep", "Apply and save"}.isdisjoint(button.label for button in reader.button)
+
+
+def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Desk) -> None:
+    dataset = transfer.default_dataset(copy, None)
+    run = transfer.save_knn(copy, dataset, Plan(("simulated",), Protocol("loo")), "loo")
+    wanted = transfer.Fusion(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
+    transfer.save_fusion(copy, wanted, "fused")
+    null = transfer.prepare(copy, dataset, Plan(("simulated",), Protocol("loo"))).evaluation().null
+    told = f"an empty space {null.de.value:.3f}"
+    for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
+        text = text_of(visit(copy, page, run=name)).replace("\\", "")
+        assert told in text, (page, name)
+    assert "an empty space" in text_of(visit(copy, "what_if", run=LABELLED, protocol="leave-one-out"))
+    assert not np.isnan(null.dir.value)
