@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Literal, Self
 
+from core.errors import InputError
 from core.llm.answers import Answer, read_answer
 from core.llm.cache import ReplyCache
 from core.llm.endpoint import Endpoint
@@ -37,7 +38,7 @@ class _Call:
     raw: str = ""
 
     def error(self, kind: type[ModelError], message: str) -> ModelError:
-        return kind(message, self.usage, self.text, self.raw)
+        return kind(message, self.usage, self.text if self.usage.attempts else "", self.raw)
 
 
 class Client:
@@ -56,6 +57,8 @@ class Client:
         rng: random.Random | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
+        if concurrency < 1:
+            raise InputError(f"client: concurrency is {concurrency}, expected 1 or more")
         self.endpoint, self.cache = endpoint, cache
         self._wire = Wire(endpoint, concurrency)
         self._free = asyncio.Semaphore(concurrency)
@@ -93,13 +96,20 @@ class Client:
         self._refuse_known(call)
         answer = await self._answer(call)
         if not answer.is_whole:
-            call.request = request.with_twice_the_budget()
-            call.text = call.request.text
-            answer = await self._answer(call)
+            answer = await self._with_twice_the_budget(call, self._truncated(answer, request))
         if not answer.is_whole or answer.content is None:
             raise call.error(Truncated, self._truncated(answer, request))
         logprobs = self._logprobs(call, answer)
         return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
+
+    async def _with_twice_the_budget(self, call: _Call, cut: str) -> Answer:
+        """The second try of an answer that was cut; `cut` says how, should the server refuse the larger budget."""
+        call.request = call.request.with_twice_the_budget()
+        call.text = call.request.text
+        try:
+            return await self._answer(call)
+        except Refused as refusal:
+            raise call.error(Truncated, f"{cut}; twice the budget was refused: {refusal}") from None
 
     async def _answer(self, call: _Call) -> Answer:
         """The next answer that can be read; its cost and those of the attempts before it are added to the call."""

@@ -36,7 +36,7 @@ async def check(endpoint: Endpoint, model: str | None = None, timeout_s: float =
 
     timeout_s: for each of the at most three requests; a server that has just started takes long for its first answer.
     """
-    async with Client(replace(endpoint, timeout_s=timeout_s, retries=0)) as client:
+    async with Client(replace(endpoint, timeout_s=timeout_s)) as client:
         listed = await client.fetch("GET", "/models")
         if isinstance(listed, Fault):
             return _no_list(endpoint, listed)

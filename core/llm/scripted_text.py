@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,14 +58,11 @@ def ask_of(body: Mapping[str, Any], seed: int) -> Ask:
 
 
 def by_prompt(ask: Ask) -> str:
-    """<prob>NN</prob>, a letter in <answer>, "Answer: letter", or a brief: whichever the prompt shows."""
-    if "<prob>" in ask.prompt:
-        return f"<prob>{round(100 * ask.draw('prob'))}</prob>"
-    if "<answer>" in ask.prompt:
-        return f"<answer>{letter(ask)}</answer>"
-    if re.search(r"\banswer:", ask.prompt, re.IGNORECASE):
-        return f"Answer: {letter(ask)}"
-    return brief(*genes(ask.prompt))
+    """<prob>NN</prob>, a letter in <answer>, "Answer: letter", or a brief: whichever the prompt shows last."""
+    shown = max(_FORMATS, key=lambda mark: ask.prompt.lower().rfind(mark))
+    if shown not in ask.prompt.lower():
+        return brief(*genes(ask.prompt))
+    return _FORMATS[shown](ask)
 
 
 def wrong_format(ask: Ask) -> str:
@@ -155,3 +152,10 @@ def _entry(token: str, options: Mapping[str, float], top: int) -> dict[str, Any]
         "bytes": list(token.encode()),
         "top_logprobs": [{"token": name, "logprob": math.log(share), "bytes": list(name.encode())} for name, share in ranked],
     }
+
+
+_FORMATS: Mapping[str, Callable[[Ask], str]] = {
+    "<prob>": lambda ask: f"<prob>{round(100 * ask.draw('prob'))}</prob>",
+    "<answer>": lambda ask: f"<answer>{letter(ask)}</answer>",
+    "answer:": lambda ask: f"Answer: {letter(ask)}",
+}

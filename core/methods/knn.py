@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from core.stats.arrays import Codes
-from core.transfer.knn import Similar
+from core.transfer.knn import Priors
 from core.transfer.layout import Layout
 from core.transfer.plan import Plan
 from core.transfer.protocols import Predicted, View
-from core.transfer.provenance import Provenance, explain
-from core.transfer.rows import DIRECTED, EFFECT, UP
-from core.transfer.similarity import kept
+from core.transfer.provenance import explain, heaviest
+from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.types import Flag, Prediction, RowResult, TraceEvent
 
 NAMED = 8  # neighbours in a trace
 STAND_IN = 0.5  # where no labelled row is similar: neither for nor against; always flagged
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A neighbour in a trace: a symbol with all its labelled rows, or a pair where both axes count."""
+
+    name: str
+    similarity: float
+    share: float
+    up: int
+    down: int
+    none: int
+
+
 def results(layout: Layout, rows: Codes, predicted: Predicted, plan: Plan) -> list[RowResult]:
     """One result for each of the rows (positions in the layout) that the priors are of, in their order."""
     found: list[RowResult | None] = [None] * len(rows)
-    for cosines in predicted.views:
-        near = cosines.similar.gene
-        view = replace(cosines, similar=Similar(both := kept(near), both)) if near is not None else cosines
-        for position in view.rows:
-            found[position] = _result(layout, int(rows[position]), int(position), predicted, view, plan)
+    for view in predicted.views:
+        for position, (n, named) in zip(view.rows, _named(layout, rows[view.rows], view, plan), strict=True):
+            found[position] = _result(layout, int(rows[position]), predicted.priors, int(position), plan, n, named)
     return [result for result in found if result is not None]
 
 
@@ -47,56 +55,67 @@ def prediction(pair_id: str, prior_de: float, prior_up: float) -> Prediction:
     return Prediction(pair_id, up, prior_de - up, prior_de, p_up, "trace", tuple(flags), 0, 0, 0)
 
 
-def _result(layout: Layout, row: int, position: int, predicted: Predicted, view: View, plan: Plan) -> RowResult:
-    codes = int(layout.rows.pert[row]), int(layout.rows.gene[row])
-    weighting = plan.setting.weighting
-    why = explain(codes, view.known, view.similar, weighting, view.parts)
-    priors = predicted.priors
+def _result(layout: Layout, row: int, priors: Priors, position: int, plan: Plan, n: int, named: list[Named]) -> RowResult:
     prior_de, prior_up = float(priors.de[position]), float(priors.up[position])
     support = float(priors.support[position])
+    axis = plan.setting.weighting.axis
+    codes = int(layout.rows.pert[row]), int(layout.rows.gene[row])
+    subject = " ⟶ ".join(
+        layout.symbol(code) for code, name in zip(codes, ("pert", "gene"), strict=True) if axis in (name, "both")
+    )
     event = TraceEvent(
         stage="knn",
         role="NEIGHBOURS",
         kind="neighbours",
-        content=_words(layout, codes, why, view, plan, support),
+        content=_words(subject, plan, support, n, named),
         tokens=0,
         meta={"prior_de": _or_none(prior_de), "prior_up": _or_none(prior_up), "support": support},
     )
     return RowResult(prediction(layout.pair_ids[row], prior_de, prior_up), (event,))
 
 
-def _words(layout: Layout, row: tuple[int, int], why: Provenance, view: View, plan: Plan, support: float) -> str:
-    axis = plan.setting.weighting.axis
-    subject = " ⟶ ".join(layout.symbol(code) for code, name in zip(row, ("pert", "gene"), strict=True) if axis in (name, "both"))
-    if not len(why.neighbours):
+def _words(subject: str, plan: Plan, support: float, n: int, named: list[Named]) -> str:
+    if not named:
         return f"No labelled row is similar to {subject} ({plan.words()}): {STAND_IN} stands in for both priors."
-    head = f"{len(why.neighbours):,} labelled rows are similar to {subject} ({plan.words()}); total weight {support:.4g}."
+    strength = plan.setting.strength
+    shrunk = f" An effect's prior is drawn to a half by support, strength {strength:g}." if strength else ""
     lines = [
-        f"{name}: similarity {similarity:.3f}, {share:.1%} of the weight; {counts[0]} up, {counts[1]} down, {counts[2]} none"
-        for name, similarity, share, counts in _heaviest(layout, why, view, axis)
+        f"{each.name}: similarity {each.similarity:.3f}, {each.share:.1%} of the weight; "
+        f"{each.up} up, {each.down} down, {each.none} none"
+        for each in named
     ]
-    shrunk = f" An effect's prior is drawn to a half by support, strength {plan.setting.strength:g}."
-    return "\n".join([head + (shrunk if plan.setting.strength else ""), "The heaviest:", *lines])
+    head = f"{n:,} labelled rows are similar to {subject} ({plan.words()}); total weight {support:.4g}.{shrunk}"
+    return "\n".join([head, "The heaviest:", *lines])
 
 
-def _heaviest(layout: Layout, why: Provenance, view: View, axis: str) -> list[tuple[str, float, float, list[int]]]:
-    """(name, similarity, share of prior_de, [up, down, none]) of the symbols, or pairs, with the largest shares."""
-    rows, near = view.known.rows, why.neighbours
-    group = np.arange(len(near)) if axis == "both" else getattr(rows, axis)[near]
-    flags = view.known.flags[near]
-    share = np.bincount(group, why.share)
-    found = []
-    for i in np.argsort(-share, kind="stable")[:NAMED]:
-        mine = group == i
-        if not mine.any():
-            break
-        first = int(mine.argmax())
-        pert, gene = layout.symbol(int(rows.pert[near[first]])), layout.symbol(int(rows.gene[near[first]]))
-        name = f"{pert} ⟶ {gene}" if axis == "both" else pert if axis == "pert" else gene
-        up, directed, effect = (int(flags[mine, column].sum()) for column in (UP, DIRECTED, EFFECT))
-        counts = [up, directed - up, int(mine.sum()) - effect]
-        found.append((name, float(why.similarity[first]), float(share[i]), counts))
-    return found
+def _named(layout: Layout, rows: Codes, view: View, plan: Plan) -> Iterator[tuple[int, list[Named]]]:
+    """For each row how many labelled rows have a weight, and the heaviest neighbours by name."""
+    weighting, queries = plan.setting.weighting, layout.rows.take(rows)
+    if weighting.axis == "both":
+        yield from (_pairs(layout, queries, i, view, plan) for i in range(len(rows)))
+        return
+    for near in heaviest(queries, view.known, view.similar, weighting, view.parts, NAMED):
+        columns = zip(near.symbols.tolist(), near.similarity.tolist(), near.share.tolist(), near.counts.astype(int), strict=True)
+        yield (
+            near.n_rows,
+            [
+                Named(layout.symbol(code), similarity, share, int(c[UP]), int(c[DIRECTED] - c[UP]), int(c[LABELLED] - c[EFFECT]))
+                for code, similarity, share, c in columns
+            ],
+        )
+
+
+def _pairs(layout: Layout, queries: Rows, row: int, view: View, plan: Plan) -> tuple[int, list[Named]]:
+    """The heaviest labelled rows one by one."""
+    codes = int(queries.pert[row]), int(queries.gene[row])
+    why = explain(codes, view.known, view.similar, plan.setting.weighting, view.parts)
+    known, named = view.known, []
+    for i, at in enumerate(why.neighbours[:NAMED]):
+        name = f"{layout.symbol(int(known.rows.pert[at]))} ⟶ {layout.symbol(int(known.rows.gene[at]))}"
+        _, effect, directed, up = known.flags[at]
+        counts = int(up), int(directed and not up), int(not effect)
+        named.append(Named(name, float(why.similarity[i]), float(why.share[i]), *counts))
+    return len(why.neighbours), named
 
 
 def _or_none(value: float) -> Any:

@@ -13,8 +13,9 @@ from core.transfer.knn import Priors, Similar, priors
 from core.transfer.protocols import Protocol, Setting, leaking, parts_of, settled, similar_of
 from core.transfer.provenance import Provenance, explain
 from core.transfer.rows import Knowledge, Parts, Rows
-from core.transfer.similarity import MAX_SYMBOLS, Constant, Cosines, Matrices, Space, unit_vectors
+from core.transfer.similarity import Constant, Cosines, Matrices, Space, unit_vectors
 
+MAX_SYMBOLS = 4_000  # with more, a matrix of them takes more memory (128 MB) than the time it saves is worth
 KEPT = 8  # matrices at a time; the oldest goes
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Similar, Weighting
-from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, allowed
+from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, allowed
 from core.transfer.similarity import Similarity
-from core.transfer.sums import LEVEL
+from core.transfer.sums import LEVEL, by_group, chunks, least_kept, table_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +61,57 @@ def explain(
         nearest, per_space = _along(given, code, codes[rows], weighting.k)
         similarity = similarity * nearest
     return _explained(known, rows, similarity, per_space, weighting)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heaviest:
+    """The symbols with the largest shares of one row's prior_de, largest first, all labelled rows of a symbol together.
+
+    symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the labelled rows that the row may
+    see: labelled, effect, directed, up. n_rows: of all symbols with a weight.
+    """
+
+    symbols: Codes
+    similarity: Floats
+    share: Floats
+    counts: Floats
+    n_rows: int
+
+
+def heaviest(
+    queries: Rows, known: Knowledge, similar: Similar, weighting: Weighting, parts: Parts | None, n: int
+) -> list[Heaviest]:
+    """The n heaviest symbols behind each query row's prior_de, for one axis; as `explain` would find them, row by row.
+
+    InputError for the axis "both", where shares belong to pairs of symbols.
+    """
+    axis, given = weighting.axis, similar.pert if weighting.axis == "pert" else similar.gene
+    if axis == "both" or given is None:
+        raise InputError(f"heaviest: got the axis {axis}; expected gene or pert, with its similarity")
+    if axis == "pert":
+        queries, known, parts = queries.swapped(), known.swapped(), None if parts is None else parts.swapped()
+    table = table_of(known, parts)
+    found: list[Heaviest | None] = [None] * len(queries)
+    power = weighting.powers[0]
+    for chunk in chunks(queries, table, given, power, parts):
+        least = None if weighting.k is None else least_kept(chunk, table, weighting.k)
+        for group, rows in by_group(chunk.group):
+            visible = table.others(group)
+            for row in range(rows.start, rows.stop):
+                weights = chunk.weights[chunk.gene[row]]
+                near = weights if least is None else np.where(weights >= least[row], weights, 0.0)
+                found[chunk.rows[row]] = _heaviest(near, visible, table.genes, power, n)
+    return [each for each in found if each is not None]
+
+
+def _heaviest(weights: Floats, visible: Floats, symbols: Codes, power: float, n: int) -> Heaviest:
+    """weights: of shape (n_known,); visible: label counts of the rows that may be seen, of shape (n_known, 4)."""
+    shares = _shares(weights * visible[:, LABELLED])
+    near = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
+    near = near[np.argsort(-shares[near], kind="stable")]
+    near = near[shares[near] > 0]
+    n_rows = int(visible[weights > 0, LABELLED].sum())
+    return Heaviest(symbols[near], weights[near] ** (1 / power), shares[near], visible[near], n_rows)
 
 
 def _along(given: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:

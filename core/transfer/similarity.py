@@ -153,18 +153,6 @@ class Constant:
         return self.block(queries, known)[None]
 
 
-MAX_SYMBOLS = 4_000  # with more, a matrix of them takes more memory (128 MB) than the time it saves is worth
-
-
-def kept(similarity: Similarity) -> Similarity:
-    """The same similarities, worked out once where that fits; for asking row by row."""
-    if not isinstance(similarity, Cosines) or len(similarity.units[0].row) > MAX_SYMBOLS:
-        return similarity
-    everyone = np.arange(len(similarity.units[0].row))
-    matrices = tuple(Cosines((units,)).block(everyone, everyone) for units in similarity.units)
-    return Matrices(matrices, np.stack([units.row >= 0 for units in similarity.units]))
-
-
 def cosines(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
     """The ensemble of some spaces; centre_on as in `unit_vectors`."""
     if not spaces:

@@ -140,7 +140,7 @@ def _groups_of(pert: Codes, table: Table, parts: Parts | None) -> Codes:
     return at[parts.pert[pert]]
 
 
-def _by_group(group: Codes) -> Iterator[tuple[int, slice]]:
+def by_group(group: Codes) -> Iterator[tuple[int, slice]]:
     """Each group, and where its rows stand among rows in the order of their groups."""
     starts = np.flatnonzero(np.diff(group, prepend=-2))
     for start, end in pairwise([*starts.tolist(), len(group)]):
@@ -152,7 +152,7 @@ def _all_sums(chunk: Chunk, table: Table) -> Floats:
     weights, gene = chunk.weights, chunk.gene
     everything = (weights @ table.totals)[gene]
     sums, large = everything.copy(), []
-    for group, rows in _by_group(chunk.group):
+    for group, rows in by_group(chunk.group):
         known, own = table.own(group)
         if (rows.stop - rows.start) * len(known) * DENSE > weights.size:
             large.append((group, rows))
@@ -164,7 +164,7 @@ def _all_sums(chunk: Chunk, table: Table) -> Floats:
         for column, (_, rows) in enumerate(large[batch]):
             sums[rows] = product[gene[rows], column]
     cancelled = np.flatnonzero((sums < CANCELLED * everything).any(axis=1))
-    for group, some in _by_group(chunk.group[cancelled]):
+    for group, some in by_group(chunk.group[cancelled]):
         sums[cancelled[some]] = weights[gene[cancelled[some]]] @ table.others(group)
     return sums
 
@@ -172,7 +172,7 @@ def _all_sums(chunk: Chunk, table: Table) -> Floats:
 def _nearest_sums(chunk: Chunk, table: Table, least: Floats) -> Floats:
     """Sums over the rows outside each row's group whose weight is at least what the row keeps."""
     sums = np.empty((len(chunk.rows), 4))
-    for group, rows in _by_group(chunk.group):
+    for group, rows in by_group(chunk.group):
         others = table.others(group)
         for batch in slices(rows.stop - rows.start, CHUNK // max(len(table.genes), 1)):
             some = slice(rows.start + batch.start, rows.start + batch.stop)
@@ -196,7 +196,7 @@ def least_kept(chunk: Chunk, table: Table, k: int) -> Floats:
     near_weights = np.take_along_axis(weights, near, axis=1)
     order = np.argsort(-near_weights, axis=1)
     near, near_weights = np.take_along_axis(near, order, axis=1), np.take_along_axis(near_weights, order, axis=1)
-    for group, rows in _by_group(chunk.group):
+    for group, rows in by_group(chunk.group):
         there = table.others(group)[:, 0] > 0
         gene = chunk.gene[rows]
         last = np.cumsum(there[near[gene]], axis=1) == k

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -144,7 +145,7 @@ def test_any_cut_of_the_text_gives_the_softmax(text: str, cuts: list[int], given
     where = max(text.rfind(letter, text.rfind("<answer>") + 8) for letter in "ABC")
     edges = [0, *sorted({cut for cut in cuts if cut < len(text)}), len(text)]
     said = []
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         part = text[start:end]
         if start <= where < end:
             # Other letters in the same place of the same token, behind what stands before it there or behind a prefix.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.transfer.knn import Similar, Weighting, priors
-from core.transfer.provenance import Provenance, explain
+from core.transfer.provenance import Provenance, explain, heaviest
 from core.transfer.rows import knowledge_of, rows_of
 from core.transfer.similarity import Space, cosines
 from tests.transfer.oracles import World, row_weights, worlds
@@ -78,3 +78,25 @@ def test_an_axis_without_a_similarity_is_refused() -> None:
     known = knowledge_of(["up"], rows_of([0], [0]))
     with pytest.raises(InputError, match="none for the pert axis"):
         explain((0, 0), known, Similar(), Weighting(axis="pert"))
+
+
+@given(worlds(), st.data())
+def test_the_heaviest_symbols_are_those_that_every_row_explained_by_itself_adds_up_to(world: World, data: st.DataObject) -> None:
+    axis = world.weighting.axis
+    if axis == "both":
+        with pytest.raises(InputError, match="got the axis both"):
+            heaviest(world.rows, world.known, world.similar, world.weighting, world.parts, 3)
+        return
+    i = data.draw(st.integers(0, len(world.rows) - 1))
+    found = heaviest(world.rows, world.known, world.similar, world.weighting, world.parts, 3)
+    assert len(found) == len(world.rows)
+    why, mine = explained(world, i), found[i]
+    symbols = getattr(world.known.rows, axis)[why.neighbours]
+    shares = np.bincount(symbols, why.share, minlength=1)
+    assert mine.n_rows == len(why.neighbours)
+    np.testing.assert_allclose(mine.share, np.sort(shares[shares > 0])[::-1][:3], atol=1e-9)
+    for code, share, similarity, counts in zip(mine.symbols, mine.share, mine.similarity, mine.counts, strict=True):
+        own = symbols == code
+        assert share == pytest.approx(shares[code], abs=1e-9)
+        np.testing.assert_allclose(why.similarity[own], similarity, rtol=1e-6)
+        np.testing.assert_array_equal(world.known.flags[why.neighbours[own]].sum(axis=0), counts)
