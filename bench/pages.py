@@ -18,14 +18,17 @@ from playwright.sync_api import Page, sync_playwright
 from core.actions.demo import make_demo
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths
+from core.actions.spaces import embed
 from core.config import REPOSITORY, Settings
 from core.errors import MissingPackage
 from core.store import predictions, runs
 from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
 
 REAL_DATA = REPOSITORY.parent / "shared" / "data"
-LOADS, MOVES = 7, 30
+LOADS, MOVES, SETTLED_MS = 7, 30, 1000
 RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
+LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
+SLIDERS = {"weight": "w_de_knn", "power": "power"}  # of What-if: the key of its widget
 # What is there to read on each page: its table, its row, its figures, its controls.
 CONTENT = {
     "overview": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
@@ -33,6 +36,8 @@ CONTENT = {
     "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] [data-testid=stMetricValue]"),
     "breakdown": ("breakdown", {}, "[data-testid=stMain] :is(strong, [data-testid=stMetricValue])"),
     "compare": ("compare", {}, "[data-testid=stMain] [data-testid=stText]"),
+    "neighbours": ("neighbours", {}, "[data-testid=stMain] [data-testid=stMetricValue]"),
+    "what-if": ("what_if", {}, "[data-testid=stMain] [data-testid=stMetricValue]"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
 }
 # Resolves with the time of the first frame after `content` is there, since the navigation began.
@@ -40,6 +45,21 @@ SHOWN = """selector => new Promise(resolve => {
   const look = () => document.querySelector(selector) ? resolve(performance.now()) : requestAnimationFrame(look);
   look();
 })"""
+# Notes when a key goes down and, in `moved`, the time from then to the first frame after the text is another.
+WATCHED = """selector => {
+  const text = () => document.querySelector(selector)?.innerText;
+  const before = text();
+  window.moved = null;
+  document.addEventListener("keydown", () => { window.pressed = performance.now(); }, {once: true, capture: true});
+  const observer = new MutationObserver(() => {
+    const now = text();
+    if (!now || now === before) return;
+    observer.disconnect();
+    requestAnimationFrame(() => { window.moved = performance.now() - window.pressed; });
+  });
+  observer.observe(document.body, {subtree: true, childList: true, characterData: true});
+}"""
+CHANGE = "[data-testid=stMain] [data-testid=stMarkdownContainer] strong"  # the change of the mean, in What-if
 # Clicks, and resolves with the time until the first frame after the heading's text is another, and with that text.
 CLICKED = """([button, heading]) => new Promise(resolve => {
   const text = () => document.querySelector(heading)?.innerText;
@@ -71,7 +91,7 @@ def run() -> dict[str, Any]:
     """First contents and steps to the next row, with their floor; max_abs_diff counts steps to another row than the next."""
     with tempfile.TemporaryDirectory() as folder, _browser() as page:
         desk, data = _workspace(Path(folder) / "workspace")
-        ours = _measure_desk(page, desk, RUNS[data])
+        ours = _measure_desk(page, desk, data)
         reference = _measure_hello(page, Path(folder))
     return {
         "name": "pages",
@@ -100,24 +120,26 @@ def _workspace(folder: Path) -> tuple[Desk, str]:
     """A workspace with the published files where they are at hand, else with the demo."""
     desk = open_desk(Settings(workspace=folder))
     if REAL_DATA.is_dir():
-        import_paths(desk, [REAL_DATA / "challenge", REAL_DATA / "perturbagent"])
+        import_paths(desk, [REAL_DATA / name for name in ("challenge", "perturbagent", "knowledge/gene_desc.json")])
+        embed(desk, "text", "text", {"columns": 200, "seed": 0})
         return desk, "real"
     make_demo(desk)
     return desk, "demo"
 
 
-def _measure_desk(page: Page, desk: Desk, name: str) -> dict[str, Any]:
+def _measure_desk(page: Page, desk: Desk, data: str) -> dict[str, Any]:
     with desk.store.read() as db:
-        run = runs.find(db, name).id
+        run, labelled = runs.find(db, RUNS[data]).id, runs.find(db, LABELLED[data]).id
         ids = predictions.matching(db, run, predictions.RowFilter())
     with serving(desk.settings.workspace) as server:
         first = {
-            title: _first_content(page, server.url(path, run=run, **parameters), content)
+            title: _first_content(page, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)
             for title, (path, parameters, content) in CONTENT.items()
         }
         page.goto(server.url("debates", run=run))
         page.evaluate(SHOWN, CONTENT["debates"][2])
         steps = [_click(page, ".st-key-go-right button", CONTENT["debates"][2]) for _ in range(MOVES)]
+        moves = {what: _slide(page, server.url("what_if", run=labelled), key) for what, key in SLIDERS.items()}
         peak_mb = _memory_mb(server)
     times = sorted(ms for ms, _ in steps)
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
@@ -125,6 +147,7 @@ def _measure_desk(page: Page, desk: Desk, name: str) -> dict[str, Any]:
         "first_content_ms": first,
         "next_row_ms_median": median(times),
         "next_row_ms_p95": times[int(0.95 * MOVES)],
+        **{f"{what}_slider_ms_median": ms for what, ms in moves.items()},
         "max_abs_diff": sum(shown != wanted for (_, shown), wanted in zip(steps, expected, strict=True)),
         "peak_mb_ours": peak_mb,
     }
@@ -159,6 +182,22 @@ def _click(page: Page, button: str, heading: str) -> tuple[float, str]:
     page.wait_for_function(IDLE)
     ms, text = page.evaluate(CLICKED, [button, heading])
     return float(ms), str(text)
+
+
+def _slide(page: Page, address: str, key: str) -> float:
+    """The median ms from a key press on a slider to new numbers; a press that changes none counts for nothing."""
+    page.goto(address)
+    page.wait_for_function(IDLE)
+    slider, times = page.locator(f".st-key-{key} input[type=range]"), []
+    for move in range(MOVES):
+        slider.focus()
+        page.evaluate(WATCHED, CHANGE)
+        slider.press("ArrowRight" if move // 3 % 2 else "ArrowLeft")
+        page.wait_for_timeout(SETTLED_MS)
+        page.wait_for_function(IDLE)
+        if (ms := page.evaluate("window.moved")) is not None:
+            times.append(float(ms))
+    return median(times)
 
 
 def _memory_mb(server: Server) -> float:

@@ -24,13 +24,15 @@ def board() -> None:
     baseline = keep.bar(view, made)
     prepared = mix.prepared(made, baseline)
     found = prepared.at(made.weights())
-    with numbers:
-        tuned = what_if.tuned_on(made, prepared, baseline) if labelled else None
+    with numbers:  # at once; what takes longer follows
         if labelled:
-            what_if.numbers(found, tuned, baseline)
+            what_if.numbers(found, baseline)
         else:
             what_if.no_score(made, found)
-        what_if.remarks(made, found, prepared, tuned)
+    tuned = what_if.tuned_on(made, prepared, baseline) if labelled else None
+    with numbers:
+        what_if.beside(made, prepared, tuned)
+    what_if.remarks(made, found)
     picture, moved = st.columns([0.58, 0.42], gap="medium")
     with picture:
         if tuned is not None:

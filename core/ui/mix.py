@@ -66,7 +66,7 @@ def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> 
     if not options:
         near.no_space()
         return None
-    titles = {KNN: "neighbours (live)", **there}
+    titles = {KNN: "neighbours, live", **there}
     first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
     wanted = [key for key in st.query_params.get_all("with") if key in options] or options[:1]
     key = f"with-mix-{base.id}"

@@ -13,7 +13,6 @@ import streamlit as st
 from core.errors import InputError
 from core.plots import movers as movers_plot
 from core.plots import rank_scatter, weight_plane
-from core.plots.marks import number
 from core.report.verdict import interval
 from core.stats.intervals import p_gt_0
 from core.stats.optimism import Optimism
@@ -43,36 +42,40 @@ class Tuned:
     alone: str
 
 
-def numbers(found: Verdict, tuned: Tuned | None, baseline: Run) -> None:
+def numbers(found: Verdict, baseline: Run) -> None:
     """DE, DIR and mean with intervals, and the change against the baseline."""
     score_box.show(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
     told = f"**Δ mean {interval(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
     told += f", {interval(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
-    if tuned is not None and not math.isnan(tuned.optimism.optimism):
-        told += f" · best weights chosen on these rows: optimism {number(-tuned.optimism.optimism, '+.3f')}"
     st.markdown(told)
 
 
-def remarks(made: Mix, found: Verdict, prepared: Live, tuned: Tuned | None) -> None:
-    """How the numbers were made, and what they do not say."""
-    uncovered = int(found.fused.uncovered.sum())
-    of = f" · neighbours: {made.plan.words()}" if made.plan is not None else ""
-    said = [f"{made.base.name} · {found.n:,} rows{of}"]
-    if prepared.cells is not None:
-        said.append("all scores are inside the cells of folds")
+def beside(made: Mix, prepared: Live, tuned: Tuned | None) -> None:
+    """What has to stand beside the numbers: how they were kept apart from the labels, and what nothing would score."""
+    said = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
     if tuned is not None and tuned.alone:
         said.append(tuned.alone)
     if made.plan is not None and made.plan.protocol.kind == "loo":
         said.append("leave-one-out is biased where similarities are flat: claim from folds")
+    if said:
+        st.caption(as_text("; ".join(said)))
+
+
+def remarks(made: Mix, found: Verdict) -> None:
+    """How the numbers were made."""
+    uncovered = int(found.fused.uncovered.sum())
+    said = [f"{made.base.name} · {found.n:,} rows"]
+    if made.plan is not None:
+        said.append(f"neighbours: {made.plan.words()}")
     if uncovered:
-        said.append(f"{uncovered:,} of the rows lack a component and count the others alone")
+        said.append(f"rows that lack a component and count the others alone: {uncovered:,}")
     said.append(
         "percentiles over these rows: a row's number depends on which other rows there are"
         if made.reference == "population"
         else "percentiles against labelled rows: a row's number does not depend on the other rows"
     )
-    st.caption("  \n".join(map(as_text, said)))
+    st.caption(as_text(" · ".join(said)))
 
 
 def tuned_on(made: Mix, prepared: Live, baseline: Run) -> Tuned | None:
