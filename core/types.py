@@ -25,8 +25,8 @@ class Label(StrEnum):
 class Flag(StrEnum):
     """What is odd about a row of a run; stored with the prediction and shown wherever the row is."""
 
-    ROLE_COLLAPSE = "role_collapse"  # a brief opens with a multiple-choice option instead of arguing
-    DE_FALLBACK = "de_fallback"  # the judge of EFFECT against NULL could not be read; a constant stands in
+    ROLE_COLLAPSE = "role_collapse"  # a brief does not argue for its side: it opens with an option, say
+    DE_FALLBACK = "de_fallback"  # the judge of EFFECT against NULL could not be read; a base rate or constant stands in
     DIR_FALLBACK = "dir_fallback"  # the same for UP against DOWN
     UNIFORM = "uniform_fallback"  # predictions of .333/.333: no answer at all
     TRACE_DIFFERS = "trace_differs"  # the trace's probabilities do not reproduce the file's predictions

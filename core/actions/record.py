@@ -29,7 +29,7 @@ def audited(rows: Sequence[RowResult]) -> Audited:
     """Look at every brief once, before the store is locked."""
     findings, collapsed = briefs.of_rows(rows)
     flags = [
-        [*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]
+        list(dict.fromkeys([*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]))
         for row, collapse in zip(rows, collapsed, strict=True)
     ]
     return Audited(rows, findings, flags)
@@ -59,11 +59,18 @@ def made_here(dataset: str, name: str, method: str, spec: Mapping[str, Any], par
 
 
 def same_or_refused(db: Cursor, origin: Origin, *, replace: bool) -> Run | None:
-    """The run of this origin where it is here already. Raises StateError where its name is another's, unless `replace`."""
+    """The run of this origin where it is here already.
+
+    Raises StateError where its name is another's, unless `replace`, and in any case where it is a parent's.
+    """
     here = runs.all_of_them(db, origin.dataset)
     same = next((run for run in here if run.id == origin.id), None)
-    if same is None and not replace and any(run.name == origin.name for run in here):
-        raise StateError(f"run {origin.name!r} exists with another specification; choose another name, or use --replace")
+    named = next((run for run in here if run.name == origin.name), None)
+    if same is None and named is not None:
+        if named.id in origin.parents:
+            raise StateError(f"run {origin.name!r}: a parent of the run that would replace it; choose another name")
+        if not replace:
+            raise StateError(f"run {origin.name!r} exists with another specification; choose another name, or use --replace")
     return same
 
 

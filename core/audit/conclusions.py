@@ -1,7 +1,8 @@
 """Does a brief argue, and for the side it was given? What a debate asks of a brief before it takes it.
 
-The phrase list errs on the side of silence. Of 100 published briefs that it finds, marked by hand, PRECISION do conclude
-for the other side; they were drawn from those that do not open with an option's letter, which are found without it.
+The phrase list errs on the side of silence. Of the published briefs that it finds, 100 were read one by one (every one that
+does not open with an option's letter, and a sample of the others): all 100 do conclude for the other side. 96 of them are
+of UP or DOWN, 4 of EFFECT and none of NULL, so less is known of those two; how many it misses is not known.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ _PLAIN = str.maketrans({"‐": "-", "‑": "-", "–": "-", "—": "-", "’": "
 _TOUCH = r"(?:affect|alter|change|influence|impact|modulate|perturb|shift|move|regulate|respond|have|produce|cause|lead|result)"
 _RISES = r"\b(?:up-?regulat\w+|increas\w+|rises?|elevat\w+|induc(?:es|ed|tion)|go(?:es)? up|higher|raises?|derepress\w+)\b"
 _FALLS = r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w*|diminish\w*|go(?:es)? down|drops?)\b"
-_RESULT = r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
+_RESULT = (
+    r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
+)
 _SAID = {
     "unchanged": r"\bno (?:[a-z]+ ){0,3}?(?:change|effect|impact|alteration|difference|response|influence)s?\b"
     rf"|\b(?:not|unlikely to) (?:[a-z]+ly )?(?:be )?{_TOUCH}"
@@ -44,7 +47,10 @@ _WEIGHS = (
     r"although|though|while|whereas|despite|rather than|instead|even if|rule out|cannot|absence|opponent|opposing|however|but"
     r"|yet|than|exceeds?|acknowledge|uncertain\w*|caveat|could|may|might|possib\w+|if"
 )
-_DENIES = r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|diminish\w*|against|likelihood|would|implausible"
+_DENIES = (
+    r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|diminish\w*|against|likelihood|would"
+    r"|implausible"
+)
 _AGAINST = {  # role: what the other side would say, and words that make a sentence speak for one's own
     "EFFECT": (("unchanged",), rf"\b(?:{_WEIGHS}|leave)\b|{_RISES}|{_FALLS}"),
     "NULL": (("changed",), rf"\b(?:{_WEIGHS}|{_DENIES})\b"),

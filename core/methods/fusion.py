@@ -47,7 +47,7 @@ def results(
         if uncovered:
             lines.append(f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion.")
         lines.append(f"Percentiles over {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}.")
-        flags = tuple(flag for flag in row.flags if flag in FALLBACKS) + ((Flag.PARTLY_COVERED,) if uncovered else ())
+        flags = _flags(row, percentiles.de[:, i], percentiles.up[:, i])
         up = p_de * p_up
         prediction = Prediction(
             *(row.pair_id, up, p_de - up, p_de, p_up, "trace"),
@@ -58,6 +58,18 @@ def results(
         )
         found.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
     return found
+
+
+def _flags(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
+    """The base's fallbacks, and what no component, or not every one, covers: 0.5 stands in for what none does."""
+    found: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (Flag.UNCOVERED, Flag.UNCOVERED_DIR)]
+    if np.isnan(de).any():
+        found.append(Flag.PARTLY_COVERED)
+    if np.isnan(de).all():
+        found.append(Flag.UNCOVERED)
+    elif np.isnan(up).all():
+        found.append(Flag.UNCOVERED_DIR)
+    return tuple(found)
 
 
 def _sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:

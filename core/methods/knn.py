@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from core.stats.arrays import Codes
+from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
 from core.transfer.layout import Layout
 from core.transfer.plan import Plan
@@ -22,13 +22,17 @@ STAND_IN = 0.5  # where no labelled row is similar: neither for nor against; alw
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A neighbour in a trace: a symbol with all its labelled rows, or a pair where both axes count."""
+    """A neighbour in a trace: a symbol with all its labelled rows, or a pair where both axes count.
+
+    changed: rows of which it is not known whether they are up or down.
+    """
 
     name: str
     similarity: float
     share: float
     up: int
     down: int
+    changed: int
     none: int
 
 
@@ -81,7 +85,7 @@ def _words(subject: str, plan: Plan, support: float, n: int, named: list[Named])
     shrunk = f" An effect's prior is drawn to a half by support, strength {strength:g}." if strength else ""
     lines = [
         f"{each.name}: similarity {each.similarity:.3f}, {each.share:.1%} of the weight; "
-        f"{each.up} up, {each.down} down, {each.none} none"
+        f"{each.up} up, {each.down} down, {f'{each.changed} changed, ' if each.changed else ''}{each.none} none"
         for each in named
     ]
     head = f"{n:,} labelled rows are similar to {subject} ({plan.words()}); total weight {support:.4g}.{shrunk}"
@@ -95,13 +99,10 @@ def _named(layout: Layout, rows: Codes, view: View, plan: Plan) -> Iterator[tupl
         yield from (_pairs(layout, queries, i, view, plan) for i in range(len(rows)))
         return
     for near in heaviest(queries, view.known, view.similar, weighting, view.parts, NAMED):
-        columns = zip(near.symbols.tolist(), near.similarity.tolist(), near.share.tolist(), near.counts.astype(int), strict=True)
+        columns = zip(near.symbols.tolist(), near.similarity.tolist(), near.share.tolist(), near.counts, strict=True)
         yield (
             near.n_rows,
-            [
-                Named(layout.symbol(code), similarity, share, int(c[UP]), int(c[DIRECTED] - c[UP]), int(c[LABELLED] - c[EFFECT]))
-                for code, similarity, share, c in columns
-            ],
+            [Named(layout.symbol(code), similarity, share, *_counts(counts)) for code, similarity, share, counts in columns],
         )
 
 
@@ -112,10 +113,14 @@ def _pairs(layout: Layout, queries: Rows, row: int, view: View, plan: Plan) -> t
     known, named = view.known, []
     for i, at in enumerate(why.neighbours[:NAMED]):
         name = f"{layout.symbol(int(known.rows.pert[at]))} ⟶ {layout.symbol(int(known.rows.gene[at]))}"
-        _, effect, directed, up = known.flags[at]
-        counts = int(up), int(directed and not up), int(not effect)
-        named.append(Named(name, float(why.similarity[i]), float(why.share[i]), *counts))
+        named.append(Named(name, float(why.similarity[i]), float(why.share[i]), *_counts(known.flags[at])))
     return len(why.neighbours), named
+
+
+def _counts(sums: Floats | Bools) -> tuple[int, int, int, int]:
+    """Up, down, changed, none from label sums (or the flags of one row)."""
+    labelled, effect, directed, up = (int(sums[column]) for column in (LABELLED, EFFECT, DIRECTED, UP))
+    return up, directed - up, effect - directed, labelled - effect
 
 
 def _or_none(value: float) -> Any:

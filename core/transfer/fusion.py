@@ -76,8 +76,9 @@ def component_of(
 ) -> Component:
     """A run's rows (all of length n) lined up with the wanted pair ids, NaN where it has none or a fallback stands in."""
     de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
-    de[[Flag.UNCOVERED in each for each in flags]] = np.nan
-    up[[Flag.UNCOVERED in each or Flag.UNCOVERED_DIR in each for each in flags]] = np.nan
+    odd = [frozenset(each) for each in flags]  # asking arrays, as frames hold them, is slow
+    de[[Flag.UNCOVERED in each for each in odd]] = np.nan
+    up[[not each.isdisjoint((Flag.UNCOVERED, Flag.UNCOVERED_DIR)) for each in odd]] = np.nan
     place = {key: i for i, key in enumerate(pair_ids)}
     at = np.array([place.get(key, -1) for key in wanted], dtype=np.intp)
     there = at >= 0

@@ -153,8 +153,12 @@ def table(found: Around, whole: Provenance, grouped: bool) -> pd.DataFrame:
         rows = rows.groupby("neighbour", sort=False).agg({**first, **adding}).reset_index()
         rows = rows.sort_values("share", ascending=False, kind="stable", ignore_index=True)
     counts = rows[["up", "down", "none"]].astype(int)
-    most = counts.idxmax(axis=1).where(2 * counts.max(axis=1) > rows["at"].map(len), "mixed")
-    return rows.assign(**counts, label=most, cumulative=rows["share"].cumsum())
+    return rows.assign(**counts, label=_most(counts), cumulative=rows["share"].cumsum())
+
+
+def _most(counts: pd.DataFrame) -> pd.Series:
+    """The label that more than half of the rows have, "mixed" where none has."""
+    return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 
 def lines(found: Around, whole: Provenance) -> pd.DataFrame:
@@ -219,7 +223,7 @@ def _map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> N
     codes = known if query in known else np.append(known, query)
     share = rows.groupby("symbol")["share"].sum().sort_values(ascending=False)
     heavy = share[share.cumsum().shift(fill_value=0.0) <= MAPPED]
-    label = rows.groupby("symbol")["label"].agg(lambda labels: labels.iloc[0] if labels.nunique() == 1 else "mixed")
+    label = _most(rows.groupby("symbol")[["up", "down", "none"]].sum())
     symbols, of_query = [layout.symbol(int(code)) for code in codes], layout.symbol(query)
     table = pd.DataFrame(
         {

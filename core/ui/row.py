@@ -24,6 +24,7 @@ TITLES = {
     "knn": "Neighbours",
     "fusion": "The fusion's arithmetic",
     "decompose": "Recovered from a fusion",
+    "rules": "The rule set's table",
 }
 # The gravest first: one remark a brief is enough.
 ODD = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}

@@ -28,9 +28,9 @@ NAMES = {
     "partly_covered": "a component is silent",
 }
 HELP = {
-    "role_collapse": "A brief opens with a multiple-choice option instead of arguing.",
-    "de_fallback": "The judge of EFFECT against NULL could not be read; a constant stands in for P(DE).",
-    "dir_fallback": "The judge of UP against DOWN could not be read; a constant stands in for P(up | DE).",
+    "role_collapse": "A brief does not argue for its side: it opens with an option, say, or concludes for the other.",
+    "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant stands in for P(DE).",
+    "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant stands in for P(up | DE).",
     "uniform_fallback": "Both predictions are .333: nothing was predicted.",
     "trace_differs": "The submitted numbers are not those of the trace: the file was changed after the debate, by a fusion say.",
     "uncovered": "No labelled row is similar: .5 stands in for both probabilities.",

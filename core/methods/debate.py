@@ -1,0 +1,233 @@
+"""Track B: advocates argue a side each over one dossier, and a judge turns what they said into probabilities.
+
+Two debates a row, held at the same time: EFFECT against NULL gives P(DE), UP against DOWN gives P(up | DE). No advocate sees
+a question to choose from, and a brief that is no argument for its side is asked for once more, then flagged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from core.audit.conclusions import FAULTS, faults
+from core.errors import DeskError
+from core.evidence.registry import gather, tool_named
+from core.evidence.render import dossier
+from core.llm.parsing import Unparsed
+from core.llm.records import Reply
+from core.llm.tokens import TokenCounter
+from core.methods import debate_texts as texts
+from core.methods.ask import (
+    Answered,
+    Asking,
+    Voice,
+    base_rates,
+    event,
+    read_letters,
+    read_probability,
+    show_letter,
+    show_probability,
+    together,
+)
+from core.methods.base import Context, Option, RowFailed, RowMethod
+from core.methods.case import CONTEXT, EFFORTS, SHOTS, examples, read_seeds
+from core.methods.debate_texts import JUDGES, SIDES, Case, Stage
+from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
+
+OFFLINE_TOOLS = (
+    "gene_info",
+    "gene_class",
+    "base_rates",
+    "pathway_neighbours",
+    "protein_interactions",
+    "train_lookup",
+    "regulators",
+    "pathways",
+    "lps_response",
+)
+_FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
+
+
+class Debate:
+    """Advocates, rebuttals and judges; with no rounds, judges who read the dossier alone."""
+
+    name = "debate"
+    version = 1
+    about = "Advocates argue EFFECT against NULL and UP against DOWN over one dossier; a judge turns each debate into a number."
+    needs_model = True
+    options: tuple[Option, ...] = (
+        Option("rounds", "int", 1, "0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.", least=0, most=2),
+        Option("judge", "choice", "sharp", "How judges answer: a number, a sharper number, or log-probabilities.", JUDGES),
+        Option("advocate_effort", "choice", "", "Reasoning effort of advocates; empty leaves it to the server.", EFFORTS),
+        Option("judge_effort", "choice", "", "Reasoning effort of judges; empty leaves it to the server.", EFFORTS),
+        Option("advocate_tokens", "int", 3_000, "The longest brief in tokens, reasoning included.", least=1),
+        Option("judge_tokens", "int", 4_000, "The longest verdict in tokens, reasoning included.", least=1),
+        Option("tools", "text", ",".join(OFFLINE_TOOLS), "Evidence tools of the dossier, in this order."),
+        Option("seeds", "text", "", "Seeds to hold the debates under, averaged; empty takes the run's."),
+        CONTEXT,
+        SHOTS,
+    )
+
+    def calls(self, options: Mapping[str, Any]) -> float:
+        """Two debates a seed: a verdict each, and two briefs and two rebuttals as there are rounds."""
+        rounds: int = options["rounds"]
+        return 2 * (1 + 2 * rounds) * len(read_seeds(options["seeds"], 0))
+
+    def prompts(self, options: Mapping[str, Any]) -> str:
+        """Every text that a prompt of these options may hold. Raises InputError or NotFound for options that cannot be."""
+        read_seeds(options["seeds"], 0)
+        tools(options)
+        return texts.all_texts(options)
+
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
+        """Raises RowFailed with the calls that were made."""
+        asking = Asking(context, pair)
+        try:
+            return await _predict(asking, pair, context)
+        except DeskError as error:
+            raise RowFailed(error, asking.calls) from error
+
+
+METHOD: RowMethod = Debate()
+
+
+def tools(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the evidence tools; raises NotFound for one that is not known."""
+    names = tuple(name.strip() for name in options["tools"].split(",") if name.strip())
+    return tuple(dict.fromkeys(tool_named(name).name for name in names))
+
+
+class _Held(NamedTuple):
+    """One debate under one seed: what was said; p is None where the verdict could not be read."""
+
+    p: float | None
+    events: tuple[TraceEvent, ...]
+    collapsed: bool
+
+
+async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
+    view, options = context.view_of(pair), context.options
+    evidence = gather(pair, context.packs, view, tools(options))
+    shown = examples(pair, view, options["shots"], context.seed)
+    case = Case(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
+    seeds = read_seeds(options["seeds"], context.seed)
+    held = await together(*(_debate(asking, stage, case, seed) for stage in SIDES for seed in seeds))
+    p_de, de_events, de_flags = _decided("de", held[: len(seeds)], lambda: base_rates(view, pair)[0])
+    p_up, dir_events, dir_flags = _decided("dir", held[len(seeds) :], lambda: base_rates(view, pair)[1])
+    collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for debate in held) else ()
+    up = p_de * p_up
+    prediction = Prediction(
+        *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
+        flags=(*collapse, *de_flags, *dir_flags),
+        tokens=asking.tokens,
+        prompt_tokens=await _system_tokens(context, case),
+        tool_calls=len(evidence),
+    )
+    return RowResult(prediction, (*de_events, *dir_events), evidence, asking.calls)
+
+
+class _Decided(NamedTuple):
+    p: float
+    events: list[TraceEvent]
+    flags: tuple[Flag, ...] = ()
+
+
+def _decided(stage: Stage, held: list[_Held], rate: Callable[[], float]) -> _Decided:
+    """The probability that counts, and what was said in a debate under all its seeds.
+
+    The mean over the seeds whose verdict could be read; where there is none, the base rate, marked as a fallback.
+    """
+    events = [one for debate in held for one in debate.events]
+    read = [debate.p for debate in held if debate.p is not None]
+    if not read:
+        last, p = events[-1], rate()
+        marked = last._replace(meta={**last.meta, "p": p, "fallback": True})
+        return _Decided(p, [*events[:-1], marked], (_FALLBACK[stage],))
+    p = sum(read) / len(read)
+    if len(held) > 1:
+        said = f"Mean over {len(read)} of {len(held)} seeds: {p:.6f}."
+        events.append(TraceEvent(stage, "JUDGE", "verdict", said, 0, meta={"p": p, "fallback": False}))
+    return _Decided(p, events)
+
+
+async def _debate(asking: Asking, stage: Stage, case: Case, seed: int) -> _Held:
+    """Briefs at the same time, then rebuttals at the same time, then the verdict."""
+    rounds, sides = case.options["rounds"], SIDES[stage]
+    events: list[TraceEvent] = []
+    said: list[tuple[str, str]] = []
+    collapsed = False
+    if rounds:
+        briefs = await together(*(_brief(asking, stage, side, case, seed) for side in sides))
+        events += [one for brief in briefs for one in brief.events]
+        said += [(side, brief.words) for side, brief in zip(sides, briefs, strict=True)]
+        collapsed = any(brief.collapsed for brief in briefs)
+    if rounds > 1:
+        own = dict(said)
+        replies = await together(*(_rebuttal(asking, stage, side, case, seed, own) for side in sides))
+        events += replies
+        said += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
+    p, verdict = await _verdict(asking, stage, case, seed, said)
+    return _Held(p, (*events, *verdict), collapsed)
+
+
+class _Brief(NamedTuple):
+    words: str
+    events: tuple[TraceEvent, ...]
+    collapsed: bool
+
+
+async def _brief(asking: Asking, stage: Stage, side: str, case: Case, seed: int) -> _Brief:
+    voice = _advocate(stage, side, case, seed)
+
+    def reader(reply: Reply) -> str | Unparsed:
+        found = faults(side, reply.content, case.pert, case.gene)
+        return Unparsed("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
+
+    found: Answered[str] = await asking.read(
+        voice, texts.brief(side, case), reader, lambda problem: texts.again(side, case, problem.reason)
+    )
+    collapsed = isinstance(found.value, Unparsed)
+    meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unparsed) else {})}
+    return _Brief(found.reply.content, (*found.rejected, event(voice, "brief", found.reply, **meta)), collapsed)
+
+
+async def _rebuttal(asking: Asking, stage: Stage, side: str, case: Case, seed: int, briefs: Mapping[str, str]) -> TraceEvent:
+    voice = _advocate(stage, side, case, seed)
+    reply = await asking.ask(voice, texts.rebuttal(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
+    return event(voice, "rebuttal", reply, seed=seed, round=1)
+
+
+def _advocate(stage: Stage, side: str, case: Case, seed: int) -> Voice:
+    return Voice(stage, side, seed, case.options["advocate_tokens"], case.options["advocate_effort"])
+
+
+async def _verdict(
+    asking: Asking, stage: Stage, case: Case, seed: int, said: list[tuple[str, str]]
+) -> tuple[float | None, tuple[TraceEvent, ...]]:
+    """The judge's probability of yes, None where neither answer could be read."""
+    by_letter = case.options["judge"] == "logprob"
+    voice = Voice(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
+    reader, show = (_yes, _show_letter) if by_letter else (read_probability, show_probability)
+    found: Answered[float] = await asking.read(voice, texts.verdict(stage, case, said), reader, show)
+    p = None if isinstance(found.value, Unparsed) else found.value
+    return p, (*found.rejected, event(voice, "verdict", found.reply, seed=seed, p=p, fallback=False))
+
+
+def _yes(reply: Reply) -> float | Unparsed:
+    """The probability of the letter that means yes."""
+    odds = read_letters(texts.ANSWERS)(reply)
+    return odds if isinstance(odds, Unparsed) else odds[texts.YES]
+
+
+def _show_letter(problem: Unparsed) -> str:
+    return show_letter(problem, texts.ANSWERS)
+
+
+async def _system_tokens(context: Context, case: Case) -> int:
+    """The tokens of the longest system prompt, counted once a run; no tools are offered to the model."""
+    notes = context.notes
+    if "prompt_tokens" not in notes and context.client is not None:
+        longest = max(texts.systems(case.options), key=len)
+        counted = await TokenCounter(context.client, context.model).count(longest)
+        notes.update(prompt_tokens=counted.tokens, prompt_tokens_counted_by=counted.counted_by)
+    return int(notes["prompt_tokens"])

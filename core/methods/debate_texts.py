@@ -1,0 +1,91 @@
+"""What advocates and judges are sent: messages put together from the Markdown texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from core.llm.records import Message
+from core.methods.ask import Messages
+from core.methods.case import cell_desc
+from core.methods.texts import fill, text
+
+Stage = Literal["de", "dir"]
+SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
+OPPONENT = {"EFFECT": "NULL", "NULL": "EFFECT", "UP": "DOWN", "DOWN": "UP"}
+JUDGES = ("sharp", "numeric", "logprob")
+YES, NO = "A", "B"  # of a judge who answers by letter
+ANSWERS = (YES, NO)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row as everyone in its debates sees it: dossier and examples are texts; options are the method's."""
+
+    pert: str
+    gene: str
+    dossier: str
+    examples: str
+    options: Mapping[str, Any]
+
+    @property
+    def file(self) -> str:
+        """The dossier with the examples behind it."""
+        return f"{self.dossier or 'No tool gave any evidence.'}\n\n{self.examples}".strip()
+
+
+def systems(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every system prompt of a run: the judges', and the advocates' where there are any."""
+    names = ("judge", "advocate") if options["rounds"] else ("judge",)
+    return tuple(_system(name, options) for name in names)
+
+
+def _system(name: str, options: Mapping[str, Any]) -> str:
+    return fill(text(name), cell_desc=cell_desc(options), measure=text("measure"))
+
+
+def brief(side: str, case: Case) -> Messages:
+    """What an advocate is asked first: the pair, the side and the dossier, and nothing to choose from."""
+    position = fill(text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
+    task = fill(text("advocate_task"), pert=case.pert, gene=case.gene, side=side, position=position, dossier=case.file)
+    return Message("system", _system("advocate", case.options)), Message("user", task)
+
+
+def rebuttal(side: str, case: Case, own: str, other: str) -> Messages:
+    """The same advocate, asked to answer the opponent's brief."""
+    reply = fill(text("rebuttal"), opponent=OPPONENT[side], brief=other, side=side)
+    return *brief(side, case), Message("assistant", own), Message("user", reply)
+
+
+def verdict(stage: Stage, case: Case, said: Sequence[tuple[str, str]]) -> Messages:
+    """What a judge is asked; `said`: who (a side, "EFFECT in reply") and what, in order."""
+    judge = case.options["judge"]
+    pair = {"pert": case.pert, "gene": case.gene}
+    answer_format = text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
+    task = fill(
+        text("judge_task"),
+        **pair,
+        dossier=case.file,
+        debate="\n\n".join(f"{who}:\n{words}" for who, words in said),
+        question=fill(text(f"question_{stage}"), **pair),
+        format=fill(answer_format, **pair),
+    )
+    return Message("system", _system("judge", case.options)), Message("user", task)
+
+
+def again(side: str, case: Case, reason: str) -> str:
+    """The second question where a brief is none."""
+    return fill(text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
+
+
+def all_texts(options: Mapping[str, Any]) -> str:
+    """Every text that a prompt of these options may hold, one after the other."""
+    judge = options["judge"]
+    formats = ("format_sharp_de", "format_sharp_dir") if judge == "sharp" else (f"format_{judge}",)
+    names = ["judge", "judge_task", "question_de", "question_dir", *formats, "reask_letter", "reask_prob", "examples"]
+    if options["rounds"]:
+        names += ["advocate", "advocate_task", "reask_brief", *(f"side_{side.lower()}" for side in OPPONENT)]
+    if options["rounds"] > 1:
+        names.append("rebuttal")
+    return "\n\n".join((*map(text, names), text("measure"), cell_desc(options)))

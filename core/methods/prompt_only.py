@@ -1,0 +1,150 @@
+"""Track A: one prompt a row, asked under several seeds; letters or their log-probabilities, averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from core.errors import DeskError, InputError
+from core.llm.logprobs import LETTERS
+from core.llm.parsing import Unparsed, label
+from core.llm.records import Message, Reply
+from core.llm.tokens import TokenCount, TokenCounter
+from core.methods.ask import Asking, Voice, base_rates, event, read_letters, show_letter, together
+from core.methods.base import Context, Option, RowFailed, RowMethod
+from core.methods.case import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
+from core.methods.texts import check_fields, fill, text
+from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
+
+MOST_PROMPT_TOKENS = 4_096
+FIELDS = ("pert", "gene", "cell_desc", "examples")
+HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
+
+
+class Said(NamedTuple):
+    """One seed's answer: (up, down), None where it could not be read, and its events."""
+
+    prediction: tuple[float, float] | None
+    events: tuple[TraceEvent, ...]
+
+
+class PromptOnly:
+    """One prompt of at most 4,096 tokens a row, without tools."""
+
+    name = "prompt_only"
+    version = 1
+    about = "One prompt a row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
+    needs_model = True
+    options: tuple[Option, ...] = (
+        Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),
+        Option("reasoning", "flag", True, "Whether the prompt asks for a reason before the letter."),
+        Option("seeds", "text", "42,43,44", "Seeds to ask under; their answers are averaged."),
+        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
+        CONTEXT,
+        SHOTS,
+        Option("template", "text", "", "A prompt of your own with {pert}, {gene} and {cell_desc}; empty takes ours."),
+        Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
+    )
+
+    def calls(self, options: Mapping[str, Any]) -> float:
+        """One a seed."""
+        return len(read_seeds(options["seeds"]))
+
+    def prompts(self, options: Mapping[str, Any]) -> str:
+        """The template with all but the pair filled in. Raises InputError for options that no prompt can be made from."""
+        read_seeds(options["seeds"])
+        return "\n\n".join((_template(options), text("measure"), cell_desc(options), text("examples"), text("reask_letter")))
+
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
+        """Raises RowFailed with the calls that were made."""
+        asking = Asking(context, pair)
+        try:
+            return await _predict(asking, pair, context)
+        except DeskError as error:
+            raise RowFailed(error, asking.calls) from error
+
+
+METHOD: RowMethod = PromptOnly()
+
+
+async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
+    prompt = prompt_for(pair, context)
+    counted = await _count(prompt, pair, context)
+    seeds = read_seeds(context.options["seeds"])
+    said = await together(*(_ask(asking, prompt, seed, counted, context.options) for seed in seeds))
+    read = [answer.prediction for answer in said if answer.prediction is not None]
+    if read:
+        up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
+        flags: tuple[Flag, ...] = ()
+    else:
+        p_de, p_up = base_rates(context.view_of(pair), pair)
+        up, down = p_de * p_up, p_de * (1 - p_up)
+        flags = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
+    total = up + down
+    prediction = Prediction(
+        *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
+        flags=flags,
+        tokens=asking.tokens,
+        prompt_tokens=counted.tokens,
+        tool_calls=0,
+    )
+    return RowResult(prediction, tuple(one for answer in said for one in answer.events), (), asking.calls)
+
+
+def prompt_for(pair: Pair, context: Context) -> str:
+    """The whole prompt of a row, sent as one message."""
+    options = context.options
+    shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
+    template = _template(options)
+    if "examples" not in check_fields("template", template, FIELDS):
+        template = f"{{examples}}\n\n{template}"
+    return fill(template, pert=pair.pert, gene=pair.gene, cell_desc=cell_desc(options), examples=shown)
+
+
+def _template(options: Mapping[str, Any]) -> str:
+    """Ours with the format that is asked for, or the given one, checked."""
+    given = str(options["template"])
+    if not given.strip():
+        answer_format = text("format_reasoned" if options["reasoning"] else "format_direct")
+        ours = text("prompt_only")
+        return ours.replace("{measure}", text("measure")).replace("{format}", answer_format)
+    missing = [name for name in ("pert", "gene") if name not in check_fields("template", given, FIELDS)]
+    if missing:
+        raise InputError(f"template: without {{{missing[0]}}}, expected both {{pert}} and {{gene}} in it")
+    if options["answers"] == "logprobs" and "<answer>" not in given:
+        raise InputError("template: asks for no <answer>X</answer>, expected it where log-probabilities are read")
+    return given
+
+
+async def _count(prompt: str, pair: Pair, context: Context) -> TokenCount:
+    """How long the prompt is and who counted; raises InputError where it may be too long, before anything is asked."""
+    if context.client is None:
+        raise InputError(f"{pair.pair_id}: no model server is given, expected one")
+    counted = await TokenCounter(context.client, context.model).count(prompt)
+    if counted.tokens > MOST_PROMPT_TOKENS:
+        who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
+        raise InputError(f"{pair.pair_id}: prompt of {counted.tokens:,} tokens ({who}), expected at most {MOST_PROMPT_TOKENS:,}")
+    return counted
+
+
+async def _ask(asking: Asking, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]) -> Said:
+    by_logprobs = options["answers"] == "logprobs"
+    voice = Voice(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
+    reader = _soft if by_logprobs else _hard
+    found = await asking.read(voice, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
+    prediction = None if isinstance(found.value, Unparsed) else found.value
+    up, down = prediction or (None, None)
+    meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": counted.tokens, "counted_by": counted.counted_by}
+    return Said(prediction, (*found.rejected, event(voice, "answer", found.reply, **meta)))
+
+
+def _hard(reply: Reply) -> tuple[float, float] | Unparsed:
+    """(up, down) of the letter that was answered."""
+    found = label(reply.content)
+    return found if isinstance(found, Unparsed) else HARD[found]
+
+
+def _soft(reply: Reply) -> tuple[float, float] | Unparsed:
+    """(up, down) as the log-probabilities of the letters say."""
+    found = read_letters(LETTERS)(reply)
+    return found if isinstance(found, Unparsed) else (found["A"], found["B"])

@@ -1,0 +1,45 @@
+"""The texts of prompts: Markdown files with fields in braces, filled strictly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import cache
+from importlib.resources import files
+from string import Formatter
+
+from core.errors import InputError
+
+_GAP = re.compile(r"\n{3,}")
+
+
+@cache
+def text(name: str) -> str:
+    """The prompt text of a name, as it stands in core/llm/prompts/NAME.md, without the newline at its end."""
+    return (files("core.llm") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def fill(template: str, **values: str) -> str:
+    """A template with its fields filled; what stands in the values is never read as a field.
+
+    Empty values leave no gap of blank lines behind. Raises InputError for a field without a value, see `check_fields`.
+    """
+    check_fields("prompt", template, values)
+    return _GAP.sub("\n\n", template.format_map(values)).strip()
+
+
+def check_fields(what: str, template: str, allowed: Collection[str]) -> frozenset[str]:
+    """The fields of a template. Raises InputError where braces hold anything else than an allowed name.
+
+    A brace that is meant as such is doubled, as in Python.
+    """
+    expected = f"expected {', '.join(f'{{{name}}}' for name in allowed)}, and {{{{ or }}}} for a brace itself"
+    try:
+        parts = [part[1:] for part in Formatter().parse(template) if part[1] is not None]
+    except ValueError as error:
+        raise InputError(f"{what}: braces that do not match ({error}), {expected}") from None
+    for name, spec, conversion in parts:
+        if name not in allowed or spec or conversion:
+            written = "".join((name or "", f"!{conversion}" if conversion else "", f":{spec}" if spec else ""))
+            raise InputError(f"{what}: {{{written}}} is not known, {expected}")
+    return frozenset(str(part[0]) for part in parts)

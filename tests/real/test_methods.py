@@ -1,0 +1,107 @@
+"""Methods on the published rows: the rule set, the longest prompts, and the briefs that the phrase list was measured on."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from core.audit.briefs import findings
+from core.audit.conclusions import concludes_against
+from core.datasets import PairTable, SubmissionTable, knowledge, read_path
+from core.evidence.packs import Packs, Source
+from core.evidence.registry import gather
+from core.evidence.render import dossier
+from core.evidence.view import LabelView, all_training
+from core.methods import debate_texts as texts
+from core.methods.base import Context, read_options
+from core.methods.debate import METHOD as DEBATE
+from core.methods.debate import OFFLINE_TOOLS
+from core.methods.evidence_rules import METHOD as RULE_SET
+from core.types import Pair
+
+pytestmark = pytest.mark.real
+
+FILES = {
+    "descriptions": ("gene_desc", "texts"),
+    "orthologs": ("mouse_to_human_ortholog", "symbols"),
+    "pathways": ("gene_reactome", "names"),
+    "edges": ("string_edges", "edges"),
+    "signs": ("collectri_mouse_signed", "signs"),
+    "responses": ("hagai_lps_prior", "genes"),
+}
+MARKED = Path(__file__).resolve().parents[1] / "audit" / "marked_briefs.csv"
+MOST_PROMPT_TOKENS = 16_384  # of track B
+
+
+def rows_of(data: Path, name: str) -> tuple[Pair, ...]:
+    table = read_path(data / "challenge" / f"{name}.csv")
+    assert isinstance(table, PairTable)
+    return table.pairs
+
+
+@pytest.fixture(scope="module")
+def packs(shared_data: Path) -> Packs:
+    found = {name: knowledge.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()}
+    sources = {name: Source(FILES[name][0], pack.sha256) for name, pack in found.items()}
+    return Packs(**{name: getattr(pack, FILES[name][1]) for name, pack in found.items()}, sources=sources)
+
+
+@pytest.fixture(scope="module")
+def view(shared_data: Path) -> LabelView:
+    return all_training(rows_of(shared_data, "train"))
+
+
+@pytest.fixture(scope="module")
+def asked(shared_data: Path) -> tuple[Pair, ...]:
+    return rows_of(shared_data, "test")
+
+
+def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
+    results = RULE_SET.predict_batch(asked, Context(asked, {}, lambda _: view, packs))
+    predictions = [result.prediction for result in results]
+    assert [one.pair_id for one in predictions] == [row.pair_id for row in asked]
+    assert all(0 < one.p_de < 1 and one.flags == () for one in predictions)
+    assert len({one.p_de for one in predictions}) > 500
+    # Tests and training share no perturbation and no gene, so that no row has a record of its own.
+    assert all(result.events[0].content.count("[nothing known]") >= 4 for result in results)
+
+
+def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
+    options = read_options(DEBATE.options, {})
+    for row in asked[::20]:
+        found = dossier(gather(row, packs, view, OFFLINE_TOOLS), row).text
+        case = texts.Case(row.pert, row.gene, found, "", options)
+        for side in texts.OPPONENT:
+            sent = "\n".join(message.content for message in texts.brief(side, case))
+            assert not re.search(r"^\W*[A-E][).:]|<answer>|<prob>", sent, re.MULTILINE), sent
+            assert len(sent.encode()) < MOST_PROMPT_TOKENS  # and no tokenizer makes more tokens than bytes
+
+
+@pytest.fixture(scope="module")
+def briefs(shared_data: Path) -> dict[tuple[str, str], str]:
+    table = read_path(shared_data / "perturbagent" / "track_b_sharp.zip")
+    assert isinstance(table, SubmissionTable)
+    return {
+        (row.prediction.pair_id, event.role): event.content for row in table.rows for event in row.events if event.kind == "brief"
+    }
+
+
+def _name(pair_id: str, role: str) -> str:
+    """How the file of marks names a brief: it holds nothing of the published ones."""
+    return hashlib.sha256(f"{role} {pair_id}".encode()).hexdigest()[:16]
+
+
+def test_the_phrase_list_finds_no_argued_brief_but_those_that_were_read(briefs: dict[tuple[str, str], str]) -> None:
+    with MARKED.open(encoding="utf-8", newline="") as file:
+        marks = {row["brief"]: row["against"] == "yes" for row in csv.DictReader(file)}
+    found = {_name(*key): key for key, text in briefs.items() if concludes_against(key[1], text)}
+    assert (len(marks), sum(marks.values())) == (100, 100)  # what the module's first lines state
+    assert found.keys() >= marks.keys()
+    # Every brief that it finds and that opens with no option was read: a new one has to be read and marked first.
+    assert {name for name, key in found.items() if "option" not in findings(key[1], briefs[key])} <= marks.keys()
+    # The published count of briefs that open with an option.
+    assert sum("option" in findings(role, text) for (_, role), text in briefs.items()) == 776 + 822 + 1_343 + 1_246
