@@ -7,6 +7,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from core.errors import InputError
+
+ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens by itself
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -17,6 +20,7 @@ class Settings:
     workspace: the folder that holds data/ and cache/. read_only: every change is refused. busy_timeout_s: how long to
     wait for the store before StoreBusy. mirror: a base address to fetch public files from instead of GitHub, or "".
     author: who stands in the audit trail and under notes. api_key: for model servers; never stored or printed.
+    endpoint: of the model server to ask unless another is named. price_prompt, price_completion: of a million tokens.
     """
 
     workspace: Path = REPOSITORY
@@ -25,6 +29,9 @@ class Settings:
     mirror: str = ""
     author: str = "unknown"
     api_key: str = field(default="", repr=False)
+    endpoint: str = ENDPOINT
+    price_prompt: float | None = None
+    price_completion: float | None = None
 
     @property
     def data(self) -> Path:
@@ -46,6 +53,21 @@ def _user() -> str:
         return "unknown"
 
 
+def _price(kind: str) -> float | None:
+    """Of a million tokens; None where it is not set. Raises InputError for what is no price."""
+    name = f"PERTURBDESK_PRICE_{kind}"
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        price = float(text)
+    except ValueError:
+        price = -1.0
+    if not 0 <= price < float("inf"):
+        raise InputError(f"{name}: got {text!r}, expected what a million tokens cost")
+    return price
+
+
 def load_settings(workspace: Path | None = None) -> Settings:
     """Settings from PERTURBDESK_* environment variables; an explicit `workspace` wins over the variable."""
     chosen = workspace or Path(os.environ.get("PERTURBDESK_WORKSPACE") or REPOSITORY)
@@ -56,4 +78,7 @@ def load_settings(workspace: Path | None = None) -> Settings:
         mirror=os.environ.get("PERTURBDESK_MIRROR", ""),
         author=os.environ.get("PERTURBDESK_AUTHOR") or _user(),
         api_key=os.environ.get("PERTURBDESK_API_KEY", ""),
+        endpoint=os.environ.get("PERTURBDESK_ENDPOINT") or ENDPOINT,
+        price_prompt=_price("PROMPT"),
+        price_completion=_price("COMPLETION"),
     )

@@ -85,9 +85,7 @@ def recognise_upload(content: bytes, name: str) -> Found:
 
 
 def _recognised(path: Path, name: str, content: bytes | None) -> Found:
-    with path.open("rb") as file:
-        first = file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
-    if first in (b"{", b"["):
+    if _first_character(path) in (b"{", b"["):
         pack = read_knowledge_path(path) if content is None else read_knowledge(content, name)
         return PackFile(pack, path.read_bytes())
     try:
@@ -102,3 +100,11 @@ def _recognised(path: Path, name: str, content: bytes | None) -> Found:
         except InputError as no_space:
             told = no_table if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip") else no_space
             raise (type(told)(f"{told}; or a gene space ({FORMATS})") if told is no_table else told) from no_space
+
+
+def _first_character(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -118,8 +118,9 @@ def _import_or_explain(desk: Desk, table: Found, path: str, options: Options) ->
 def _import_table(desk: Desk, table: Found, path: str, options: Options) -> Imported:
     with desk.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
-        if earlier is not None:
-            return _already(db, earlier, path)
+        here = None if earlier is None else _already(db, earlier, path)
+    if here is not None:
+        return _put_back(desk, table, here)
     if isinstance(table, PackFile):
         return _write_pack(desk, table, path, options)
     if isinstance(table, SpaceFile):
@@ -151,6 +152,16 @@ def _already(db: Cursor, earlier: Import, path: str) -> Imported:
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 
+def _put_back(desk: Desk, table: Found, here: Imported) -> Imported:
+    """What was here already, its file too where somebody had removed or changed it."""
+    name = str(here.name)
+    if isinstance(table, PackFile):
+        restored = packs.restore(desk, name, table.content, table.sha256)
+    else:
+        restored = isinstance(table, SpaceFile) and spaces.restore(desk, name, table.space)
+    return replace(here, message=f"{here.path}: here already, as {name}; its file was lost, and is back") if restored else here
+
+
 def _write_pack(desk: Desk, file: PackFile, path: str, options: Options) -> Imported:
     name = options.name or Path(path).stem
     with desk.change("import", path) as (db, detail):
@@ -171,8 +182,6 @@ def _write_space(desk: Desk, file: SpaceFile, path: str, options: Options) -> Im
         spec = spaces.loaded_spec(space, Path(path).name)
         source = _record_import(db, desk, file, path, None, None, len(space.symbols), ())
         _, replaced = spaces.record_space(db, desk, space, "loaded", spec, source, replace=options.replace)
-        for old in replaced:
-            imports.delete(db, old.source_file or "")
         detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
     for old in replaced:
         spaces.remove_file(desk, old)

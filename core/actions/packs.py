@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from pathlib import Path
 
 from core.actions.desk import Desk
 from core.datasets.knowledge import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
-from core.errors import StateError
+from core.errors import InputError, StateError
 from core.store import Cursor, knowledge, pairs, versions
 from core.store.knowledge import PackRecord
+
+MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
 def keep(desk: Desk, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
@@ -19,11 +22,7 @@ def keep(desk: Desk, db: Cursor, pack: Pack, content: bytes, name: str, source: 
     """
     told = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
     record = PackRecord(name, pack.kind, pack.sha256, len(pack), told, source)
-    path = _file(desk, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".part")
-    partial.write_bytes(content)
-    partial.replace(path)
+    _write(desk, name, content)
     knowledge.delete(db, name)
     knowledge.add(db, record)
     describe_genes(desk, db)
@@ -49,10 +48,31 @@ def read(desk: Desk, name: str, sha256: str | None = None) -> Pack:
     return pack
 
 
+def restore(desk: Desk, name: str, content: bytes, sha256: str) -> bool:
+    """Put back a pack's file that was removed or changed, from the same bytes; whether that was needed."""
+    try:
+        read(desk, name, sha256)
+    except (InputError, StateError):
+        _write(desk, name, content)
+        return True
+    return False
+
+
 def remove_file(desk: Desk, record: PackRecord) -> None:
     """Delete a pack's file, after its record."""
     _file(desk, record.name).unlink(missing_ok=True)
 
 
+def _write(desk: Desk, name: str, content: bytes) -> None:
+    path = _file(desk, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".part")
+    partial.write_bytes(content)
+    partial.replace(path)
+
+
 def _file(desk: Desk, name: str) -> Path:
-    return desk.settings.data / "knowledge" / f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.json"
+    """The pack's name where a file can be called so, else what is left of it and a hash, so that no two packs share one."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
+    told = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return desk.settings.data / "knowledge" / f"{told}.json"

@@ -19,14 +19,15 @@ from core.actions.desk import Desk
 from core.datasets.knowledge import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Matched, Space
 from core.embeddings.encoders import MINILM
-from core.errors import InputError, StateError
-from core.store import Cursor, datasets, knowledge, pairs, spaces, versions
+from core.errors import InputError, NotFound, StateError
+from core.store import Cursor, datasets, imports, knowledge, pairs, spaces, versions
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
 __all__ = ["BUILDERS", "MINILM", "coverage_in", "delete", "embed", "load", "matched_in", "orthologs"]
 
 Spec = Mapping[str, Any]
+Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
 MAX_NAME = 60  # characters
 
 
@@ -57,14 +58,22 @@ def _response(desk: Desk, spec: Spec, name: str) -> Space:
 
 
 def _coresponse(desk: Desk, spec: Spec, name: str) -> Space:
+    return coresponse_of(_labels_it_was_built_from(desk, spec, name), name, spec)
+
+
+def _labels_it_was_built_from(desk: Desk, spec: Spec, name: str) -> Labelled:
+    """Raises StateError where the dataset is gone or its labels have changed: vectors in the cache are no better then."""
     with desk.store.read() as db:
-        labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
+        try:
+            labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
+        except NotFound as error:
+            raise StateError(f"space {name}: built from labels that are gone: {error}") from error
     if fingerprint != spec["labels_sha256"]:
         raise StateError(f"space {name}: the labels of its dataset have changed since it was built; build it anew")
-    return coresponse_of(labelled, name, spec)
+    return labelled
 
 
-def coresponse_of(labelled: tuple[Sequence[str], Sequence[str], Sequence[Label]], name: str, spec: Spec) -> Space:
+def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
     """A co-response space from these perturbations, genes and labels, as its specification says."""
     built_from, of = spec["dataset"], spec["of"]
     return embeddings.build_coresponse(
@@ -107,7 +116,7 @@ def embed(desk: Desk, kind: str, name: str, options: Spec, *, pack: str | None =
             dataset = datasets.find(db, spec["dataset"])
             spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
         there = same_or_refused(db, name, identity(name, kind, spec), replace=replace)
-    if there is not None:
+    if there is not None and (kind in REBUILT or _file(desk, there).exists()):
         return there
     space = BUILDERS[kind](desk, spec, name)
     with desk.change("embed", name) as (db, detail):
@@ -125,18 +134,34 @@ def loaded_spec(space: Space, file: str) -> dict[str, Any]:
 
 
 def load(desk: Desk, record: SpaceRecord) -> Space:
-    """A space's vectors; made again where the cache was emptied. Raises StateError where what it was made from is gone."""
+    """A space's vectors; made again where the cache was emptied.
+
+    Raises StateError where what it was made from is gone or has changed.
+    """
     path = _file(desk, record)
-    if record.kind not in REBUILT and not path.exists():
-        raise StateError(f"space {record.name}: its file {path.name} is gone from {path.parent}; load it again")
-    try:
-        space = embeddings.load_space(path, record.name)
-    except InputError:
-        if record.kind not in REBUILT:
-            raise
-        space = BUILDERS[record.kind](desk, record.spec, record.name)  # a cache may be emptied or damaged
-        _write(space, path)
+    space = _rebuilt(desk, record, path) if record.kind in REBUILT else _kept(record, path)
     return replace_in(space, built_from_labels=record.built_from)
+
+
+def _rebuilt(desk: Desk, record: SpaceRecord, path: Path) -> Space:
+    """From the cache, which may be emptied or damaged, or made again."""
+    if record.kind == "coresponse":
+        _labels_it_was_built_from(desk, record.spec, record.name)
+    try:
+        return embeddings.load_space(path, record.name)
+    except InputError:
+        space = BUILDERS[record.kind](desk, record.spec, record.name)
+        _write(space, path)
+        return space
+
+
+def _kept(record: SpaceRecord, path: Path) -> Space:
+    if not path.exists():
+        raise StateError(f"space {record.name}: its file {path.name} is gone from {path.parent}; load or build it again")
+    space = embeddings.load_space(path, record.name)
+    if space.sha256 != record.sha256:
+        raise StateError(f"space {record.name}: its file {path.name} in {path.parent} has changed since; load or build it again")
+    return space
 
 
 def coverage_in(desk: Desk, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
@@ -157,14 +182,26 @@ def matched_in(desk: Desk, record: SpaceRecord, dataset: str) -> Matched:
 
 
 def delete(desk: Desk, name: str) -> SpaceRecord:
-    """Take a space away. Runs that were made with it stay."""
+    """Take a space away; its file can be imported again. Runs that were made with it stay."""
     with desk.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
-        spaces.delete(db, found.id)
+        _forget(db, found)
         versions.bump(db, "spaces")
         detail |= {"space": found.id, "name": found.name, "kind": found.kind}
     remove_file(desk, found)
     return found
+
+
+def restore(desk: Desk, name: str, space: Space) -> bool:
+    """Put back a space's file that was removed or damaged, from the same vectors; whether that was needed."""
+    with desk.store.read() as db:
+        record = spaces.find(db, name)
+    try:
+        load(desk, record)
+    except (InputError, StateError):
+        _write(space, _file(desk, record))
+        return True
+    return False
 
 
 def remove_file(desk: Desk, record: SpaceRecord) -> None:
@@ -179,7 +216,7 @@ def orthologs(desk: Desk) -> Mapping[str, str]:
     return packs.read(desk, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
 
 
-def labelled_rows(db: Cursor, dataset: str) -> tuple[tuple[list[str], list[str], list[Label]], str]:
+def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
     """Perturbations, genes and labels of a dataset's labelled rows, and a hash of them."""
     frame = pairs.frame(db, dataset)
     frame = frame[frame["label"].notna()]
@@ -194,8 +231,8 @@ def identity(name: str, kind: str, spec: Spec) -> str:
 
 def same_or_refused(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
     """The space of this identity, or None. Raises StateError where the name is another's, unless `replace`."""
-    if not 0 < len(name.strip()) <= MAX_NAME or "," in name:
-        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma")
+    if not 0 < len(name) <= MAX_NAME or "," in name or name != name.strip():
+        raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
     named = next((space for space in spaces.all_of_them(db) if space.name == name), None)
     if named is not None and named.id == key:
         return named
@@ -226,10 +263,17 @@ def record_space(
     _write(space, _file(desk, record))
     replaced = [there for there in spaces.all_of_them(db) if there.name == space.name]
     for old in replaced:
-        spaces.delete(db, old.id)
+        _forget(db, old)
     spaces.add(db, record)
     versions.bump(db, "spaces")
     return record, [old for old in replaced if old.id != record.id]
+
+
+def _forget(db: Cursor, record: SpaceRecord) -> None:
+    """Take a record away, with the import that brought this space alone (the demo's brought more)."""
+    spaces.delete(db, record.id)
+    if record.kind == "loaded" and record.source_file is not None:
+        imports.delete(db, record.source_file)
 
 
 def _file(desk: Desk, record: SpaceRecord) -> Path:

@@ -14,11 +14,11 @@ import pandas as pd
 from core.actions import record
 from core.actions import spaces as space_actions
 from core.actions.desk import Desk
-from core.errors import InputError
+from core.errors import InputError, StateError
 from core.methods import fusion, knn, recovered
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.scores import desk_scores
-from core.store import datasets, pairs, predictions, runs, spaces
+from core.store import Cursor, datasets, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.decompose import decompose
@@ -148,14 +148,20 @@ def save_knn(
     """A plan's priors, `prepared` or made now, as a run; the existing one where its specification is the same."""
     desk.refuse_if_read_only("knn", name)
     with desk.store.read() as db:
-        shas = {space: spaces.find(db, space).sha256 for space in plan.spaces}
-        labels = space_actions.labelled_rows(db, dataset.id)[1]
-        origin = record.made_here(dataset.id, name, "knn", {**plan.as_spec(), "space_sha256": shas, "labels_sha256": labels})
+        origin = record.made_here(dataset.id, name, "knn", {**plan.as_spec(), **_made_from(db, dataset.id, plan)})
         there = record.same_or_refused(db, origin, replace=replace)
     if there is not None:
         return there
     found = prepared or prepare(desk, dataset, plan)
-    return _save(desk, origin, record.audited(knn.results(found.layout, found.rows, found.predicted, plan)))
+    return _save(desk, origin, record.audited(knn.results(found.layout, found.rows, found.predicted, plan)), replace=replace)
+
+
+def _made_from(db: Cursor, dataset: str, plan: Plan) -> dict[str, Any]:
+    """What a kNN's priors come from besides its plan."""
+    return {
+        "space_sha256": {space: spaces.find(db, space).sha256 for space in plan.spaces},
+        "labels_sha256": space_actions.labelled_rows(db, dataset)[1],
+    }
 
 
 def save_fusion(desk: Desk, wanted: Fusion, name: str, *, replace: bool = False) -> Run:
@@ -176,7 +182,7 @@ def save_fusion(desk: Desk, wanted: Fusion, name: str, *, replace: bool = False)
     found = percentiles_of(components, wanted.reference)
     fused = fuse(found, weights)
     results = fusion.results(_base_rows(rows), components, found, weights, fused, wanted.reference)
-    return _save(desk, replace_in(origin, track=base.track, model=base.model), record.audited(results))
+    return _save(desk, replace_in(origin, track=base.track, model=base.model), record.audited(results), replace=replace)
 
 
 def components_of(desk: Desk, chosen: Sequence[Run], ids: Sequence[str], wanted: Fusion) -> list[Component]:
@@ -197,7 +203,10 @@ def components_of(desk: Desk, chosen: Sequence[Run], ids: Sequence[str], wanted:
 
 
 def with_reference(desk: Desk, component: Component, run: Run, references: Mapping[str, str]) -> Component:
-    """A component with its scores on labelled rows: those of the run named for it, or a kNN's own priors under folds."""
+    """A component with its scores on labelled rows: those of the run named for it, or a kNN's own priors under folds.
+
+    StateError where a kNN's spaces or labels are no longer those that it was made from.
+    """
     named = references.get(run.id) or references.get(run.name)
     if named is not None:
         with desk.store.read() as db:
@@ -210,6 +219,14 @@ def with_reference(desk: Desk, component: Component, run: Run, references: Mappi
         return replace_in(component, reference_de=there.p_de, reference_up=there.p_up)
     if run.method == "knn":
         own = replace_in(plan_of(run.spec), protocol=Protocol("folds"))
+        with desk.store.read() as db:
+            now = _made_from(db, run.dataset, own)
+        changed = [what for what in now if run.spec[what] != now[what]]
+        if changed:
+            raise StateError(
+                f"{run.name}: its {'spaces' if 'space_sha256' in changed else 'labels'} have changed since it was made, so its "
+                "priors on labelled rows would be another's; make it anew, or name a reference run for it"
+            )
         priors = prepare(desk, default_dataset(desk, run.dataset), own).predicted.priors
         return replace_in(component, reference_de=priors.de, reference_up=priors.up)
     return component
@@ -234,7 +251,7 @@ def save_recovered(desk: Desk, base: str, fused: str, weights: tuple[float, floa
     with np.errstate(invalid="ignore"):
         ranked = desk_scores(up + down, up / (up + down))
     found = decompose(desk_scores(rows["p_de"], rows["p_up_given_de"]), ranked, *weights)
-    return _save(desk, origin, record.audited(recovered.results(ids, found, one.name, other.name)))
+    return _save(desk, origin, record.audited(recovered.results(ids, found, one.name, other.name)), replace=replace)
 
 
 def default_dataset(desk: Desk, name: str | None) -> Dataset:
@@ -246,8 +263,9 @@ def default_dataset(desk: Desk, name: str | None) -> Dataset:
     return found
 
 
-def _save(desk: Desk, origin: record.Origin, batch: record.Audited) -> Run:
+def _save(desk: Desk, origin: record.Origin, batch: record.Audited, *, replace: bool) -> Run:
     with desk.change(origin.method, origin.name) as (db, detail):
+        record.same_or_refused(db, origin, replace=replace)  # again: the name may have been taken meanwhile
         run = record.write_anew(db, origin, batch)
         detail |= {"run": run.id, "rows": run.total, **origin.spec}
         return run

@@ -9,17 +9,18 @@ runs        runs, set, rename, note, delete
 numbers     score, compare, audit, bench
 embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose
+engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 
 from __future__ import annotations
 
 import sys
 
-from core.cli import embed, files, numbers, runs, transfer
+from core.cli import embed, engine, files, numbers, runs, transfer
 from core.cli.base import app, say
 from core.errors import DeskError
 
-__all__ = ["embed", "files", "main", "numbers", "runs", "transfer"]
+__all__ = ["embed", "engine", "files", "main", "numbers", "runs", "transfer"]
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from core.actions import imports, transfer
 from core.actions import spaces as actions
 from core.actions.desk import Desk
 from core.cli.base import Json, app, say, show
-from core.errors import InputError
+from core.errors import InputError, StateError
 from core.store import spaces
 from core.store.spaces import SpaceRecord
 
@@ -22,8 +23,18 @@ Name = Annotated[str, typer.Option("--name", help="What the space is called here
 Pack = Annotated[str | None, typer.Option(help="The knowledge pack to build from; by default the latest of its kind.")]
 Columns = Annotated[int, typer.Option(help="How many columns the SVD keeps.")]
 Seed = Annotated[int, typer.Option(help="Of the randomized SVD.")]
+NO_COVERAGE = (None, None, None)
 Replace = Annotated[bool, typer.Option("--replace", help="An existing space of that name goes.")]
-DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
+
+
+def _known(context: typer.Context, dataset: str | None) -> str | None:
+    """Refuses a dataset that is not here before anything is built."""
+    return None if dataset is None else transfer.default_dataset(context.obj, dataset).name
+
+
+DatasetName = Annotated[
+    str | None, typer.Option("--dataset", callback=_known, help="By default the only one that is not the demo.")
+]
 
 
 @embed_app.command()
@@ -122,7 +133,7 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
     """The spaces that are here."""
     with context.obj.store.read() as db:
         found = spaces.all_of_them(db)
-    records = [_record(context.obj, space, dataset) for space in found]
+    records = [_listed(context.obj, space, dataset) for space in found]
     show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces here; try: python -m core embed --help")
 
 
@@ -143,19 +154,33 @@ def _show(desk: Desk, space: SpaceRecord, dataset: str | None, as_json: bool) ->
 def _record(desk: Desk, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
     """coverage: the share of the dataset's rows whose target gene the space has; null without a dataset."""
     found = actions.coverage_in(desk, space, dataset)
+    return _as_json(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
+
+
+def _listed(desk: Desk, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
+    """As `_record`; a space that cannot be loaded says so in a note and does not hide the others."""
+    try:
+        return _record(desk, space, dataset)
+    except (InputError, StateError) as error:
+        say(str(error))
+        return _as_json(space, NO_COVERAGE, str(error))
+
+
+def _as_json(space: SpaceRecord, coverage: Sequence[float | None], *notes: str) -> dict[str, Any]:
+    by_gene, by_pert, by_both = coverage
     return {
         "space": space.name,
         "id": space.id,
         "kind": space.kind,
         "genes": space.genes,
         "columns": space.columns,
-        "coverage": found.rows_by_gene if found else None,
-        "coverage_by_pert": found.rows_by_pert if found else None,
-        "coverage_by_both": found.rows_by_both if found else None,
+        "coverage": by_gene,
+        "coverage_by_pert": by_pert,
+        "coverage_by_both": by_both,
         "source": space.source,
         "sha256": space.sha256,
         "built_from": space.built_from,
-        "notes": list(space.notes),
+        "notes": [*space.notes, *notes],
     }
 
 

@@ -11,7 +11,7 @@ from core.actions.desk import Desk
 from core.cli.base import Json, app, show
 from core.errors import InputError
 from core.report import shapes, verdict
-from core.store import predictions, runs
+from core.store import Cursor, predictions, runs
 from core.store.runs import Run
 from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
@@ -110,7 +110,8 @@ def neighbours(
     result = shapes.neighbours(found.why, found.pair_ids, found.labels)
     lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.plan.words()}"]
     lines += [
-        f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}" for n in result["neighbours"][:20]
+        f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}"
+        for n in result["neighbours"][:LISTED]
     ]
     show(result, as_json, "\n".join(lines))
 
@@ -133,8 +134,7 @@ def fuse(
     """Rank-percentile fusion of runs, as a run."""
     with context.obj.store.read() as db:
         ids = tuple(runs.find(db, run).id for run in (base, *_names(others)))
-        told = [item.partition("=") for item in reference_run or ()]
-        references = {runs.find(db, a).id: runs.find(db, b).id for a, _, b in told}
+        references = dict(_reference(db, told, ids, reference) for told in reference_run or ())
     wanted = transfer.Fusion(ids[0], ids[1:], _numbers("w-de", w_de), _numbers("w-dir", w_dir), reference, references)
     _show_made(context.obj, transfer.save_fusion(context.obj, wanted, name, replace=replace), Flag.PARTLY_COVERED, as_json)
 
@@ -153,6 +153,19 @@ def decompose(
     """The other component of a published fusion, as a run."""
     made = transfer.save_recovered(context.obj, base, fused, (w_de, w_dir), name, replace=replace)
     _show_made(context.obj, made, Flag.UNCOVERED, as_json)
+
+
+def _reference(db: Cursor, told: str, ids: tuple[str, ...], reference: Reference) -> tuple[str, str]:
+    """(component, reference run) by id from B=RUN."""
+    component, _, run = told.rpartition("=")
+    if not component or not run:
+        raise InputError(f"--reference-run {told}: expected B=RUN")
+    if reference != "train":
+        raise InputError(f"--reference-run {told}: nothing is taken against it under --reference {reference}; expected train")
+    found = runs.find(db, component)
+    if found.id not in ids:
+        raise InputError(f"--reference-run {told}: {found.name} is not fused here; expected the base or one of --with")
+    return found.id, runs.find(db, run).id
 
 
 def _show_made(desk: Desk, run: Run, uncovered: Flag, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from core.store.connection import Cursor
-from core.store.sql import insert, records
+from core.store.sql import insert, one, records
 from core.types import Call
 
 _KINDS: Mapping[str, pa.DataType] = {
@@ -62,3 +62,17 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
         [run, pair_id],
     )
     return [Call(**values) for values in found]
+
+
+def averages(cursor: Cursor, method: str, model: str) -> tuple[float, float, float] | None:
+    """Prompt tokens, completion tokens and seconds of a call of this method with this model, those of the cache left out.
+
+    None where none was answered.
+    """
+    row = one(
+        cursor,
+        """SELECT avg(c.prompt_tokens), avg(c.completion_tokens), avg(c.latency_ms) / 1000
+           FROM row_call c JOIN run r ON r.id = c.run WHERE r.method = ? AND r.model = ? AND NOT c.cached AND c.error = ''""",
+        [method, model],
+    )
+    return None if row is None or row[0] is None else (float(row[0]), float(row[1]), float(row[2]))

@@ -12,7 +12,7 @@ from core.store.sql import insert, lists, one
 from core.types import FALLBACKS, Failed, Flag
 
 _ROW_TABLES = ("prediction", "trace_event", "row_evidence", "row_call")
-_SETTABLE = frozenset({"status", "cause", "folded_bytes", "spent_tokens", "started_at", "finished_at", "total"})
+_SETTABLE = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at"})
 
 
 def folded_bytes(cursor: Cursor, run: str) -> int | None:
@@ -64,8 +64,13 @@ def recount(cursor: Cursor, run: str) -> None:
     )
 
 
+def add_spent(cursor: Cursor, run: str, tokens: int) -> None:
+    """Add to what a run paid for."""
+    cursor.execute("UPDATE run SET spent_tokens = coalesce(spent_tokens, 0) + ? WHERE id = ?", [tokens, run])
+
+
 def advance(cursor: Cursor, run: str, **values: Any) -> None:
-    """Set columns of a run that its worker keeps: status, cause, folded_bytes, spent_tokens, total and times."""
+    """Set columns of a run that its worker keeps: status, cause, folded_bytes, started_at, finished_at."""
     wrong = values.keys() - _SETTABLE
     if wrong:
         raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")

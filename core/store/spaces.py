@@ -16,7 +16,8 @@ _COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_f
 
 @dataclass(frozen=True, slots=True)
 class SpaceRecord:
-    """One gene space. kind: how it came here (a key of `core.actions.spaces.KINDS`); spec: what it is made again from.
+    """One gene space. kind: how it came here (built: a key of `core.actions.spaces.BUILDERS`, else loaded or simulated); spec:
+    what it is made again from.
 
     sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it, None for none. source_file:
     the import that brought it, None where it was built here.

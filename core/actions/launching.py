@@ -1,0 +1,153 @@
+"""Plan and start a run from what a person filled in, on the page or on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
+
+from core.actions import journals
+from core.actions.desk import Desk
+from core.actions.transfer import default_dataset
+from core.engine.plan import Expectation, Price, Rate, expect, expected_calls
+from core.engine.spec import How, RunSpec, View, ViewKind
+from core.engine.world import pairs_of
+from core.errors import InputError, Unreachable
+from core.llm import health as llm_health
+from core.llm.endpoint import Endpoint
+from core.llm.health import Health
+from core.methods.base import Method
+from core.methods.registry import method_named
+from core.store import calls
+from core.store.runs import Run
+
+LABELS = ("auto", "all", "blinded", "folds")
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a person asks for; None and "" take the default.
+
+    options: name → value as text. rows: as in `plan.read_rows`; "" takes the test split where there is one. labels: of
+    LABELS; "auto" takes folds where a chosen row has a label, so that no row sees its own, else all.
+    """
+
+    method: str
+    dataset: str | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    rows: str = ""
+    name: str | None = None
+    endpoint: str | None = None
+    model: str | None = None
+    labels: str = "auto"
+    seed: int = 0
+    repeat: int = 0
+    concurrency: int = 16
+    token_budget: int | None = None
+    cached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A run that can be started: its name, what it is, how it is carried out, and what it is expected to take."""
+
+    name: str
+    method: Method
+    spec: RunSpec
+    how: How
+    expected: Expectation
+
+
+def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
+    """What a form asks for, ready to start. InputError for what cannot be, Unreachable where no model answers.
+
+    checked: what the server said already; without it, and without a model's name, the server is asked for its models.
+    """
+    method = method_named(form.method)
+    dataset = default_dataset(desk, form.dataset)
+    model, base_url = "", ""
+    if method.needs_model:
+        base_url = form.endpoint or desk.settings.endpoint
+        model = form.model or _first_model(desk, base_url, checked)
+    rows = form.rows or _default_rows(desk, dataset.id)
+    wish = journals.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat)
+    spec = journals.specify(desk, wish)
+    spec = journals.specify(desk, replace_in(wish, view=_view(desk, spec, form.labels)))
+    expected = expect(
+        expected_calls(method, spec.options, len(spec.rows)), form.concurrency, rate_of(desk, form.method, model), price_of(desk)
+    )
+    how = How(
+        base_url=base_url,
+        concurrency=form.concurrency,
+        rows_in_flight=form.concurrency,
+        token_budget=form.token_budget,
+        cached=form.cached,
+    )
+    return Planned(form.name or f"{form.method} {rows or 'all rows'}", method, spec, how, expected)
+
+
+def start(desk: Desk, planned: Planned, *, replace: bool = False, detach: bool = True) -> Run:
+    """Start a planned run: by a worker of its own, or here until it ends."""
+    begin = journals.detached if detach else here
+    return journals.launch(
+        desk, planned.spec, planned.name, planned.how, calls=planned.expected.calls, replace=replace, begin=begin
+    )
+
+
+def here(desk: Desk, run: str, api_key: str) -> None:
+    """Work on a run in this process, until it ends."""
+    journals.work_on(desk, run, api_key)
+
+
+async def health(desk: Desk, base_url: str | None = None, model: str | None = None) -> Health:
+    """What a model server can do; by default the one of the settings."""
+    return await llm_health.check(Endpoint(base_url or desk.settings.endpoint, desk.settings.api_key), model)
+
+
+def rate_of(desk: Desk, method: str, model: str) -> Rate | None:
+    """What a call of this method took with this model so far; None where none was made."""
+    with desk.store.read() as db:
+        found = calls.averages(db, method, model)
+    return None if found is None else Rate(*found)
+
+
+def price_of(desk: Desk) -> Price | None:
+    """What a million tokens cost, as the settings say; None where they do not."""
+    settings = desk.settings
+    if settings.price_prompt is None or settings.price_completion is None:
+        return None
+    return Price(settings.price_prompt, settings.price_completion)
+
+
+def key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """ "key=value" texts as pairs. InputError for one without an equals sign."""
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set {text}: expected KEY=VALUE")
+        yield key.strip(), value
+
+
+def _first_model(desk: Desk, base_url: str, checked: Health | None) -> str:
+    if checked is not None and checked.models:
+        return checked.models[0]
+    found = asyncio.run(llm_health.check(Endpoint(base_url, desk.settings.api_key)))
+    if not found.models:
+        raise Unreachable(found.problem)
+    return found.models[0]
+
+
+def _default_rows(desk: Desk, dataset: str) -> str:
+    splits = {pair.split for pair in pairs_of(desk.store, dataset).values()}
+    return "split=test" if "test" in splits else ""
+
+
+def _view(desk: Desk, spec: RunSpec, labels: str) -> View:
+    kinds: dict[str, ViewKind] = {"all": "all", "blinded": "blinded", "folds": "folds"}
+    if labels in kinds:
+        return View(kinds[labels])
+    if labels not in LABELS:
+        raise InputError(f"labels: got {labels!r}, expected {', '.join(LABELS)}")
+    known = pairs_of(desk.store, spec.dataset)
+    return View("folds" if any(known[row].label is not None for row in spec.rows) else "all")

@@ -1,0 +1,160 @@
+"""Commands about runs that are made here: run, worker, pause, cancel, resume, retry, log, endpoint, serve."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import journals, launching
+from core.actions.desk import Desk
+from core.cli.base import Json, RunName, app, say, show
+from core.errors import InputError
+from core.store import runs
+
+Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Such as debate, prompt_only, evidence_rules.")],
+    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    rows: Annotated[str, typer.Option(help='Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = "",
+    name: Annotated[str | None, typer.Option(help="Of the run; made from method and rows by default.")] = None,
+    endpoint: Address = None,
+    model: Annotated[str | None, typer.Option(help="By default the first that the server lists.")] = None,
+    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
+    labels: Annotated[str, typer.Option(help="Which may be seen: all, blinded, folds; auto: folds for labelled rows.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Of the run.")] = 0,
+    repeat: Annotated[int, typer.Option(help="Tells apart runs that are otherwise the same and shall be asked again.")] = 0,
+    concurrency: Annotated[int, typer.Option(help="Calls under way at once.")] = 16,
+    token_budget: Annotated[int | None, typer.Option(help="No row is begun once so many tokens are spent.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return at once; the worker goes on by itself.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again for what was answered before.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Predict: start a run and, without --detach, work on it until it ends."""
+    form = launching.Form(
+        method=method,
+        dataset=dataset,
+        options=dict(launching.key_values(values or ())),
+        rows=rows,
+        name=name,
+        endpoint=endpoint,
+        model=model,
+        labels=labels,
+        seed=seed,
+        repeat=repeat,
+        concurrency=concurrency,
+        token_budget=token_budget,
+        cached=not no_cache,
+    )
+    planned = launching.plan(context.obj, form)
+    say(f"{planned.name}: {len(planned.spec.rows):,} rows, about {planned.expected.calls:,} calls")
+    made = launching.start(context.obj, planned, replace=replace, detach=detach)
+    _show(context.obj, made.id, as_json)
+
+
+@app.command()
+def worker(context: typer.Context, run: RunName) -> None:
+    """Work on a run until it ends; started by run --detach and by the app, not by people."""
+    status = journals.work_on(context.obj, run)
+    say(f"{run}: {status.state}{f', {status.cause}' if status.cause else ''}")
+
+
+@app.command()
+def pause(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+    """Finish the rows in flight, then wait."""
+    _show(context.obj, journals.pause(context.obj, run).id, as_json)
+
+
+@app.command()
+def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+    """End a run and keep what is finished."""
+    _show(context.obj, journals.cancel(context.obj, run).id, as_json)
+
+
+@app.command()
+def resume(
+    context: typer.Context,
+    run: RunName,
+    detach: Annotated[bool, typer.Option("--detach", help="Return at once.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with a run that is paused, crashed or was ended."""
+    begin = journals.detached if detach else launching.here
+    _show(context.obj, journals.resume(context.obj, run, begin=begin).id, as_json)
+
+
+@app.command()
+def retry(
+    context: typer.Context,
+    run: RunName,
+    detach: Annotated[bool, typer.Option("--detach", help="Return at once.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask again for the rows that failed."""
+    begin = journals.detached if detach else launching.here
+    _show(context.obj, journals.retry(context.obj, run, begin=begin).id, as_json)
+
+
+@app.command()
+def log(
+    context: typer.Context,
+    run: RunName,
+    lines: Annotated[int, typer.Option(help="How many of the last lines.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """The last lines that a run's worker said."""
+    found = journals.log_tail(context.obj, run, lines)
+    _, status = _now(context.obj, run)
+    show({"run": run, "status": status["status"], "lines": found}, as_json, "\n".join(found) or "nothing was said yet")
+
+
+@app.command()
+def endpoint(context: typer.Context, endpoint: Address = None, model: str | None = None, as_json: Json = False) -> None:
+    """Is a model server there, and what can it do?"""
+    health = asyncio.run(launching.health(context.obj, endpoint, model))
+    result = asdict(health) | {"models": list(health.models)}
+    lines = [
+        f"reachable: {'yes' if health.reachable else 'no'}",
+        f"models: {', '.join(health.models) or 'none'}",
+        f"log-probabilities: {'yes' if health.logprobs else 'no'}",
+        f"longest context: {health.max_model_len or 'unknown'}",
+        *([health.problem] if health.problem else []),
+    ]
+    show(result, as_json, "\n".join(lines))
+
+
+def _now(desk: Desk, run: str) -> tuple[str, dict[str, Any]]:
+    """A run's id, and what became of it as its folder says."""
+    with desk.store.read() as db:
+        found = runs.find(db, run)
+    states = journals.states(desk)
+    if found.id not in states:
+        raise InputError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
+    status = states[found.id]
+    counts = status.counts
+    return found.id, {
+        "run": found.name,
+        "id": found.id,
+        "status": status.state,
+        "cause": status.cause,
+        "total": status.total,
+        "done": counts.done,
+        "failed": counts.failed,
+        "tokens": counts.cost,
+        "spent_tokens": counts.spent,
+        "left_s": status.left_s,
+    }
+
+
+def _show(desk: Desk, run: str, as_json: bool) -> None:
+    journals.settle(desk, run)
+    _, record = _now(desk, run)
+    told = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
+    show(record, as_json, f"{told}{'; ' + record['cause'] if record['cause'] else ''}")

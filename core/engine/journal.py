@@ -1,0 +1,293 @@
+"""The folder of a run: what it is, what is finished, and what it was told. Everything else can be made from it again.
+
+spec.json   which run, and its specification; written first, never changed
+how.json    how it is carried out; may change from one resume to the next
+rows.jsonl  one finished row or failure a line, in the order in which they were finished; only ever appended to
+control     run, pause or cancel
+heartbeat   who works on it, and how far it is; rewritten while a worker lives
+done.json   how the worker ended; written last, under a temporary name, and removed when another begins
+log.txt     what the worker said
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import FileIO
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from core.engine.coding import Again, Entry, as_line, calls_tokens, from_line, pair_id_of
+from core.engine.spec import VERSION, How, RunSpec
+from core.errors import InputError, NotFound, StateError
+from core.types import Failed, RowResult
+
+Command = Literal["run", "pause", "cancel"]
+_COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Where a run's files lie."""
+
+    path: Path
+
+    @property
+    def run(self) -> str:
+        """The run's id."""
+        return self.path.name
+
+    @property
+    def rows(self) -> Path:
+        return self.path / "rows.jsonl"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def heartbeat(self) -> Path:
+        return self.path / "heartbeat"
+
+    @property
+    def done(self) -> Path:
+        return self.path / "done.json"
+
+    @property
+    def lock(self) -> Path:
+        return self.path / "worker.lock"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run was begun here: its specification lies there whole."""
+        return (self.path / "spec.json").is_file()
+
+    def create(self, spec: RunSpec, how: How) -> None:
+        """Make the folder of a run. One of the same specification, which the store has lost, is taken over with its rows.
+
+        Raises StateError where the folder is another run's.
+        """
+        if self.exists and self.spec() != spec:
+            raise StateError(f"{self.path}: holds a run of another specification; move it away")
+        self.done.unlink(missing_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.set_how(how)
+        self.tell("run")
+        write_whole(self.path / "spec.json", {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()})
+
+    def spec(self) -> RunSpec:
+        """What is run. Raises NotFound without a folder, InputError where its file is none."""
+        values = read_whole(self.path / "spec.json")
+        if values is None:
+            raise NotFound(f"{self.path}: no run was begun here, expected spec.json")
+        spec = RunSpec.from_json(values["spec"])
+        if spec.key != values["key"]:
+            raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
+        return spec
+
+    def how(self) -> How:
+        """How it is carried out."""
+        return How.from_json(read_whole(self.path / "how.json") or {})
+
+    def set_how(self, how: How) -> None:
+        """Carry it out otherwise from the next worker on."""
+        write_whole(self.path / "how.json", how.as_json())
+
+    def command(self) -> Command:
+        """What a person wants of the worker; "run" where nothing is said."""
+        try:
+            said = (self.path / "control").read_text("utf-8").strip()
+        except FileNotFoundError:
+            return "run"
+        return next((command for command in _COMMANDS if command == said), "run")
+
+    def tell(self, command: Command) -> None:
+        """Tell the worker what to do."""
+        _replace(self.path / "control", f"{command}\n".encode())
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a journal holds.
+
+    finished: the rows that need not be asked for. failed: those of them that failed, with the request keys of calls that
+    were answered although the row failed. suspect: such keys of rows that are to be asked for again. cost: tokens of each
+    row's last line; spent: tokens of all lines, answers from the cache left out. twice: rows that were finished more than
+    once without a retry. bytes: of whole lines.
+    """
+
+    finished: set[str] = field(default_factory=set)
+    failed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    suspect: set[str] = field(default_factory=set)
+    kinds: Counter[str] = field(default_factory=Counter)
+    cost: Counter[str] = field(default_factory=Counter)
+    spent: int = 0
+    twice: int = 0
+    bytes: int = 0
+
+    def add(self, entry: Entry) -> None:
+        """Count an entry; the last of a row wins."""
+        if isinstance(entry, Again):
+            for pair_id in entry.pair_ids:
+                self.suspect.update(self.failed.pop(pair_id, ()))
+                self.finished.discard(pair_id)
+            return
+        pair_id = pair_id_of(entry)
+        self.twice += pair_id in self.finished
+        self.failed.pop(pair_id, None)
+        self.finished.add(pair_id)
+        self.spent += calls_tokens(entry.calls, spent=True)
+        self.cost[pair_id] = cost_of(entry)
+        if isinstance(entry, Failed):
+            at_fault = () if any(call.error for call in entry.calls) else tuple(call.key for call in entry.calls)
+            self.failed[pair_id] = at_fault
+
+    @property
+    def done(self) -> int:
+        """How many rows have a prediction."""
+        return len(self.finished) - len(self.failed)
+
+
+def cost_of(row: RowResult | Failed) -> int:
+    """The tokens of a row, answers from the cache among them: as its method counts, else those of its calls."""
+    if isinstance(row, RowResult) and row.prediction.tokens is not None:
+        return row.prediction.tokens
+    return calls_tokens(row.calls, spent=False)
+
+
+def lines_from(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
+    """(line, where it ends in bytes) of every whole line from a byte on; what is behind the last line break is left out."""
+    if not file.exists():
+        return
+    with file.open("rb") as journal:
+        journal.seek(start)
+        for line in journal:
+            if not line.endswith(b"\n"):
+                return
+            start += len(line)
+            yield line, start
+
+
+def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
+    """(entry, where its line ends) from a byte on. Raises InputError, naming the place, for a whole line that is none."""
+    for line, end in lines_from(file, start):
+        try:
+            yield from_line(line), end
+        except InputError as error:
+            raise InputError(f"{file}, byte {end - len(line):,}: {error}") from error
+
+
+def read_progress(file: Path) -> Progress:
+    """Everything that a journal says, in one pass that keeps no row."""
+    found = Progress()
+    for entry, end in read_entries(file):
+        found.add(entry)
+        found.bytes = end
+    return found
+
+
+class Journal:
+    """A journal that is open for appending; its torn last line, if it has one, is cut."""
+
+    def __init__(self, folder: Folder, scrub: Callable[[str], str] = str) -> None:
+        self.progress = read_progress(folder.rows)
+        self._scrub = scrub
+        self._file: FileIO = folder.rows.open("ab", buffering=0)
+        self._file.truncate(self.progress.bytes)
+        os.fsync(self._file.fileno())
+        _sync_folder(folder.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
+        self._file.close()
+
+    def append(self, entries: Iterable[Entry]) -> None:
+        """Write entries and wait until they are on disk: then, and not before, they are finished.
+
+        A result that cannot be written down becomes its row's failure.
+        """
+        written = [self._line(entry) for entry in entries]
+        content = memoryview(b"".join(line for _, line in written))
+        while content:
+            content = content[self._file.write(content) :]
+        os.fsync(self._file.fileno())
+        for entry, line in written:
+            self.progress.bytes += len(line)
+            self.progress.add(entry)
+
+    def _line(self, entry: Entry) -> tuple[Entry, bytes]:
+        """What is written of an entry, and its line; a failure keeps the calls, where these can be written down."""
+        try:
+            return entry, as_line(entry, self._scrub)
+        except InputError as error:
+            if isinstance(entry, Again):
+                raise
+            failed = Failed(pair_id_of(entry), type(error).__name__, str(error).encode("utf-8", "replace").decode(), entry.calls)
+        if isinstance(entry, Failed):
+            failed = replace(failed, calls=())
+            return failed, as_line(failed, self._scrub)
+        return self._line(failed)
+
+
+def write_whole(file: Path, values: Mapping[str, Any], *, durable: bool = True) -> None:
+    """Write JSON under a temporary name and rename it, so that it is there whole or not at all.
+
+    durable: wait until it is on disk.
+    """
+    _replace(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
+
+
+def read_whole(file: Path) -> dict[str, Any] | None:
+    """What `write_whole` wrote; None where nothing lies there. Raises InputError for what is no JSON object."""
+    try:
+        values = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise InputError(f"{file}: cannot be read ({error}), expected JSON") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
+    return values
+
+
+def log_tail(folder: Folder, lines: int = 50) -> list[str]:
+    """The last lines of what the worker said."""
+    try:
+        with folder.log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - lines * 400))
+            return file.read().decode("utf-8", "replace").splitlines()[-lines:]
+    except FileNotFoundError:
+        return []
+
+
+def ask_again(folder: Folder, pair_ids: Sequence[str], scrub: Callable[[str], str] = str) -> None:
+    """Mark failures as not finished; for who holds the run's lock."""
+    with Journal(folder, scrub) as journal:
+        journal.append([Again(tuple(pair_ids))])
+
+
+def _replace(file: Path, content: bytes, *, durable: bool = True) -> None:
+    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
+    with partial.open("wb") as out:
+        out.write(content)
+        if durable:
+            out.flush()
+            os.fsync(out.fileno())
+    partial.replace(file)
+    if durable:
+        _sync_folder(file.parent)
+
+
+def _sync_folder(path: Path) -> None:
+    """Names are on disk only when their folder is."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

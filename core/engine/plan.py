@@ -1,0 +1,147 @@
+"""Before a run: which rows, how many calls, and about what it will take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError, NotFound
+from core.methods.base import Method
+from core.types import Pair
+
+_FORM = "split=NAME; sample=N,seed=S; ids=FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Which rows of a dataset: of a split, those of a list of ids, and of what is left a sample; None does not restrict."""
+
+    split: str | None = None
+    sample: int | None = None
+    seed: int = 0
+    ids: Path | None = None
+
+
+def read_rows(text: str) -> Rows:
+    """The choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
+
+    Raises InputError for a part that is none, comes twice, or whose value cannot be.
+    """
+    found: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        # A file's name may hold commas.
+        pieces = [part] if part.startswith("ids=") else part.split(",")
+        for piece in pieces:
+            name, equals, value = (x.strip() for x in piece.partition("="))
+            if not equals or not value or name not in ("split", "sample", "seed", "ids"):
+                raise InputError(f"rows: got {piece.strip()!r} in {text!r}, expected {_FORM}")
+            if name in found:
+                raise InputError(f"rows: {name} comes twice in {text!r}, expected it once")
+            found[name] = _whole(name, value) if name in ("sample", "seed") else Path(value) if name == "ids" else value
+    if "seed" in found and "sample" not in found:
+        raise InputError(f"rows: a seed without a sample in {text!r}, expected sample=N,seed=S")
+    if found.get("sample") == 0:
+        raise InputError("rows: a sample of 0 rows, expected 1 or more")
+    return Rows(**found)
+
+
+def _whole(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise InputError(f"rows: {name} is {value!r}, expected a whole number")
+    return int(value)
+
+
+def read_ids(file: Path) -> tuple[str, ...]:
+    """The ids of a text file, one a line; a line "id" and empty ones are left out, and what is behind a comma.
+
+    Raises InputError where there is no such file, or no id in it.
+    """
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read ({error}), expected a text file of one id a line") from error
+    ids = tuple(dict.fromkeys(key for line in lines if (key := line.partition(",")[0].strip().strip('"')) and key != "id"))
+    if not ids:
+        raise InputError(f"{file}: holds no id, expected one a line")
+    return ids
+
+
+def choose(pairs: Sequence[Pair], rows: Rows) -> tuple[str, ...]:
+    """The ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
+
+    A sample is drawn without replacement from what the other parts leave; it depends on those rows' order and the seed.
+    Raises InputError where nothing is left or a sample is larger than what is left, NotFound for an id that is not there.
+    """
+    left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split)]
+    if not left:
+        splits = ", ".join(sorted({pair.split for pair in pairs})) or "no rows"
+        raise InputError(f"rows: none of split {rows.split!r}, this dataset has {splits}")
+    if rows.ids is not None:
+        wanted = set(read_ids(rows.ids))
+        unknown = sorted(wanted - set(left))
+        if unknown:
+            raise NotFound(f"{rows.ids}: {len(unknown):,} of {len(wanted):,} ids are not among the rows, such as {unknown[0]!r}")
+        left = [key for key in left if key in wanted]
+    if rows.sample is not None:
+        if rows.sample > len(left):
+            raise InputError(f"rows: a sample of {rows.sample:,}, expected at most the {len(left):,} rows there are")
+        drawn = np.random.default_rng(rows.seed).choice(len(left), rows.sample, replace=False)
+        left = [left[i] for i in sorted(drawn)]
+    return tuple(left)
+
+
+def expected_calls(method: Method, options: Mapping[str, Any], rows: int) -> int:
+    """How many calls of a model a run takes, without retries."""
+    return math.ceil(method.calls(options) * rows) if method.needs_model else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What a call takes on average, as an earlier run or a trial of some rows says."""
+
+    prompt_tokens: float
+    completion_tokens: float
+    seconds: float
+
+    def __post_init__(self) -> None:
+        for name in ("prompt_tokens", "completion_tokens", "seconds"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"rate: {name} is {getattr(self, name)}, expected 0 or more")
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Of a million tokens, in any currency."""
+
+    prompt: float
+    completion: float
+
+    def __post_init__(self) -> None:
+        for name in ("prompt", "completion"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise InputError(f"price: {name} is {getattr(self, name)}, expected 0 or more a million tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What a run is expected to take; tokens and seconds are None without a rate, money without a rate or a price."""
+
+    calls: int
+    prompt_tokens: float | None = None
+    completion_tokens: float | None = None
+    seconds: float | None = None
+    money: float | None = None
+
+
+def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:
+    """What that many calls take, `concurrency` of them at a time and each as long as the rate says."""
+    if rate is None:
+        return Expectation(calls)
+    prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens
+    money = None if price is None else (prompt * price.prompt + completion * price.completion) / 1e6
+    return Expectation(calls, prompt, completion, math.ceil(calls / concurrency) * rate.seconds, money)

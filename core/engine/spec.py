@@ -1,0 +1,163 @@
+"""What a run is (`RunSpec`, its identity) and how it is carried out (`How`, which may change from one resume to the next)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal, Self
+
+from core.errors import InputError
+from core.llm.endpoint import Endpoint
+from core.types import Pair
+
+ViewKind = Literal["all", "blinded", "folds"]
+VERSION = 1  # of the files that hold these records
+KEY_DIGITS = 10
+_VIEWS = ("all", "blinded", "folds")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Which labels a row's tools may see: of all training rows, of those that share no symbol with any row of the run, or of
+    those outside the row's own cell (k and seed as in `fold_views`)."""
+
+    kind: ViewKind = "all"
+    k: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _VIEWS:
+            raise InputError(f"label view: got {self.kind!r}, expected {', '.join(_VIEWS)}")
+        if self.kind == "folds" and self.k < 2:
+            raise InputError(f"label view: got {self.k} folds, expected at least 2")
+
+    def as_json(self) -> dict[str, Any]:
+        """k and seed only where they count."""
+        return asdict(self) if self.kind == "folds" else {"kind": self.kind}
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpec:
+    """Everything that a run's answers depend on, apart from chance; plain data.
+
+    version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order in which they
+    are asked for. prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack →
+    SHA-256.
+    """
+
+    method: str
+    version: int
+    options: Mapping[str, Any]
+    dataset: str
+    dataset_sha256: str
+    rows: tuple[str, ...]
+    model: str = ""
+    seed: int = 0
+    repeat: int = 0
+    prompts_sha256: str = ""
+    view: View = field(default_factory=View)
+    parents: tuple[str, ...] = ()
+    packs: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise InputError(f"run of {self.method}: got no rows, expected one at least")
+        if len(set(self.rows)) != len(self.rows):
+            twice = next(row for i, row in enumerate(self.rows) if row in self.rows[:i])
+            raise InputError(f"run of {self.method}: row {twice!r} comes twice, expected each once")
+
+    @property
+    def context(self) -> str:
+        """The cell context's name or text, which is an option of the methods that need one; "" for the others."""
+        return str(self.options.get("context", ""))
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `from_json` makes an equal record."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return values | {
+            "options": dict(self.options),
+            "rows": list(self.rows),
+            "view": self.view.as_json(),
+            "parents": list(self.parents),
+            "packs": dict(self.packs),
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The record of `as_json`. Raises InputError for what is none."""
+        try:
+            lists = {name: tuple(values[name]) for name in ("rows", "parents")}
+            return cls(**{**values, **lists, "view": View(**values["view"])})
+        except (TypeError, KeyError) as error:
+            raise InputError(f"specification of a run: cannot be read ({error}), expected version {VERSION}") from error
+
+    def summary(self) -> dict[str, Any]:
+        """As `as_json`, the rows by number and hash: what the store keeps and a run's id is made from."""
+        rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
+        return {name: value for name, value in self.as_json().items() if name != "method"} | rows
+
+    @property
+    def key(self) -> str:
+        """The identity, 10 hexadecimal digits: equal for equal specifications, wherever and under whichever name they run."""
+        return sha256_of(json.dumps(self.as_json(), sort_keys=True, allow_nan=False))[:KEY_DIGITS]
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a run is carried out: none of it is part of its identity, none of it secret.
+
+    base_url: of the model server, "" where none is needed. concurrency: calls under way at once; rows_in_flight: rows.
+    token_budget: no new row is begun once this run has spent as many; None for no limit. cached: answers from the response
+    cache count. unanswered_limit: that many rows in succession to which nobody answers stop the run. The rest as in
+    `Endpoint`.
+    """
+
+    base_url: str = ""
+    concurrency: int = 16
+    rows_in_flight: int = 16
+    token_budget: int | None = None
+    cached: bool = True
+    unanswered_limit: int = 16
+    timeout_s: float = 600.0
+    retries: int = 5
+    backoff_s: float = 0.5
+    longest_backoff_s: float = 30.0
+    longest_wait_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name in ("concurrency", "rows_in_flight", "unanswered_limit"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}: got {getattr(self, name)}, expected 1 or more")
+        if self.token_budget is not None and self.token_budget < 1:
+            raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
+        if self.base_url:
+            self.endpoint("")
+
+    def endpoint(self, api_key: str) -> Endpoint:
+        """The server with its key, which is nowhere written down."""
+        limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s")
+        return Endpoint(self.base_url, api_key, **{name: getattr(self, name) for name in limits})
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `from_json` makes an equal record."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The record of `as_json`. Raises InputError for what is none."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"settings of a run: cannot be read ({error}), expected version {VERSION}") from error
+
+
+def sha256_of(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def dataset_sha256(pairs: Iterable[Pair]) -> str:
+    """The hash of a dataset's rows, labels and splits, whatever their order."""
+    return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs)))

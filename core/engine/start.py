@@ -1,0 +1,72 @@
+"""Start a worker that outlives who started it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from core.config import REPOSITORY, Settings
+from core.engine.journal import Folder, log_tail, read_whole
+from core.errors import StateError
+
+KEY_VARIABLE = "PERTURBDESK_API_KEY"
+FIRST_BEAT_S = 60.0
+_LOOK_S = 0.05
+
+
+def command_of(settings: Settings, run: str) -> tuple[str, ...]:
+    """The command line of a run's worker; it holds no secret."""
+    return (sys.executable, "-m", "core", "--workspace", str(settings.workspace), "worker", run)
+
+
+def start(
+    folder: Folder, settings: Settings, api_key: str = "", command: Sequence[str] = (), within_s: float = FIRST_BEAT_S
+) -> int:
+    """Start a run's worker in a session of its own and wait for its first beat; its process id.
+
+    The key goes into the worker's environment, nowhere else. command: by default that of `command_of`. Raises StateError
+    where the worker ends, or does not beat in time, with the last lines it said.
+    """
+    with folder.log.open("ab") as log:
+        process = subprocess.Popen(
+            command or command_of(settings, folder.run),
+            cwd=REPOSITORY,
+            env=_environment(settings, api_key or settings.api_key),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    threading.Thread(target=process.wait, daemon=True).start()  # nothing is left of it when it has ended
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        ended = process.poll() is not None  # looked at before the beat, since a short run may be over by now
+        if _beats(folder) == process.pid:
+            return process.pid
+        if ended:
+            said = " / ".join(log_tail(folder, 3)) or "nothing"
+            raise StateError(
+                f"run {folder.run}: its worker ended with status {process.returncode} before its first beat, it said: {said}"
+            )
+        time.sleep(_LOOK_S)
+    process.terminate()
+    raise StateError(f"run {folder.run}: its worker did not begin within {within_s:g} s; see {folder.log}")
+
+
+def _beats(folder: Folder) -> int | None:
+    """Who beat last."""
+    return (read_whole(folder.heartbeat) or {}).get("pid")
+
+
+def _environment(settings: Settings, api_key: str) -> Mapping[str, str]:
+    """This process's environment, handed on, with the settings that a person may have given otherwise."""
+    return {
+        **os.environ,
+        "PERTURBDESK_AUTHOR": settings.author,
+        "PERTURBDESK_BUSY_TIMEOUT_S": str(settings.busy_timeout_s),
+        KEY_VARIABLE: api_key,
+    }

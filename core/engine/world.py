@@ -1,0 +1,105 @@
+"""What a worker needs from outside its run's folder, and what a method is given of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.engine.spec import RunSpec, dataset_sha256
+from core.engine.states import BEAT_S
+from core.errors import NotFound, StateError
+from core.evidence.packs import Packs
+from core.evidence.view import TRAIN, LabelView, all_training, blinded, fold_views
+from core.llm.client import Client
+from core.methods.base import Context, Method
+from core.methods.registry import method_named
+from core.store import Store, pairs
+from core.types import Label, Pair
+
+FOLD_S = 2.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class World:
+    """Where a worker works.
+
+    cache: the file of the response cache. api_key: for the model server, in memory only. method: the method of a name.
+    tables: as in `Context`. fold_s: between two folds into the store. beat_s: between two beats.
+    """
+
+    store: Store
+    packs: Packs = field(default_factory=Packs)
+    cache: Path | None = None
+    api_key: str = field(default="", repr=False)
+    method: Callable[[str], Method] = method_named
+    tables: Any = None
+    fold_s: float = FOLD_S
+    beat_s: float = BEAT_S
+
+
+def pairs_of(store: Store, dataset: str) -> dict[str, Pair]:
+    """Every row of a dataset by its id, in file order."""
+    with store.read() as db:
+        frame = pairs.frame(db, dataset)
+    columns = (frame[name].tolist() for name in ("pair_id", "pert", "gene", "label", "split"))
+    return {
+        pair_id: Pair(pair_id, pert, gene, Label(label) if isinstance(label, str) else None, split)
+        for pair_id, pert, gene, label, split in zip(*columns, strict=True)
+    }
+
+
+def rows_of(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
+    """The run's rows, with their labels. Raises StateError where the dataset is not the one of the specification."""
+    found = dataset_sha256(known.values())
+    if found != spec.dataset_sha256:
+        raise StateError(
+            f"dataset {spec.dataset}: has other rows or labels than when the run was planned (hash {found[:10]}, expected "
+            f"{spec.dataset_sha256[:10]}); start a new run"
+        )
+    missing = next((row for row in spec.rows if row not in known), None)
+    if missing is not None:
+        raise NotFound(f"row {missing!r}: not in dataset {spec.dataset}")
+    return tuple(known[row] for row in spec.rows)
+
+
+def context_of(world: World, spec: RunSpec, method: Method, client: Client | None) -> Context:
+    """What the method may use. Raises StateError where it, the dataset or a pack is another than the specification says."""
+    if method.version != spec.version:
+        raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
+    packs: dict[str, str] = {name: source.sha256 for name, source in world.packs.sources.items()}
+    if packs != dict(spec.packs):
+        raise StateError(f"knowledge packs: {_named(packs)}, expected {_named(spec.packs)} as planned; start a new run")
+    known = pairs_of(world.store, spec.dataset)
+    rows = rows_of(known, spec)
+    return Context(
+        pairs=tuple(unlabelled(row) for row in rows),
+        options=dict(spec.options),
+        view_of=_view_of(known, rows, spec),
+        packs=world.packs,
+        client=client,
+        model=spec.model,
+        seed=spec.seed,
+        repeat=spec.repeat,
+        tables=world.tables,
+    )
+
+
+def unlabelled(row: Pair) -> Pair:
+    """The row as a method gets it."""
+    return Pair(row.pair_id, row.pert, row.gene, None, row.split)
+
+
+def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -> Callable[[Pair], LabelView]:
+    if spec.view.kind == "folds":
+        # Labelled rows alone where the run has no others, so that the cells are those of a kNN under folds.
+        asked = set(spec.rows)
+        cut = [row for row in known.values() if (row.label is not None and row.split == TRAIN) or row.pair_id in asked]
+        return fold_views(cut, spec.view.k, spec.view.seed).view_of
+    view = all_training(known.values()) if spec.view.kind == "all" else blinded(known.values(), rows)
+    return lambda _: view
+
+
+def _named(packs: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {sha256[:10]}" for name, sha256 in sorted(packs.items())) or "none"

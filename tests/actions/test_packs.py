@@ -1,0 +1,176 @@
+"""Knowledge packs: in, described, lost, found and taken back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.actions import packs
+from core.actions.desk import Desk
+from core.actions.imports import Imported, Options, import_paths, import_upload
+from core.actions.undo import undo
+from core.datasets.knowledge import Orthologs, read_knowledge
+from core.errors import InputError, StateError
+from core.store import imports, knowledge, pairs, trail
+from tests import cases, worlds
+from tests.actions.test_imports import everything
+from tests.embeddings.hostile import touches
+from tests.embeddings.test_checkpoints import geneformer
+
+DESCRIBED = {"Ga": "A kinase of the stress response.", "Gb": "A kinase of the membrane.", "Gc": "Stress response of the membrane."}
+
+
+def orthologs(**symbols: str) -> bytes:
+    return json.dumps(symbols).encode()
+
+
+def descriptions(desk: Desk) -> dict[str, str | None]:
+    with desk.store.read() as db:
+        return {gene: pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Pa")}
+
+
+def bring(desk: Desk, folder: Path, by_path: bool, content: bytes, name: str, options: Options = Options()) -> Imported:
+    """Import as a file or as an upload."""
+    if not by_path:
+        return import_upload(desk, content, name, options)
+    (folder / name).write_bytes(content)
+    [outcome] = import_paths(desk, [folder / name], options)
+    return outcome
+
+
+@pytest.mark.parametrize("by_path", [True, False])
+@pytest.mark.parametrize("kind", worlds.PACKS)
+def test_a_pack_comes_once_and_goes_whole(desk: Desk, tmp_path: Path, kind: str, by_path: bool) -> None:
+    before, files = everything(desk), worlds.kept_files(desk)
+    content = worlds.pack(kind)
+    outcome = bring(desk, tmp_path, by_path, content, "mine.json")
+    entries = len(read_knowledge(content, "x"))
+    assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (kind, "mine", entries, (), True)
+    with desk.store.read() as db:
+        [pack] = knowledge.all_of_them(db)
+        [listed] = imports.listing(db).to_dict("records")
+    assert (pack.name, pack.kind, pack.entries) == ("mine", kind, entries)
+    told = {"regulation": "a table of factors", "lps_response": "a table of responses"}
+    assert pack.source == told.get(kind, "mine.json")
+    assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
+    assert packs.read(desk, "mine", pack.sha256) == read_knowledge(content, "x")
+
+    here, stored = everything(desk), worlds.kept_files(desk)
+    again = bring(desk, tmp_path, by_path, content, "another.json", Options(name="other"))
+    assert (again.new, again.name, again.kind, again.rows) == (False, "mine", kind, entries)
+    assert "nothing changed" in again.message
+    assert (everything(desk), worlds.kept_files(desk)) == (here, stored)
+
+    undo(desk, "mine.json")
+    assert (everything(desk), worlds.kept_files(desk)) == (before, files)
+    assert bring(desk, tmp_path, by_path, content, "mine.json").new
+
+
+@pytest.mark.parametrize("by_path", [True, False])
+def test_other_content_under_a_name_needs_replace(desk: Desk, tmp_path: Path, by_path: bool) -> None:
+    one, other = orthologs(Ga="GENEA"), orthologs(Ga="GENEB", Gb="GENEC")
+    bring(desk, tmp_path, by_path, one, "mine.json")
+    before = everything(desk), worlds.kept_files(desk)
+    refused = bring(desk, tmp_path, by_path, other, "mine.json")
+    assert refused.kind == "failed"
+    assert "'mine' exists with other content; choose another --name, or use --replace" in refused.message
+    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert bring(desk, tmp_path, by_path, other, "mine.json", Options(replace=True)).rows == 2
+    pack = packs.read(desk, "mine")
+    assert isinstance(pack, Orthologs)
+    assert pack.symbols == {"Ga": "GENEB", "Gb": "GENEC"}
+    with desk.store.read() as db:
+        assert len(imports.listing(db)) == 1
+    assert bring(desk, tmp_path, by_path, one, "mine.json", Options(name="beside")).new  # its import went with it
+
+
+@pytest.mark.parametrize("packs_first", [True, False])
+def test_descriptions_reach_the_genes_in_either_order(desk: Desk, packs_first: bool) -> None:
+    files = [(cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (worlds.pack("descriptions"), "desc.json")]
+    for content, name in files[::-1] if packs_first else files:
+        assert import_upload(desk, content, name).new
+    assert descriptions(desk) == {**DESCRIBED, "Pa": None}
+
+
+def test_a_later_pack_describes_over_an_earlier_one_but_not_with_nothing(desk: Desk) -> None:
+    import_upload(desk, cases.TRAIN, "train.csv")
+    import_upload(desk, worlds.pack("descriptions"), "desc.json")
+    import_upload(desk, json.dumps({"Ga": "Newer words.", "Gb": "", "Pa": "A factor."}).encode(), "newer.json")
+    expected = {"Ga": "Newer words.", "Gb": DESCRIBED["Gb"], "Gc": None, "Pa": "A factor."}
+    assert descriptions(desk) == expected
+    import_upload(desk, cases.TEST, "test.csv")
+    assert descriptions(desk) == {**expected, "Gc": DESCRIBED["Gc"]}
+
+
+def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(desk: Desk) -> None:
+    content = worlds.pack("orthologs")
+    import_upload(desk, content, "mine.json")
+    [file] = (desk.settings.data / "knowledge").iterdir()
+    before = everything(desk)
+    for damage, message in ((file.unlink, "is gone from .*; import it again"), (lambda: file.write_bytes(b"{}"), "no knowledge")):
+        damage()
+        with pytest.raises((InputError, StateError), match=message):
+            packs.read(desk, "mine")
+        again = import_upload(desk, content, "mine.json")
+        assert (again.new, again.name) == (False, "mine")
+        assert "its file was lost, and is back" in again.message
+        assert packs.read(desk, "mine") == read_knowledge(content, "x")
+    file.write_bytes(worlds.pack("proteins"))
+    with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the one with hash"):
+        packs.read(desk, "mine", read_knowledge(content, "x").sha256)
+    assert "is back" in import_upload(desk, content, "mine.json").message
+    assert everything(desk) == before
+
+
+@pytest.mark.parametrize("names", [("a b", "a_b"), ("гены", "сеть"), ("x" * 150, "x" * 151), ("a/b", "a_b")])
+def test_two_packs_never_share_a_file(desk: Desk, names: tuple[str, str]) -> None:
+    contents = [orthologs(Ga="ONE"), orthologs(Ga="TWO")]
+    for name, content in zip(names, contents, strict=True):
+        assert import_upload(desk, content, "x.json", Options(name=name)).name == name
+    for name, content in zip(names, contents, strict=True):
+        assert packs.read(desk, name) == read_knowledge(content, "x")
+    with desk.store.read() as db:
+        second = knowledge.all_of_them(db)[1]
+    undo(desk, second.source_file)
+    assert packs.read(desk, names[0]) == read_knowledge(contents[0], "x")
+
+
+def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    (folder / "deeper" / "gf").mkdir(parents=True)
+    geneformer(folder / "deeper" / "gf")
+    hostile = touches(tmp_path / "marker")[1][1]
+    files = {
+        "a_submission.csv": cases.DEBATES,
+        "b_pack.json": worlds.pack("descriptions"),
+        "c_space.txt": b"2 2\nGa 1 0\nGb 0 1\n",
+        "notes.md": b"# what this is",
+        "settings.json": b'{"colour": {"of": "bars"}}',
+        "x.pkl": hostile,
+        "deeper/train.csv": cases.TRAIN,
+        "deeper/test.csv": cases.TEST,
+    }
+    for name, content in files.items():
+        (folder / name).write_bytes(content)
+    outcomes = {str(Path(o.path).relative_to(folder)): o for o in import_paths(desk, [folder])}
+    assert {name: (o.kind, o.name) for name, o in outcomes.items()} == {
+        "a_submission.csv": ("submission", "a_submission"),
+        "b_pack.json": ("descriptions", "b_pack"),
+        "c_space.txt": ("embedding", "c_space"),
+        "notes.md": ("unknown", None),
+        "settings.json": ("unknown", None),
+        "x.pkl": ("failed", None),
+        "deeper/train.csv": ("challenge_train", "bmdm"),
+        "deeper/test.csv": ("challenge_test", "bmdm"),
+        "deeper/gf": ("embedding", "gf"),
+    }
+    assert "system" in outcomes["x.pkl"].message
+    assert not (tmp_path / "marker").exists()
+    assert descriptions(desk) == {**DESCRIBED, "Pa": None}
+    with desk.store.read() as db:
+        assert set(trail.latest(db)["action"]) == {"import"}
+        assert len(trail.latest(db)) == 6
+    again = {o.new for o in import_paths(desk, [folder]) if o.kind not in ("unknown", "failed")}
+    assert again == {False}

@@ -1,0 +1,407 @@
+"""Gene spaces of a workspace: made, loaded, lost, made again, replaced, taken away."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.actions import imports as import_actions
+from core.actions import packs, presets, spaces, transfer
+from core.actions import runs as run_actions
+from core.actions.demo import make_demo
+from core.actions.desk import Desk, open_desk
+from core.actions.imports import Options, import_paths, import_space, import_upload
+from core.actions.transfer import Fusion
+from core.actions.undo import undo
+from core.embeddings import Space
+from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.store import datasets, imports, runs
+from core.store import spaces as records
+from core.store.spaces import SpaceRecord
+from core.transfer.plan import Plan
+from core.transfer.protocols import Protocol
+from tests import cases, worlds
+from tests.actions.test_imports import everything
+from tests.embeddings.hostile import touches
+from tests.embeddings.test_checkpoints import geneformer
+from tests.embeddings.test_encoders import by_length, serving
+from tests.embeddings.test_load import SYMBOLS, VECTORS, WRITERS
+
+# kind → (the pack it needs, options, other options)
+BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {
+    "text": ("descriptions", {"columns": 2, "seed": 0}, {"columns": 1, "seed": 0}),
+    "network": ("network", {"columns": 2, "seed": 0}, {"columns": 2, "seed": 1}),
+    "response": ("lps_response", {}, None),
+    "coresponse": ("", {"dataset": "bmdm", "of": "gene", "columns": 2, "seed": 0}, {"dataset": "bmdm", "of": "pert", "columns": 2}),
+}
+MORE_ROWS = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Ga", "Pz", "Ga", "down"]])
+
+
+@pytest.fixture
+def furnished(small_desk: Desk) -> Desk:
+    """Six rows, and one pack of each kind, called by its kind."""
+    for kind in worlds.PACKS:
+        assert import_upload(small_desk, worlds.pack(kind), f"{kind}.json").kind == kind
+    return small_desk
+
+
+def build(desk: Desk, kind: str, name: str = "s", *, other: bool = False, replace: bool = False) -> SpaceRecord:
+    _, options, others = BUILT[kind]
+    return spaces.embed(desk, kind, name, {**options, **(others or {})} if other else options, replace=replace)
+
+
+def by_symbol(space: Space) -> dict[str, list[float]]:
+    return dict(zip(space.symbols, space.vectors.tolist(), strict=True))
+
+
+def all_spaces(desk: Desk) -> list[SpaceRecord]:
+    with desk.store.read() as db:
+        return records.all_of_them(db)
+
+
+@pytest.mark.parametrize("kind", BUILT)
+def test_the_same_specification_gives_the_same_space_and_another_is_refused(furnished: Desk, kind: str) -> None:
+    made = build(furnished, kind)
+    assert (made.name, made.kind, made.author, made.source_file) == ("s", kind, "tester", None)
+    assert made.built_from == ("bmdm" if kind == "coresponse" else None)
+    before = everything(furnished)
+    assert build(furnished, kind) == build(furnished, kind, replace=True) == made
+    assert everything(furnished) == before
+    assert build(furnished, kind, "t").id != made.id
+    if BUILT[kind][2] is None:
+        return
+    with pytest.raises(StateError, match="space 's' exists with another specification; .*--replace"):
+        build(furnished, kind, other=True)
+    replaced = build(furnished, kind, other=True, replace=True)
+    assert replaced.id != made.id
+    assert [space.id for space in all_spaces(furnished) if space.name == "s"] == [replaced.id]
+    assert f"{made.id}.safetensors" not in {file.name for file in (furnished.settings.cache / "spaces").iterdir()}
+
+
+def test_a_space_by_hand(furnished: Desk) -> None:
+    """response: tanh of the change, log(1 + 2) and log(1 + 1), for each gene."""
+    found = by_symbol(spaces.load(furnished, build(furnished, "response")))
+    expected = {"Ga": np.tanh(1.0), "Gb": np.tanh(-1.0), "Gc": np.tanh(0.5)}
+    assert found == {gene: pytest.approx([first, np.log(3), np.log(2)]) for gene, first in expected.items()}
+
+
+def test_another_pack_is_another_specification(furnished: Desk) -> None:
+    made = build(furnished, "network")
+    import_upload(furnished, b'[["Ga", "Gc", 700]]', "newer.json")
+    with pytest.raises(StateError, match="another specification"):
+        build(furnished, "network")  # the latest pack of its kind
+    assert spaces.embed(furnished, "network", "s", BUILT["network"][1], pack="network") == made
+
+
+def empty(cache: Path) -> None:
+    shutil.rmtree(cache)
+
+
+def damage(cache: Path) -> None:
+    for file in (cache / "spaces").iterdir():
+        file.write_bytes(file.read_bytes()[:-3])
+
+
+def overwrite(cache: Path) -> None:
+    for file in (cache / "spaces").iterdir():
+        file.write_bytes(b"prose")
+
+
+@pytest.mark.parametrize("harm", [empty, damage, overwrite])
+def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Desk, harm: Callable[[Path], None]) -> None:
+    made = {kind: build(furnished, kind, kind) for kind in BUILT}
+    before = {kind: spaces.load(furnished, record) for kind, record in made.items()}
+    harm(furnished.settings.cache)
+    for kind, record in made.items():
+        found = spaces.load(furnished, record)
+        assert found.symbols == before[kind].symbols
+        np.testing.assert_allclose(found.vectors, before[kind].vectors, atol=1e-6)
+        assert found.built_from_labels == before[kind].built_from_labels == record.built_from
+        assert (furnished.settings.cache / "spaces" / f"{record.id}.safetensors").exists()
+
+
+@pytest.mark.parametrize("kind", ["text", "network", "response"])
+def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Desk, kind: str) -> None:
+    made = build(furnished, kind)
+    pack = BUILT[kind][0]
+    undo(furnished, f"{pack}.json")
+    assert spaces.load(furnished, made).columns == made.columns  # the cache is whole
+    shutil.rmtree(furnished.settings.cache)
+    with pytest.raises(StateError, match=f"pack '{pack}': its file .* is gone .*; import it again"):
+        spaces.load(furnished, made)
+    import_upload(furnished, worlds.pack(pack), f"{pack}.json")
+    assert spaces.load(furnished, made).sha256 == made.sha256
+
+
+def test_a_pack_of_other_content_does_not_stand_in(furnished: Desk) -> None:
+    made = build(furnished, "network")
+    import_upload(furnished, b'[["Ga", "Gc", 700]]', "network.json", Options(replace=True))
+    shutil.rmtree(furnished.settings.cache)
+    with pytest.raises(StateError, match="pack 'network': .* has changed since"):
+        spaces.load(furnished, made)
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_changed_labels_make_a_coresponse_space_another(furnished: Desk, cached: bool) -> None:
+    made = build(furnished, "coresponse")
+    import_upload(furnished, MORE_ROWS, "more.csv")
+    if not cached:
+        shutil.rmtree(furnished.settings.cache)
+    with pytest.raises(StateError, match="space s: the labels of its dataset have changed since it was built"):
+        spaces.load(furnished, made)
+    with pytest.raises(StateError, match="another specification"):
+        build(furnished, "coresponse")
+    assert "Ga" in spaces.load(furnished, build(furnished, "coresponse", replace=True)).symbols
+    undo(furnished, "train.csv", with_runs=True)
+    undo(furnished, "more.csv")
+    undo(furnished, "test.csv")
+    with pytest.raises(StateError, match="labels that are gone: dataset 'bmdm'"):
+        spaces.load(furnished, all_spaces(furnished)[0])
+
+
+def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Desk) -> None:
+    desk = open_desk(dataclasses.replace(furnished.settings, api_key="sesame"))
+    with serving(by_length) as (url, asked):
+        options = {"base_url": url, "model": "m"}
+        made = spaces.embed(desk, "endpoint", "e", options)
+        shutil.rmtree(desk.settings.cache)
+        assert spaces.embed(desk, "endpoint", "e", options) == made
+        assert spaces.load(desk, made).sha256 == made.sha256
+        assert [request["key"] for request in asked] == ["Bearer sesame"]
+        file = desk.settings.data / "embeddings" / f"{made.id}.safetensors"
+        file.unlink()
+        with pytest.raises(StateError, match=r"space e: its file .* is gone"):
+            spaces.load(desk, made)
+        assert spaces.embed(desk, "endpoint", "e", options) == made  # asked again
+        assert len(asked) == 2
+    assert spaces.load(desk, made).sha256 == made.sha256
+    assert "sesame" not in repr(everything(desk))
+
+
+@pytest.mark.parametrize("by_path", [True, False])
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
+def test_an_embedding_comes_once_and_goes_whole(desk: Desk, tmp_path: Path, write: Callable[[Path], None], by_path: bool) -> None:
+    path = tmp_path / "mine.npz"
+    write(path)
+
+    def bring(**options: Any) -> import_actions.Imported:
+        if by_path:
+            return import_paths(desk, [path], Options(**options))[0]
+        return import_upload(desk, path.read_bytes(), path.name, Options(**options))
+
+    before = everything(desk), worlds.kept_files(desk)
+    outcome = bring()
+    assert (outcome.kind, outcome.name, outcome.rows, outcome.new) == ("embedding", "mine", 5, True)
+    [made] = all_spaces(desk)
+    assert (made.kind, made.genes, made.columns, made.built_from) == ("loaded", 5, 2, None)
+    space = spaces.load(desk, made)
+    assert (space.symbols, space.sha256) == (tuple(SYMBOLS), made.sha256)
+    np.testing.assert_array_equal(space.vectors, VECTORS)
+    here = everything(desk), worlds.kept_files(desk)
+    shutil.rmtree(desk.settings.cache)
+    again = bring(name="other")
+    assert (again.new, again.name) == (False, "mine")
+    assert "nothing changed" in again.message
+    assert (everything(desk), worlds.kept_files(desk)) == here
+    undo(desk, "mine.npz")
+    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert bring(name="other").name == "other"
+
+
+def test_a_checkpoint_comes_whole(desk: Desk, tmp_path: Path) -> None:
+    [outcome] = import_paths(desk, [geneformer(tmp_path / "gf")])
+    assert (outcome.kind, outcome.name, outcome.rows) == ("embedding", "gf", 2)
+    assert outcome.message == "3 of 5 tokens have no gene name and are left out"
+    assert by_symbol(spaces.load(desk, all_spaces(desk)[0])) == {"TP53": [5, 6], "KRAS": [11, 12]}
+
+
+def test_a_hostile_embedding_is_refused_and_nothing_is_kept(desk: Desk, tmp_path: Path) -> None:
+    before = everything(desk), worlds.kept_files(desk)
+    folder = geneformer(tmp_path / "gf")
+    for what, content in touches(tmp_path / "marker"):
+        (tmp_path / "x.pkl").write_bytes(content)
+        (folder / "token_dictionary_gc95M.pkl").write_bytes(content)
+        outcomes = [*import_paths(desk, [tmp_path / "x.pkl", folder]), import_upload(desk, content, "x.pkl")]
+        assert [(o.kind, what in o.message) for o in outcomes] == [("failed", True)] * 3
+    assert not (tmp_path / "marker").exists()
+    assert (everything(desk), worlds.kept_files(desk)) == before
+
+
+def test_another_embedding_under_a_name_needs_replace(desk: Desk) -> None:
+    one, other = worlds.table_of({"Ga": [1, 0]}), worlds.table_of({"Ga": [0, 1]})
+    import_upload(desk, one, "mine.csv")
+    before = everything(desk), worlds.kept_files(desk)
+    refused = import_upload(desk, other, "mine.csv")
+    assert refused.kind == "failed"
+    assert "space 'mine' exists with another specification" in refused.message
+    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert import_upload(desk, other, "mine.csv", Options(replace=True)).new
+    [made] = all_spaces(desk)
+    assert by_symbol(spaces.load(desk, made)) == {"Ga": [0, 1]}
+    assert list(worlds.kept_files(desk)) == [f"embeddings/{made.id}.safetensors"]
+    assert import_upload(desk, one, "one.csv").new  # its import went with it
+
+
+def test_what_has_to_be_a_space_is_one_or_is_refused(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "file.csv"
+    file.write_bytes(worlds.table_of({"Ga": [1, 0], "Gb": [0.5, 0.5]}))
+    made = import_space(desk, file, "s")
+    assert import_space(desk, file, "s") == made
+    with pytest.raises(InputError, match="no such file"):
+        import_space(desk, tmp_path / "gone", "t")
+    file.write_bytes(b"prose about genes")
+    with pytest.raises(InputError, match="expected safetensors"):
+        import_space(desk, file, "t")
+    file.write_bytes(worlds.table_of({"Ga": [2, 0]}))
+    with pytest.raises(StateError, match="space 's' exists"):
+        import_space(desk, file, "s")
+    assert import_space(desk, file, "s", replace=True).columns == 2
+
+
+@pytest.mark.parametrize("name", ["", " ", "a,b", "x" * 61, " a", "a "])
+def test_names_that_are_none(furnished: Desk, tmp_path: Path, name: str) -> None:
+    before = everything(furnished)
+    with pytest.raises(InputError, match="expected a name of 1 to 60 characters without a comma"):
+        spaces.embed(furnished, "response", name, {})
+    (tmp_path / "file.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
+    if name:  # without one, an import takes the file's
+        with pytest.raises(InputError, match="expected a name"):
+            import_space(furnished, tmp_path / "file.csv", name)
+    assert everything(furnished) == before
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"prose"), "other vectors"])
+def test_a_lost_embedding_is_named_and_comes_back_with_the_import(desk: Desk, damage: Any) -> None:
+    content = worlds.table_of({"Ga": [1, 0], "Gb": [0, 1]})
+    import_upload(desk, content, "mine.csv")
+    [made] = all_spaces(desk)
+    file = desk.settings.data / "embeddings" / f"{made.id}.safetensors"
+    before = everything(desk), worlds.kept_files(desk)
+    if damage == "other vectors":
+        whole = file.read_bytes()
+        file.write_bytes(whole[:-4] + b"\x00\x00\x00\x40")  # the last number is 2 now
+    else:
+        damage(file)
+    with pytest.raises((StateError, InputError), match="is gone|has changed since|neither|expected safetensors"):
+        spaces.load(desk, made)
+    again = import_upload(desk, content, "mine.csv")
+    assert (again.new, again.name) == (False, "mine")
+    assert "is back" in again.message
+    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert spaces.load(desk, made).sha256 == made.sha256
+
+
+def test_a_deleted_space_can_come_again(furnished: Desk) -> None:
+    before = everything(furnished), worlds.kept_files(furnished)
+    content = worlds.table_of({"Ga": [1, 0]})
+    import_upload(furnished, content, "mine.csv")
+    assert spaces.delete(furnished, "mine").name == "mine"
+    assert (everything(furnished), worlds.kept_files(furnished)) == before
+    assert import_upload(furnished, content, "mine.csv").new
+    build(furnished, "response")
+    spaces.delete(furnished, "s")
+    assert [space.name for space in all_spaces(furnished)] == ["mine"]
+    assert list((furnished.settings.cache / "spaces").iterdir()) == []
+    with pytest.raises(NotFound, match="space 's': not in this workspace, which has mine"):
+        spaces.delete(furnished, "s")
+
+
+def test_an_embedding_that_was_built_over_can_come_again(furnished: Desk) -> None:
+    content = worlds.table_of({"Ga": [1, 0]})
+    import_upload(furnished, content, "s.csv")
+    build(furnished, "response", replace=True)
+    again = import_upload(furnished, content, "again.csv")
+    assert (again.new, again.name) == (True, "again")
+
+
+@pytest.mark.parametrize("change", ["delete", "load over", "build over"])
+def test_the_demo_can_be_taken_back_without_its_space(furnished: Desk, change: str) -> None:
+    before = everything(furnished)
+    make_demo(furnished)
+    if change == "delete":
+        spaces.delete(furnished, "simulated")
+    elif change == "load over":
+        import_upload(furnished, worlds.table_of({"Ga": [1, 0]}), "simulated.csv", Options(replace=True))
+    else:
+        build(furnished, "response", "simulated", replace=True)
+    undo(furnished, "demo, seed 0", with_runs=True)
+    with furnished.store.read() as db:
+        assert "simulated" not in [dataset.name for dataset in datasets.all_of_them(db)]
+    if change != "delete":
+        spaces.delete(furnished, "simulated")
+    left = everything(furnished)
+    assert {name: rows for name, rows in left.items() if name != "gene"} == {n: r for n, r in before.items() if n != "gene"}
+
+
+def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Desk) -> None:
+    """Ga, Gb twice each, Gc, Gm12 once each; Pa, Pb and Pc twice each. GENEA, GENEC are human; pb is Pb in another case."""
+    import_upload(furnished, worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "Elsewhere": [1, 2]}), "human.csv")
+    found = spaces.coverage_in(furnished, all_spaces(furnished)[0])
+    assert found is not None
+    assert (found.genes, found.rows_by_gene) == (pytest.approx(2 / 4), pytest.approx(3 / 6))
+    assert (found.perts, found.rows_by_pert, found.rows_by_both) == tuple(map(pytest.approx, (1 / 3, 2 / 6, 1 / 6)))
+    matched = spaces.matched_in(furnished, all_spaces(furnished)[0], "bmdm")
+    assert (matched.count("ortholog"), matched.count("case"), matched.count("exact")) == (2, 1, 0)
+    undo(furnished, "orthologs.json")
+    found = spaces.coverage_in(furnished, all_spaces(furnished)[0], "bmdm")
+    assert found is not None
+    assert found.rows_by_gene == 0
+    with pytest.raises(NotFound, match="dataset 'other'"):
+        spaces.coverage_in(furnished, all_spaces(furnished)[0], "other")
+
+
+def test_a_workspace_without_rows_has_no_coverage(desk: Desk) -> None:
+    import_upload(desk, worlds.pack("lps_response"), "lps.json")
+    assert spaces.coverage_in(desk, build(desk, "response")) is None
+    with pytest.raises(NotFound, match=r"a pack of descriptions: .* which has lps \(lps_response\)"):
+        build(desk, "text", "t")
+
+
+def test_read_only_refuses_every_change(desk: Desk, tmp_path: Path) -> None:
+    worlds.furnish(desk)
+    for kind in worlds.PACKS:
+        import_upload(desk, worlds.pack(kind), f"{kind}.json")
+    build(desk, "response")
+    dataset = transfer.default_dataset(desk, None)
+    plan = Plan(("near",), Protocol("test"))
+    transfer.save_knn(desk, dataset, plan, "knn")
+    wanted = Fusion("llm test", ("knn",), (0.5,), (0.5,))
+    transfer.save_fusion(desk, wanted, "fused")
+    presets.save(desk, "what-if", "mine", {})
+    reader = open_desk(dataclasses.replace(desk.settings, read_only=True))
+    (tmp_path / "new.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
+    (tmp_path / "new.json").write_bytes(b'{"Ga": "GENEX"}')
+    before = everything(desk), worlds.kept_files(desk)
+    for change in (
+        lambda: import_paths(reader, [tmp_path / "new.csv"]),
+        lambda: import_paths(reader, [tmp_path / "new.json"]),
+        lambda: import_upload(reader, worlds.pack("network"), "network.json"),
+        lambda: import_space(reader, tmp_path / "new.csv", "new"),
+        lambda: undo(reader, "network.json"),
+        lambda: undo(reader, "near.csv"),
+        lambda: spaces.embed(reader, "text", "t", {"columns": 2, "seed": 0}),
+        lambda: spaces.embed(reader, "response", "s", {}),
+        lambda: spaces.delete(reader, "near"),
+        lambda: transfer.save_knn(reader, dataset, plan, "other"),
+        lambda: transfer.save_knn(reader, dataset, plan, "knn"),
+        lambda: transfer.save_fusion(reader, wanted, "other"),
+        lambda: transfer.save_recovered(reader, "llm test", "fused", (0.5, 0.5), "other"),
+        lambda: presets.save(reader, "what-if", "mine", {"power": 1}),
+        lambda: presets.delete(reader, "what-if", "mine"),
+        lambda: run_actions.delete(reader, "knn"),
+        lambda: make_demo(reader),
+    ):
+        with pytest.raises(ReadOnly, match="reading only"):
+            change()
+    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert transfer.prepare(reader, dataset, plan).predicted.priors.covered.any()  # looking is no change
+    with reader.store.read() as db:
+        assert imports.listing(db).shape[0] == 12
+        assert runs.find(db, "knn").total == 6
+    assert isinstance(packs.read(reader, "network"), object)

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.engine.coding import Again, Entry, as_line, from_line
+from core.engine.journal import Folder, Journal, ask_again, log_tail, read_entries, read_progress
+from core.engine.spec import How
+from core.errors import InputError, NotFound, StateError
+from core.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent
+from tests.engine.test_spec import SPEC
+
+texts = st.text(max_size=8)
+counts = st.integers(0, 10**6)
+chances = st.floats(0, 0.5)
+metas = st.dictionaries(
+    texts, st.none() | st.booleans() | counts | st.floats(allow_nan=False, allow_infinity=False) | st.lists(texts)
+)
+call_records = st.builds(
+    Call, texts, texts, texts, texts, texts, st.booleans(), counts, st.floats(0, 1e9), counts, counts, counts, texts
+)
+rows = st.builds(
+    RowResult,
+    st.builds(
+        Prediction,
+        texts,
+        chances,
+        chances,
+        chances,
+        st.none() | chances,
+        st.sampled_from(["trace", "file"]),
+        st.lists(st.sampled_from(Flag)).map(tuple),
+        *[st.none() | counts] * 3,
+    ),
+    st.lists(st.builds(TraceEvent, texts, texts, texts, texts, st.none() | counts, st.none() | st.floats(0, 1e9), metas)).map(
+        tuple
+    ),
+    st.lists(
+        st.builds(
+            Evidence,
+            texts,
+            texts,
+            st.sampled_from(["ok", "empty", "error", "offline"]),
+            texts,
+            st.none() | st.datetimes(),
+            metas,
+            texts,
+        )
+    ).map(tuple),
+    st.lists(call_records).map(tuple),
+)
+failures = st.builds(Failed, texts, texts, texts, st.lists(call_records).map(tuple))
+
+
+def row(pair_id: str = "a_b", tokens: int | None = 7, calls: tuple[Call, ...] = (), **more: Any) -> RowResult:
+    return RowResult(replace(Prediction(pair_id, 0.2, 0.1, 0.3, 0.5, "trace", (), tokens), **more), calls=calls)
+
+
+def call(key: str, *, cached: bool = False, error: str = "") -> Call:
+    return Call(key, "de", "JUDGE", "{}", "{}", cached, 1, 2.5, 10, 5, 0, error)
+
+
+def folder_at(path: Path) -> Folder:
+    path.mkdir(exist_ok=True)
+    return Folder(path)
+
+
+@given(rows | failures | st.builds(Again, st.lists(texts).map(tuple)))
+def test_an_entry_and_its_line_are_the_same(entry: Entry) -> None:
+    line = as_line(entry)
+    assert from_line(line) == entry
+    assert line.count(b"\n") == 1
+    json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} in a journal"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (row(p_de=math.nan, calls=(call("k"),)), "p_de is nan"),
+        (row(calls=(replace(call("k"), reply="\ud800"),)), "cannot be written down"),
+        (row(prediction_up=1.2), "prediction_up is 1.2"),
+        (row(prediction_up=0.8, prediction_down=0.8), "sum to 1.6"),
+        (row(p_up_given_de=math.inf), "p_up_given_de is inf"),
+        (row(tokens=2**31), "tokens, expected 0 to"),
+        (replace(row(), events=(TraceEvent("a", "b", "c", "half a pair \ud800"),)), "cannot be written down"),
+        (replace(row(), events=(TraceEvent("a", "b", "c", "", None, math.nan),)), "cannot be written down"),
+        (replace(row(), events=(TraceEvent("a", "b", "c", "", None, None, {"x": {1, 2}}),)), "cannot be written down"),
+    ],
+)
+def test_what_a_journal_cannot_hold(entry: RowResult, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        as_line(entry)
+    folder = folder_at(tmp_path)
+    with Journal(folder) as journal:
+        journal.append([row("x_y"), entry])
+    found = [entry for entry, _ in read_entries(folder.rows)]
+    assert found[0] == row("x_y")
+    assert isinstance(found[1], Failed)
+    assert (found[1].pair_id, found[1].kind) == ("a_b", "InputError")
+    assert said in found[1].message
+    assert found[1].calls == (() if entry.calls and entry.calls[0].reply == "\ud800" else entry.calls)
+
+
+@pytest.mark.parametrize(
+    "line", [b"{}\n", b"[]\n", b"null\n", b'{"v":1}\n', b'{"v":1,"row":{}}\n', b"\xff\n", b'{"v":2,"row":{}}\n']
+)
+def test_lines_that_are_none_are_named(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_bytes(as_line(row()) + line)
+    with pytest.raises(InputError, match=rf"rows\.jsonl, byte {len(as_line(row()))}: journal"):
+        read_progress(tmp_path / "rows.jsonl")
+
+
+def test_a_torn_last_line_is_cut_wherever_it_tore(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    whole, torn = as_line(row("a_b")), as_line(row("c_d"))
+    for kept in range(len(torn)):
+        folder.rows.write_bytes(whole + torn[:kept])
+        assert read_progress(folder.rows).finished == {"a_b"}
+        with Journal(folder) as journal:
+            assert journal.progress.finished == {"a_b"}
+            journal.append([row("e_f")])
+        assert folder.rows.read_bytes() == whole + as_line(row("e_f"))
+
+
+def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    with Journal(folder) as journal:
+        journal.append([row("a_b", 100, (call("k1"), call("k2", cached=True))), Failed("c_d", "Unreadable", "?", (call("k3"),))])
+        journal.append([Failed("e_f", "Unanswered", "?", (call("k4"), call("k5", error="gone")))])
+    found = read_progress(folder.rows)
+    assert (found.done, set(found.failed), found.suspect) == (1, {"c_d", "e_f"}, set())
+    assert (found.cost.total(), found.spent) == (100 + 15 + 30, 15 + 15 + 30)  # a cached call was paid for before
+    ask_again(folder, ["c_d", "e_f"])
+    again = read_progress(folder.rows)
+    assert (again.finished, again.failed) == ({"a_b"}, {})
+    assert again.suspect == {"k3"}  # it was answered and the row failed; k4's answer led to no failure
+    with Journal(folder) as journal:
+        journal.append([row("c_d", 20, (call("k3"),))])
+    last = read_progress(folder.rows)
+    assert (last.done, last.twice, last.spent) == (2, 0, 15 + 15 + 30 + 15)
+    with Journal(folder) as journal:
+        journal.append([row("c_d", 30)])
+    assert (read_progress(folder.rows).twice, read_progress(folder.rows).cost["c_d"]) == (1, 30)
+
+
+def test_the_key_is_taken_out_of_every_line(tmp_path: Path) -> None:
+    key = 'sk-"quoted"/secret'
+    scrub = How("http://127.0.0.1:1/v1").endpoint(key).scrub
+    with Journal(folder_at(tmp_path), scrub) as journal:
+        journal.append([Failed("a_b", "Refused", f"wrong key {key}", (call(key),))])
+    assert b"secret" not in (tmp_path / "rows.jsonl").read_bytes()
+    [(entry, _)] = read_entries(tmp_path / "rows.jsonl")
+    assert isinstance(entry, Failed)
+    assert entry.message == "wrong key [key]"
+
+
+def test_a_folder_keeps_what_is_run_and_what_is_told(tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "runs" / "abc")
+    with pytest.raises(NotFound, match="no run was begun"):
+        folder.spec()
+    how = How(rows_in_flight=3)
+    folder.create(SPEC, how)
+    assert (folder.run, folder.exists, folder.spec(), folder.how(), folder.command()) == ("abc", True, SPEC, how, "run")
+    folder.tell("pause")
+    assert folder.command() == "pause"
+    folder.create(SPEC, how)  # of a store that lost it: the same run goes on
+    with pytest.raises(StateError, match="another specification"):
+        folder.create(replace(SPEC, seed=99), how)
+    (folder.path / "spec.json").write_text((folder.path / "spec.json").read_text().replace('"debate"', '"react"'))
+    with pytest.raises(InputError, match="was changed"):
+        folder.spec()
+
+
+def test_the_end_of_a_log(tmp_path: Path) -> None:
+    folder = folder_at(tmp_path)
+    assert log_tail(folder) == []
+    folder.log.write_text("".join(f"{datetime(2025, 1, 1)} line {i}\n" for i in range(5000)))
+    assert log_tail(folder, 2) == ["2025-01-01 00:00:00 line 4998", "2025-01-01 00:00:00 line 4999"]

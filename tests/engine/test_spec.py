@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.engine.spec import How, RunSpec, View, dataset_sha256
+from core.errors import InputError
+from core.types import Label, Pair
+
+SPEC = RunSpec("debate", 2, {"rounds": 1, "context": "kit"}, "d1", "ab" * 32, ("a_b", "c_d"), "m", 3, 1, "cd" * 32)
+
+
+def test_a_specification_and_its_json_are_the_same() -> None:
+    full = replace(SPEC, view=View("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32})
+    assert RunSpec.from_json(json.loads(json.dumps(full.as_json()))) == full
+    assert full.context == "kit"
+    assert "rows" in full.summary()
+    assert full.summary()["rows"] == 2
+    assert "method" not in full.summary()
+
+
+def test_the_key_is_ten_digits_and_moves_with_everything() -> None:
+    assert len(SPEC.key) == 10
+    assert int(SPEC.key, 16) >= 0
+    assert replace(SPEC, options={"context": "kit", "rounds": 1}).key == SPEC.key  # whatever the order
+    others: list[dict[str, Any]] = [
+        {"method": "x"},
+        {"version": 3},
+        {"options": {"rounds": 2}},
+        {"dataset": "d2"},
+        {"dataset_sha256": ""},
+        {"rows": ("c_d", "a_b")},
+        {"model": "n"},
+        {"seed": 4},
+        {"repeat": 2},
+        {"prompts_sha256": ""},
+        {"view": View("blinded")},
+        {"parents": ("r",)},
+        {"packs": {"edges": "0"}},
+    ]
+    assert len({SPEC.key, *(replace(SPEC, **other).key for other in others)}) == len(others) + 1
+    assert replace(SPEC, view=View("blinded", 7, 7)).key == replace(SPEC, view=View("blinded")).key  # no folds: k says nothing
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [({"rows": ()}, "no rows"), ({"rows": ("a", "b", "a")}, "'a' comes twice")],
+)
+def test_rows_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        replace(SPEC, **wrong)
+
+
+def test_views_that_cannot_be() -> None:
+    with pytest.raises(InputError, match="got 1 folds"):
+        View("folds", 1)
+    with pytest.raises(InputError, match="expected all, blinded, folds"):
+        View("none")  # type: ignore[arg-type]
+
+
+def test_how_keeps_no_key() -> None:
+    how = How("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0)
+    assert How.from_json(json.loads(json.dumps(how.as_json()))) == how
+    assert (how.endpoint("sk-secret").api_key, how.endpoint("").timeout_s) == ("sk-secret", 3.0)
+    assert "key" not in json.dumps(how.as_json())
+    for wrong in (
+        {"rows_in_flight": 0},
+        {"token_budget": 0},
+        {"base_url": "nowhere"},
+        {"retries": -1, "base_url": "http://a/v1"},
+    ):
+        with pytest.raises(InputError):
+            replace(how, **wrong)
+    for values in ({"color": 1}, {"base_url": "http://a/v1", "key": "x"}):
+        with pytest.raises(InputError, match="cannot be read"):
+            How.from_json(values)
+
+
+def test_a_datasets_hash_moves_with_its_labels_and_not_with_its_order() -> None:
+    a, b = Pair("a_b", "a", "b", Label.UP, "train"), Pair("c_d", "c", "d", None, "test")
+    assert dataset_sha256([a, b]) == dataset_sha256([b, a]) != dataset_sha256([replace(a, label=Label.DOWN), b])

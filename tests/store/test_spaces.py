@@ -1,0 +1,127 @@
+"""What the store knows of gene spaces, knowledge packs and presets, and how an older store learns of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from core.errors import NotFound
+from core.store import Store, imports, knowledge, migrations, pairs, presets, spaces
+from core.store.imports import Import
+from core.store.knowledge import PackRecord
+from core.store.spaces import SpaceRecord
+
+SPACE = SpaceRecord(
+    id="0a1b",
+    name="near",
+    kind="text",
+    spec={"columns": 3, "pack": "desc"},
+    source="TF-IDF of 3 descriptions",
+    sha256="f" * 64,
+    genes=3,
+    columns=2,
+    notes=("2 columns", "one, with a comma"),
+    built_from=None,
+    source_file=None,
+    author="tester",
+)
+PACK = PackRecord("desc", "descriptions", "a" * 64, 3, "desc.json", "import1")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "desk.duckdb", tmp_path / "cache")
+
+
+def test_a_space_comes_back_whole_by_name_and_by_id(store: Store) -> None:
+    labelled = replace(SPACE, id="2c3d", name="from labels", built_from="bmdm", source_file="import1", notes=())
+    for space in (SPACE, labelled):
+        with store.write() as db:
+            spaces.add(db, space)
+    with store.read() as db:
+        assert spaces.all_of_them(db) == [SPACE, labelled]
+        assert [spaces.find(db, name) for name in ("near", "0a1b", "from labels", "2c3d")] == [SPACE] * 2 + [labelled] * 2
+        assert spaces.find(db, "near").created_at is not None
+        with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near, from labels"):
+            spaces.find(db, "far")
+    with store.write() as db:
+        spaces.delete(db, "0a1b")
+        assert spaces.all_of_them(db) == [labelled]
+
+
+@pytest.mark.parametrize("other", [replace(SPACE, name="another name"), replace(SPACE, id="another id")])
+def test_id_and_name_of_a_space_are_its_own(store: Store, other: SpaceRecord) -> None:
+    with store.write() as db:
+        spaces.add(db, SPACE)
+    with pytest.raises(duckdb.ConstraintException), store.write() as db:
+        spaces.add(db, other)
+
+
+def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
+    newer, network = replace(PACK, name="again"), replace(PACK, name="edges", kind="network")
+    for pack in (PACK, newer, network):
+        with store.write() as db:
+            knowledge.add(db, pack)
+    with store.read() as db:
+        assert knowledge.all_of_them(db) == [PACK, newer, network]
+        assert knowledge.of_kind(db, "descriptions") == newer
+        assert knowledge.of_kind(db, "descriptions", "desc") == PACK
+        with pytest.raises(NotFound, match=r"a pack of orthologs: .* has desc \(descriptions\), again .*; import one"):
+            knowledge.of_kind(db, "orthologs")
+        with pytest.raises(NotFound, match="pack 'edges' of descriptions"):
+            knowledge.of_kind(db, "descriptions", "edges")
+    with store.write() as db:
+        knowledge.delete(db, "again")
+        assert knowledge.of_kind(db, "descriptions") == PACK
+
+
+def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None:
+    with store.write() as db:
+        presets.save(db, "what-if", "mine", {"power": 2.0, "with": ["a", "b"]}, "Ada")
+        presets.save(db, "what-if", "half", {"power": 1}, "Ada")
+        presets.save(db, "neighbours", "mine", {}, "Ada")
+        presets.save(db, "what-if", "mine", {"power": 3.0, "nearest": None}, "Bob")
+    with store.write() as db:
+        assert presets.all_of(db, "what-if") == {"half": {"power": 1}, "mine": {"power": 3.0, "nearest": None}}
+        assert presets.delete(db, "what-if", "mine")
+        assert not presets.delete(db, "what-if", "mine")
+        assert (list(presets.all_of(db, "what-if")), presets.all_of(db, "neighbours")) == (["half"], {"mine": {}})
+
+
+def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: Store) -> None:
+    with store.write() as db:
+        pairs.add_genes(db, ["Ga", "Gb", "Gc"], {"Gb": "old"})
+        assert pairs.describe(db, {"Ga": "a kinase", "Gb": "  ", "Gone": "elsewhere"}) == 1
+        assert pairs.describe(db, {"Gc": " "}) == pairs.describe(db, {}) == 0
+        assert [pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Gone")] == ["a kinase", "old", None, None]
+
+
+def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = "INSERT INTO import VALUES ('i1', 'sha', 'train.csv', 'challenge_train', ?, NULL, 4, 0, now()::TIMESTAMP, 'Ada')"
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "STEPS", migrations.STEPS[:1])
+        old = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
+        with pytest.raises(duckdb.ConstraintException), old.write() as db:
+            db.execute(file, [None])  # an import without a dataset had no place there
+        with old.write() as db:
+            db.execute(file, ["d1"])
+    store = Store(tmp_path / "desk.duckdb", tmp_path / "cache")
+    with store.write() as db:
+        assert imports.by_content(db, "sha") == imports.find(db, "train.csv")
+        kept = replace(imports.find(db, "i1"), imported_at=None)
+        assert kept == Import("i1", "sha", "train.csv", "challenge_train", "d1", None, 4, 0, "Ada")
+        imports.add(db, Import("i2", "sha2", "desc.json", "descriptions", None, None, 3, 0, "Ada"), ())
+        knowledge.add(db, PACK)
+        spaces.add(db, SPACE)
+        presets.save(db, "what-if", "mine", {}, "Ada")
+    with store.read() as db:
+        assert imports.listing(db).set_index("id").loc["i2", "rows"] == 3
+        assert db.execute("SELECT version, name FROM schema_version ORDER BY version").fetchall()[:2] == [
+            (1, "first_schema"),
+            (2, "spaces_packs_presets"),
+        ]

@@ -1,0 +1,118 @@
+"""A small screen for kNN, fusion and decomposition: labelled rows, test rows, a gene space and runs, as files bring them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.actions.desk import Desk
+from core.actions.imports import Options, import_upload
+from tests import cases
+
+# One file of each kind of knowledge pack, about the symbols of `cases`.
+PACKS: dict[str, Any] = {
+    "descriptions": {
+        "Ga": "A kinase of the stress response.",
+        "Gb": "A kinase of the membrane.",
+        "Gc": "Stress response of the membrane.",
+    },
+    "orthologs": {"Ga": "GENEA", "Gc": "GENEC"},
+    "proteins": {"Ga": "ENSMUSP00000000001", "Gb": "ENSMUSP00000000002"},
+    "pathways": {"Ga": ["Stress"], "Gb": []},
+    "network": [["Ga", "Gb", 900], ["Gb", "Gc", 500]],
+    "regulation": {"meta": {"source": "a table of factors"}, "pairs": {"Pa|Ga": 1}},
+    "lps_response": {
+        "meta": {"source": "a table of responses"},
+        "prior": {
+            gene: {"logfc": change, "p_value": 0.5, "p_adj": 0.5, "mean_lps": 2.0, "mean_ctrl": 1.0}
+            for gene, change in (("Ga", 1.0), ("Gb", -1.0), ("Gc", 0.5))
+        },
+    },
+}
+
+
+def pack(kind: str) -> bytes:
+    """A knowledge pack's file."""
+    return json.dumps(PACKS[kind]).encode()
+
+
+def table_of(vectors: Mapping[str, Sequence[float]]) -> bytes:
+    """A gene space as CSV."""
+    width = len(next(iter(vectors.values())))
+    return cases.as_csv(["symbol", *(f"d{i}" for i in range(width))], [[symbol, *row] for symbol, row in vectors.items()])
+
+
+@dataclass(frozen=True)
+class Screen:
+    """ids, pert and gene of every row, labels with None for the test rows, which come last; vectors: of most genes."""
+
+    ids: tuple[str, ...]
+    pert: tuple[str, ...]
+    gene: tuple[str, ...]
+    labels: tuple[str | None, ...]
+    vectors: dict[str, list[float]]
+
+    @property
+    def n_train(self) -> int:
+        return sum(label is not None for label in self.labels)
+
+    def files(self) -> dict[str, bytes]:
+        """train.csv, test.csv and the space near.csv."""
+        rows = list(zip(self.ids, self.pert, self.gene, self.labels, strict=True))
+        n = self.n_train
+        return {
+            "train.csv": cases.as_csv(["id", "pert", "gene", "label"], rows[:n]),
+            "test.csv": cases.as_csv(["id", "pert", "gene"], [row[:3] for row in rows[n:]]),
+            "near.csv": table_of(self.vectors),
+        }
+
+
+def screen() -> Screen:
+    """Nine perturbations on twelve genes, 70 labelled rows of them; six test rows on genes of their own.
+
+    The space knows neither the labelled gene G11 nor the test gene H2, and has vectors for perturbations too.
+    """
+    rng = np.random.default_rng(5)
+    pairs = [(f"P{i}", f"G{j}") for i in range(9) for j in range(12)]
+    train = [pairs[i] for i in sorted(rng.choice(len(pairs), 70, replace=False))]
+    test = [("Q0", "H0"), ("Q0", "H1"), ("Q0", "H2"), ("Q1", "H0"), ("Q1", "H1"), ("Q1", "H3")]
+    labels = [str(label) for label in rng.choice(["up", "down", "none"], len(train), p=[0.3, 0.3, 0.4])]
+    pert, gene = zip(*train, *test, strict=True)
+    known = [symbol for symbol in sorted({*pert, *gene}) if symbol not in ("G11", "H2")]
+    vectors = {symbol: np.round(rng.normal(size=4), 3).tolist() for symbol in known}
+    ids = tuple(f"{a}_{b}" for a, b in (*train, *test))
+    return Screen(ids, pert, gene, (*labels, *[None] * len(test)), vectors)
+
+
+def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
+    """A submission on these rows whose numbers belong to the row, so that fewer rows have the same numbers.
+
+    Every seventh of the labelled rows was never predicted (0.333, 0.333).
+    """
+    rows = []
+    for key in ids:
+        rng = np.random.default_rng([seed, *key.encode()])
+        p_de, p_up = np.round(rng.uniform(0.1, 0.9, 2), 2)
+        missed = key.startswith("P") and rng.random() < 1 / 7
+        rows.append((key, *((0.333, 0.333) if missed else (round(p_de * p_up, 6), round(p_de * (1 - p_up), 6))), "none"))
+    return cases.submission(rows, tokens)
+
+
+def furnish(desk: Desk) -> Screen:
+    """Import the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others)."""
+    made = screen()
+    files = made.files() | {"a.csv": llm(made.ids[: made.n_train]), "b.csv": llm(made.ids[made.n_train :])}
+    for name, content in files.items():
+        called = {"a.csv": "llm train", "b.csv": "llm test"}.get(name)
+        assert import_upload(desk, content, name, Options(name=called)).kind != "failed"
+    return made
+
+
+def kept_files(desk: Desk) -> dict[str, int]:
+    """Every file below data/ but the store's own, with its size (safetensors writes its header in no fixed order)."""
+    files = [path for path in sorted(desk.settings.data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
+    return {str(path.relative_to(desk.settings.data)): path.stat().st_size for path in files}
