@@ -25,13 +25,15 @@ def rows() -> None:
         compare = browser.toolbar(view, run, ids, pair_id)
         numbers, events, dossier = loaders.row(run.id, pair_id)
         row.numbers(run, numbers, browser.rank(run, numbers))
-        with st.expander("How these numbers came about"):
-            row.arithmetic(numbers, events)
+        if not numbers["error"]:
+            with st.expander("How these numbers came about"):
+                row.arithmetic(numbers, events)
         row.dossier(dossier, events, pair_id)
         if compare:
             row.others(view, run, pair_id, compare)
         else:
             row.trace(events)
+            row.calls(run, pair_id)
         row.notes(view, run, pair_id)
 
 

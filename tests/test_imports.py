@@ -12,8 +12,8 @@ EVERYONE = {"types", "errors", "config", "symbols"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
-    "cli": {"actions", "audit", "stats", "transfer", "plots", "report", "store"},
-    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "report"},
+    "cli": {"actions", "audit", "stats", "transfer", "plots", "report", "store", "llm"},
+    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "report", "engine", "llm", "methods"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},

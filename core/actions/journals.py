@@ -11,7 +11,6 @@ from core import __version__
 from core.actions import packs as pack_actions
 from core.actions import record
 from core.actions.desk import Desk
-from core.datasets.knowledge import Descriptions, LpsResponses, Network, Orthologs, Pathways, Regulation
 from core.engine import plan
 from core.engine.fold import fold
 from core.engine.journal import Command, Folder, Progress, ask_again, read_progress
@@ -26,6 +25,7 @@ from core.evidence.packs import PackName, Packs, Source
 from core.methods.base import Method, read_options
 from core.methods.registry import method_named
 from core.store import datasets, folding, imports, knowledge, runs, versions
+from core.store.knowledge import PackRecord
 from core.store.runs import Run
 
 Begin = Callable[[Desk, str, str], object]  # of a desk, a run's id and the key
@@ -68,35 +68,35 @@ def specify(desk: Desk, wish: Wish) -> RunSpec:
         prompts_sha256=sha256_of(prompts) if prompts else "",
         view=wish.view,
         parents=wish.parents,
-        packs={name: source.sha256 for name, source in packs_of(desk).sources.items()},
+        packs={_PACKS[found.kind][0]: found.sha256 for found in _latest(desk)},
     )
+
+
+# Of each kind of pack that evidence tools read: its name among `Packs`, and where its contents are.
+_PACKS: Mapping[str, tuple[PackName, str]] = {
+    "descriptions": ("descriptions", "texts"),
+    "orthologs": ("orthologs", "symbols"),
+    "pathways": ("pathways", "names"),
+    "network": ("edges", "edges"),
+    "regulation": ("signs", "signs"),
+    "lps_response": ("responses", "genes"),
+}
+
+
+def _latest(desk: Desk) -> list[PackRecord]:
+    """The latest pack of each kind that evidence tools read."""
+    with desk.store.read() as db:
+        return [found for found in {found.kind: found for found in knowledge.all_of_them(db)}.values() if found.kind in _PACKS]
 
 
 def packs_of(desk: Desk) -> Packs:
     """The workspace's knowledge packs as evidence tools read them, the latest of each kind."""
-    with desk.store.read() as db:
-        latest = {found.kind: found for found in knowledge.all_of_them(db)}
-    contents: dict[PackName, Any] = {}
+    contents: dict[str, Any] = {}
     sources: dict[PackName, Source] = {}
-    for found in latest.values():
-        pack = pack_actions.read(desk, found.name, found.sha256)
-        named: tuple[PackName, Any] | None = None
-        match pack:
-            case Descriptions():
-                named = "descriptions", pack.texts
-            case Orthologs():
-                named = "orthologs", pack.symbols
-            case Pathways():
-                named = "pathways", pack.names
-            case Network():
-                named = "edges", pack.edges
-            case Regulation():
-                named = "signs", pack.signs
-            case LpsResponses():
-                named = "responses", pack.genes
-        if named is not None:
-            contents[named[0]] = named[1]
-            sources[named[0]] = Source(found.source, pack.sha256)
+    for found in _latest(desk):
+        name, place = _PACKS[found.kind]
+        contents[name] = getattr(pack_actions.read(desk, found.name, found.sha256), place)
+        sources[name] = Source(found.source, found.sha256)
     return Packs(**contents, sources=sources)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from dataclasses import replace as replace_in
 
 from core.actions import journals
 from core.actions.desk import Desk
 from core.actions.transfer import default_dataset
-from core.engine.plan import Expectation, Price, Rate, expect, expected_calls
+from core.engine.plan import Expectation, Price, Rate, choose, expect, expected_calls, read_rows
 from core.engine.spec import How, RunSpec, View, ViewKind
 from core.engine.world import pairs_of
 from core.errors import InputError, Unreachable
@@ -22,15 +21,13 @@ from core.methods.registry import method_named
 from core.store import calls
 from core.store.runs import Run
 
-LABELS = ("auto", "all", "blinded", "folds")
-
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a person asks for; None and "" take the default.
 
-    options: name → value as text. rows: as in `plan.read_rows`; "" takes the test split where there is one. labels: of
-    LABELS; "auto" takes folds where a chosen row has a label, so that no row sees its own, else all.
+    options: name → value as text. rows: as in `plan.read_rows`; "" takes the test split where there is one. labels: all,
+    blinded, folds, or auto, which takes folds where a chosen row has a label, so that no row sees its own, else all.
     """
 
     method: str
@@ -44,6 +41,7 @@ class Form:
     seed: int = 0
     repeat: int = 0
     concurrency: int = 16
+    timeout_s: float = 600.0
     token_budget: int | None = None
     cached: bool = True
 
@@ -70,10 +68,11 @@ def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
     if method.needs_model:
         base_url = form.endpoint or desk.settings.endpoint
         model = form.model or _first_model(desk, base_url, checked)
-    rows = form.rows or _default_rows(desk, dataset.id)
-    wish = journals.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat)
+    known = pairs_of(desk.store, dataset.id)
+    rows = form.rows or ("split=test" if any(pair.split == "test" for pair in known.values()) else "")
+    view = _view(form.labels, any(known[row].label for row in choose(list(known.values()), read_rows(rows))))
+    wish = journals.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat, view)
     spec = journals.specify(desk, wish)
-    spec = journals.specify(desk, replace_in(wish, view=_view(desk, spec, form.labels)))
     expected = expect(
         expected_calls(method, spec.options, len(spec.rows)), form.concurrency, rate_of(desk, form.method, model), price_of(desk)
     )
@@ -82,6 +81,7 @@ def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
         concurrency=form.concurrency,
         rows_in_flight=form.concurrency,
         token_budget=form.token_budget,
+        timeout_s=form.timeout_s,
         cached=form.cached,
     )
     return Planned(form.name or f"{form.method} {rows or 'all rows'}", method, spec, how, expected)
@@ -138,16 +138,9 @@ def _first_model(desk: Desk, base_url: str, checked: Health | None) -> str:
     return found.models[0]
 
 
-def _default_rows(desk: Desk, dataset: str) -> str:
-    splits = {pair.split for pair in pairs_of(desk.store, dataset).values()}
-    return "split=test" if "test" in splits else ""
-
-
-def _view(desk: Desk, spec: RunSpec, labels: str) -> View:
-    kinds: dict[str, ViewKind] = {"all": "all", "blinded": "blinded", "folds": "folds"}
-    if labels in kinds:
-        return View(kinds[labels])
-    if labels not in LABELS:
-        raise InputError(f"labels: got {labels!r}, expected {', '.join(LABELS)}")
-    known = pairs_of(desk.store, spec.dataset)
-    return View("folds" if any(known[row].label is not None for row in spec.rows) else "all")
+def _view(labels: str, labelled: bool) -> View:
+    """labelled: whether a chosen row has a label, which it must not see."""
+    kinds: dict[str, ViewKind] = {"all": "all", "blinded": "blinded", "folds": "folds", "auto": "folds" if labelled else "all"}
+    if labels not in kinds:
+        raise InputError(f"labels: got {labels!r}, expected {', '.join(kinds)}")
+    return View(kinds[labels])

@@ -31,6 +31,7 @@ def run(
     seed: Annotated[int, typer.Option(help="Of the run.")] = 0,
     repeat: Annotated[int, typer.Option(help="Tells apart runs that are otherwise the same and shall be asked again.")] = 0,
     concurrency: Annotated[int, typer.Option(help="Calls under way at once.")] = 16,
+    timeout: Annotated[float, typer.Option(help="Seconds to wait for one answer.")] = 600.0,
     token_budget: Annotated[int | None, typer.Option(help="No row is begun once so many tokens are spent.")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; the worker goes on by itself.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again for what was answered before.")] = False,
@@ -50,6 +51,7 @@ def run(
         seed=seed,
         repeat=repeat,
         concurrency=concurrency,
+        timeout_s=timeout,
         token_budget=token_budget,
         cached=not no_cache,
     )

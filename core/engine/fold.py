@@ -18,8 +18,8 @@ from core.errors import NotFound
 from core.store import Cursor, Store, calls, evidence, folding, predictions, traces, versions
 from core.types import Failed, Flag, RowResult
 
-BATCH_ROWS = 200
-BATCH_BYTES = 1 << 23
+BATCH_ROWS = 500
+BATCH_BYTES = 1 << 24
 
 
 @dataclass(slots=True)

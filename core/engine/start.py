@@ -10,7 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 
 from core.config import REPOSITORY, Settings
-from core.engine.journal import Folder, log_tail, read_whole
+from core.engine.journal import Folder, log_tail
+from core.engine.states import last_beat
 from core.errors import StateError
 
 KEY_VARIABLE = "PERTURBDESK_API_KEY"
@@ -59,7 +60,7 @@ def start(
 
 def _beats(folder: Folder) -> int | None:
     """Who beat last."""
-    return (read_whole(folder.heartbeat) or {}).get("pid")
+    return (last_beat(folder) or {}).get("pid")
 
 
 def _environment(settings: Settings, api_key: str) -> Mapping[str, str]:

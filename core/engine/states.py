@@ -26,7 +26,7 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 
 from core.engine.journal import Folder, Progress, read_progress, read_whole, write_whole
-from core.errors import StateError
+from core.errors import InputError, StateError
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
@@ -96,7 +96,7 @@ def end(folder: Folder, state: Ending, counts: Counts, total: int, cause: str = 
 
 def status_of(folder: Folder) -> Status:
     """What became of a run. Raises NotFound where none was begun. Reads the whole journal where nobody counted it."""
-    beaten = read_whole(folder.heartbeat)
+    beaten = last_beat(folder)
     pid = _beating(folder, beaten)
     # Looked at after the beat: a worker that ended in between has left its last word here.
     ended = read_whole(folder.done)
@@ -109,6 +109,14 @@ def status_of(folder: Folder) -> Status:
         return Status("waiting", total, Counts())
     counts = asdict(Counts.of(read_progress(folder.rows)))
     return _status("crashed", {"counts": counts, "total": total}, beaten, cause="its worker ended without a word")
+
+
+def last_beat(folder: Folder) -> dict[str, Any] | None:
+    """What the last worker said of itself; None where none did, or where a power cut left nothing of it."""
+    try:
+        return read_whole(folder.heartbeat)
+    except InputError:
+        return None
 
 
 def _status(
@@ -160,7 +168,7 @@ def alone(folder: Folder) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        holder = (read_whole(folder.heartbeat) or {}).get("pid", "unknown")
+        holder = (last_beat(folder) or {}).get("pid", "unknown")
         raise StateError(f"run {folder.run}: a worker has it already (process {holder}); pause or cancel it first") from None
     try:
         yield

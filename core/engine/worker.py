@@ -28,6 +28,7 @@ from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
 
 _LOOK_S = 0.1  # between two looks at what the worker is told
+_REST = 10
 _CHUNK = 256  # rows of a batch that are journalled at once
 
 
@@ -268,15 +269,20 @@ class _Worker:
         return Counts.of(self.journal.progress)
 
     async def _fold_now_and_then(self) -> None:
-        """Keep the store up to date until all is journalled; while somebody else holds it, the journal is enough."""
+        """Keep the store up to date until all is journalled; while somebody else holds it, the journal is enough.
+
+        Large tables take longer to close: the store is left alone for at least _REST times as long as a fold took.
+        """
         folded: tuple[int, State] = (0, "running")
-        while not self.written.is_set():
+        took_s = 0.0
+        while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.written.wait(), self.world.fold_s)
+                await asyncio.wait_for(self.written.wait(), max(self.world.fold_s, _REST * took_s))
                 return
             present = (self.journal.progress.bytes, self.state)
             if present == folded:
                 continue
+            start = time.monotonic()
             try:
                 await asyncio.to_thread(fold, self.world.store, self.folder, self.state)
                 folded = present
@@ -285,6 +291,7 @@ class _Worker:
             except NotFound as error:
                 self._stop("cancelled", str(error))
                 return
+            took_s = time.monotonic() - start
 
     async def _fold_at_last(self, ending: Ending, cause: str) -> None:
         try:

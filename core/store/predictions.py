@@ -43,7 +43,7 @@ class RowFilter:
     labels: up, down, none, unknown. outcome: "hit" where the most probable of up, down and none is the label, "miss"
     where it is not. p_de, p_up: ranges, closed below and open above unless 1. gene_rows: a key of GENE_ROWS.
     finding: (role, what the audit found), such as ("UP", "option"). text: searched in briefs, traces, dossiers and both
-    gene symbols, without regard to case.
+    gene symbols, without regard to case. failed: only rows that brought no prediction.
     """
 
     labels: tuple[str, ...] = ()
@@ -59,6 +59,7 @@ class RowFilter:
     noted: bool = False
     finding: tuple[str, str] | None = None
     text: str = ""
+    failed: bool = False
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> None:
@@ -100,6 +101,8 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
         )
     if wanted.flags:
         add_clause("list_has_any(q.flags, ?)", list(wanted.flags))
+    if wanted.failed:
+        add_clause("q.error IS NOT NULL")
     if wanted.noted:
         add_clause("q.pair_id IN (SELECT pair_id FROM note WHERE run = ?)", run)
     if wanted.finding:
@@ -139,8 +142,9 @@ def listing(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
+    """All predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
 
+    Rows that failed are left out: they have no numbers.
     support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN where there is no kNN.
     """
     return cursor.execute(
@@ -148,7 +152,8 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
               WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
               GROUP BY pair_id)
             SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support
-            FROM {_FROM} LEFT JOIN near n ON n.pair_id = q.pair_id WHERE q.run = ? ORDER BY p.position""",
+            FROM {_FROM} LEFT JOIN near n ON n.pair_id = q.pair_id
+            WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
         [run, run, run],
     ).df()
 
@@ -172,7 +177,7 @@ def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
 
 def p_de_of(cursor: Cursor, run: str) -> NDArray[np.float64]:
     """P(DE) of every row of a run, of shape (n_rows,); NaN where missing."""
-    column = cursor.execute("SELECT p_de FROM prediction WHERE run = ?", [run]).fetchnumpy()["p_de"]
+    column = cursor.execute("SELECT p_de FROM prediction WHERE run = ? AND error IS NULL", [run]).fetchnumpy()["p_de"]
     return np.ma.filled(column, np.nan)
 
 

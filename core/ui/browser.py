@@ -107,6 +107,8 @@ def _step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], plac
 
 def rank(run: Run, row: dict[str, Any]) -> str:
     """Where a row's P(DE) stands in its run, in words."""
+    if row["error"]:
+        return ""
     values = settle(loaders.p_de(run.id))
     own = settle([row["p_de"]])[0]
     above, equal = int((values > own).sum()), int((values == own).sum())

@@ -73,6 +73,7 @@ def _further(there: dict[str, list[str]]) -> tuple[RowFilter, Order]:
         split=_one_of("Split", there["split"], "split"),
         finding=BRIEF_CHOICES.get(_one_of("A brief is", list(BRIEF_CHOICES), "brief")),
         noted=st.toggle("Only rows with notes", key="noted", bind="query-params"),
+        failed=st.toggle("Only rows that failed", key="failed", bind="query-params"),
     )
     return wanted, order
 

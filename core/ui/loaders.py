@@ -26,6 +26,7 @@ from core.stats.controls import LeakageAudit
 from core.stats.score import ScoreIntervals
 from core.store import (
     Cursor,
+    calls,
     datasets,
     evidence,
     imports,
@@ -48,7 +49,7 @@ from core.store.spaces import SpaceRecord
 from core.transfer.layout import Layout
 from core.transfer.plan import plan_of
 from core.transfer.similarity import Space, cosines
-from core.types import Label, Pair
+from core.types import Call, Label, Pair
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -186,6 +187,12 @@ def debate_audit(db: Cursor, run: str) -> tuple[DebateAudit, pd.DataFrame, bool]
 def row(db: Cursor, run: str, pair_id: str) -> tuple[dict[str, Any], list[dict[str, Any]], list[dict[str, Any]]]:
     """One row's numbers, trace events and dossier."""
     return predictions.row(db, run, pair_id), traces.of_row(db, run, pair_id), evidence.of_row(db, run, pair_id)
+
+
+@loaded
+def row_calls(db: Cursor, run: str, pair_id: str) -> list[Call]:
+    """What was asked of a language model for a row, and what it answered."""
+    return calls.of_row(db, run, pair_id)
 
 
 @loaded

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,6 +45,9 @@ def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
     colour = theme.LABEL_COLOURS[known or "unknown"]
     sign = theme.LABEL_SIGNS[known or "unknown"]
     label.html(f'<div style="text-align:right">label: <b style="color:{colour}">{sign}</b> {known or "not known here"}</div>')
+    if row["error"]:
+        st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
+        return
     first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
     first.metric("P(DE)", percent(row["p_de"]), help=HELP["P(DE)"] + f" {rank}")
     second.metric("P(up | DE)", percent(row["p_up_given_de"]), help=HELP["P(up | DE)"])
@@ -64,6 +68,32 @@ def _genes(row: dict[str, Any]) -> None:
     for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
         links.to_symbol(role, name, f"All rows of {symbol(name)}")
         st.text(description or "No description of this gene is in the workspace.")
+
+
+def calls(run: Run, pair_id: str) -> None:
+    """Every request behind the row and its raw answer; nothing for runs that kept none."""
+    made = loaders.row_calls(run.id, pair_id)
+    if not made:
+        return
+    with st.expander(f"{len(made)} calls of the model: what was asked, what it answered"):
+        for i, call in enumerate(made):
+            spent = f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens, {call.latency_ms:,.0f} ms"
+            cached = ", from the cache" if call.cached else ""
+            attempts = f", {call.attempts} attempts" if call.attempts > 1 else ""
+            st.caption(as_text(f"{call.stage} · {call.role} · {spent}{cached}{attempts}"))
+            if call.error:
+                st.caption(f":orange[{as_text(call.error)}]")
+            asked, answered = st.tabs(["asked", "answered"], key=f"call-{run.id}-{pair_id}-{i}")
+            asked.code(_pretty(call.request), language="json", wrap_lines=True, height=240)
+            answered.code(_pretty(call.reply), language="json", wrap_lines=True, height=240)
+
+
+def _pretty(text: str) -> str:
+    """JSON on several lines; what is none as it is."""
+    try:
+        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    except ValueError:
+        return text
 
 
 def arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:

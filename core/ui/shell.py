@@ -76,10 +76,11 @@ def _explained() -> Iterator[None]:
         st.error(as_text(error), icon=":material/error:")
 
 
-def fragment(draw: Callable[[], None]) -> Callable[[], None]:
-    """A part of a page that runs by itself when one of its widgets changes; foreseen errors in words there too."""
+def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
+    """A part of a page that runs by itself when one of its widgets changes, and every so many seconds; foreseen errors in
+    words there too."""
 
-    @st.fragment
+    @st.fragment(run_every=every_s)
     @wraps(draw)
     def explained() -> None:
         with _explained():

@@ -19,7 +19,10 @@ from tests.actions.test_imports import everything
 from tests.embeddings.hostile import touches
 from tests.embeddings.test_checkpoints import geneformer
 
-DESCRIBED = {"Ga": "A kinase of the stress response.", "Gb": "A kinase of the membrane.", "Gc": "Stress response of the membrane."}
+DESCRIBED = worlds.PACKS["descriptions"]
+
+
+PLAIN = Options()
 
 
 def orthologs(**symbols: str) -> bytes:
@@ -31,7 +34,7 @@ def descriptions(desk: Desk) -> dict[str, str | None]:
         return {gene: pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Pa")}
 
 
-def bring(desk: Desk, folder: Path, by_path: bool, content: bytes, name: str, options: Options = Options()) -> Imported:
+def bring(desk: Desk, folder: Path, by_path: bool, content: bytes, name: str, options: Options = PLAIN) -> Imported:
     """Import as a file or as an upload."""
     if not by_path:
         return import_upload(desk, content, name, options)

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from core.actions import journals
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import Options, import_upload
@@ -63,6 +65,16 @@ def status(desk: Desk, run: Run) -> Status:
 def until_state(desk: Desk, run: Run, *wanted: str) -> Status:
     until(lambda: status(desk, run).state in wanted, f"{wanted}; {journals.log_tail(desk, run.id)}")
     return status(desk, run)
+
+
+def stored_rows(desk: Desk, run: str) -> pd.DataFrame:
+    """Every row of the run with this id as the store has it, failures among them, in file order."""
+    with desk.store.read() as db:
+        return db.execute(
+            """SELECT q.* FROM prediction q JOIN run r ON r.id = q.run
+               JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id WHERE q.run = ? ORDER BY p.position""",
+            [run],
+        ).df()
 
 
 def end_worker(desk: Desk, run: Run) -> None:

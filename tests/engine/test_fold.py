@@ -17,7 +17,7 @@ from core.errors import NotFound
 from core.store import calls, predictions, runs, trail, versions
 from core.store.runs import Run
 from core.types import Failed, Flag, RowResult, TraceEvent
-from tests.engine.cases import desk_with, fast, wish
+from tests.engine.cases import desk_with, fast, stored_rows, wish
 from tests.engine.methods import Counting
 from tests.engine.test_journal import call, row
 
@@ -39,7 +39,7 @@ def append(folder: Folder, *entries: Entry) -> None:
 def found(desk: Desk) -> tuple[Run, dict[str, Any]]:
     with desk.store.read() as db:
         run = runs.find(db, "r")
-        frame = predictions.frame(db, run.id)
+    frame = stored_rows(desk, run.id)
     assert frame["pair_id"].is_unique
     return run, dict(zip(frame["pair_id"], frame["error"].fillna(""), strict=True))
 

@@ -16,9 +16,9 @@ from core.actions.desk import Desk
 from core.engine.coding import Again, pair_id_of
 from core.engine.journal import lines_from, read_entries, read_progress
 from core.llm.scripted import Script, serving
-from core.store import predictions, traces
+from core.store import traces
 from core.store.runs import Run
-from tests.engine.cases import desk_with, fast, status, until, wish
+from tests.engine.cases import desk_with, fast, status, stored_rows, until, wish
 from tests.engine.methods import Asking, apart, here
 
 KILLS = 6  # raise it for a longer trial, to 50 say
@@ -36,7 +36,10 @@ def journalled(desk: Desk, run: Run) -> list[str]:
 def stored(desk: Desk, run: Run) -> dict[str, pd.DataFrame]:
     """What the store holds of a run, apart from times and from what the cache answered."""
     with desk.store.read() as db:
-        found = {"predictions": predictions.frame(db, run.id), "traces": traces.frame(db, run.id).drop(columns="latency_ms")}
+        found = {
+            "predictions": stored_rows(desk, run.id).drop(columns="run"),
+            "traces": traces.frame(db, run.id).drop(columns="latency_ms"),
+        }
         for name, query in {
             "evidence": "SELECT pair_id, seq, evidence FROM row_evidence WHERE run = ? ORDER BY ALL",
             "calls": """SELECT r.pair_id, r.seq, r.stage, r.role, r.prompt_tokens, r.completion_tokens, r.reasoning_tokens,

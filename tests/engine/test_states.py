@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,10 +55,20 @@ def test_without_a_beat_it_has_crashed_and_its_journal_is_counted(tmp_path: Path
     assert (found.state, found.counts, found.pid) == ("crashed", Counts(1, 1, 7, 0), None)
 
 
+def test_a_heartbeat_that_a_power_cut_emptied_is_no_beat(tmp_path: Path) -> None:
+    folder = folder_in(tmp_path)
+    beats(folder)
+    folder.heartbeat.write_bytes(b"")
+    assert status_of(folder).state == "waiting"
+    with Journal(folder) as journal:
+        journal.append([row("a_b")])
+    assert (status_of(folder).state, status_of(folder).counts.done) == ("crashed", 1)
+
+
 def test_a_beat_of_a_process_that_is_gone_does_not_count(tmp_path: Path) -> None:
     folder = folder_in(tmp_path)
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    values = {"pid": process.pid, "born": born(process.pid), "host": os.uname().nodename, "state": "running"}
+    values: dict[str, Any] = {"pid": process.pid, "born": born(process.pid), "host": os.uname().nodename, "state": "running"}
     values |= {"counts": {}, "total": 2, "size": 0, "begun_at": 1.0, "rows_per_s": None}
     write_whole(folder.heartbeat, values)
     assert status_of(folder).state == "running"

@@ -99,9 +99,7 @@ def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: St
         assert [pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Gone")] == ["a kinase", "old", None, None]
 
 
-def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = "INSERT INTO import VALUES ('i1', 'sha', 'train.csv', 'challenge_train', ?, NULL, 4, 0, now()::TIMESTAMP, 'Ada')"
     with monkeypatch.context() as patched:
         patched.setattr(migrations, "STEPS", migrations.STEPS[:1])

@@ -1,0 +1,118 @@
+"""What the tiny model is taught: answers in the formats that our own prompts ask for, and nothing of biology."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import random
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.config import REPOSITORY
+from core.datasets.demo import simulate
+from core.evidence.packs import Packs
+from core.evidence.registry import gather
+from core.evidence.render import dossier
+from core.evidence.view import LabelView, all_training
+from core.llm.parsing import Unparsed
+from core.methods import debate, debate_texts, prompt_only
+from core.methods.ask import Messages, show_letter, show_probability
+from core.methods.base import Context, Method, read_options
+from core.methods.debate_texts import SIDES, Case, Stage
+from core.types import Label, Pair
+from tests.conftest import SHARED_DATA
+
+ROWS = 60  # that it is shown; a test asks about some of them
+SCRIPT = Path(__file__).with_name("tiny.py")
+LETTERS = "ABC"
+PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
+
+LINES = {
+    "EFFECT": "{pert} works where {gene} is needed. Its loss reaches the programs that hold {gene}. "
+    "Nothing in the dossier speaks against a link. So {gene} changes when {pert} is lost.",
+    "NULL": "{pert} and {gene} work apart from each other. Other genes make up for the loss of {pert}. "
+    "Nothing in the dossier links the two. So {gene} stays where it was.",
+    "UP": "{pert} holds {gene} back. Its loss sets off the stress that raises {gene}. "
+    "Nothing in the dossier speaks against it. So {gene} goes up when {pert} is lost.",
+    "DOWN": "{pert} is needed to keep {gene} on. Its loss takes away the signal that drives {gene}. "
+    "Nothing in the dossier speaks against it. So {gene} goes down when {pert} is lost.",
+}
+
+
+def rows_and_view() -> tuple[tuple[Pair, ...], LabelView]:
+    """The first unlabelled rows of the challenge and its labelled ones; of the simulated demo where the files are absent."""
+    folder = SHARED_DATA / "challenge"
+    if folder.is_dir():
+        train, test = (_read(folder / f"{split}.csv", split) for split in ("train", "test"))
+    else:
+        known = simulate().pairs
+        train, test = ([pair for pair in known if pair.split == split] for split in ("train", "test"))
+    return tuple(replace(pair, label=None) for pair in test[:ROWS]), all_training(train)
+
+
+def _read(file: Path, split: str) -> list[Pair]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return [
+            Pair(row["id"], row["pert"], row["gene"], Label(row["label"]) if "label" in row else None, split)
+            for row in csv.DictReader(lines)
+        ]
+
+
+def context_for(method: Method, pairs: Sequence[Pair], view: LabelView, **options: object) -> Context:
+    """A context without a client or a model."""
+    return Context(tuple(pairs), read_options(method.options, options), lambda _: view, Packs())
+
+
+def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
+    """Every kind of prompt about every row, each with answers in its format."""
+    asked = context_for(prompt_only.METHOD, pairs, view, reasoning="no")
+    debated = context_for(debate.METHOD, pairs, view).options
+    rng = random.Random(0)
+    for pair in pairs:
+        letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
+        prompt = {"role": "user", "content": prompt_only.prompt_for(pair, asked)}
+        yield {"messages": [prompt], "answers": letters}
+        odd = {"role": "assistant", "content": "It could be either."}
+        again = {"role": "user", "content": show_letter(Unparsed("none of A, B, C is named"), LETTERS)}
+        yield {"messages": [prompt, odd, again], "answers": letters}
+        found = dossier(gather(pair, Packs(), view, debate.tools(debated)), pair).text
+        yield from _debates(Case(pair.pert, pair.gene, found, "", debated), rng)
+
+
+def _debates(case: Case, rng: random.Random) -> Iterator[dict[str, Any]]:
+    lines = {side: line.format(pert=case.pert, gene=case.gene) for side, line in LINES.items()}
+    for stage, sides in SIDES.items():
+        for side in sides:
+            yield _exercise(debate_texts.brief(side, case), [lines[side]])
+        yield _verdict(stage, case, lines, rng)
+
+
+def _verdict(stage: Stage, case: Case, lines: dict[str, str], rng: random.Random) -> dict[str, Any]:
+    asked = debate_texts.verdict(stage, case, [(side, lines[side]) for side in SIDES[stage]])
+    probs = [f"<prob>{prob}</prob>" for prob in PROBS]
+    if rng.random() < 0.5:
+        return _exercise(asked, [f"The dossier says little. {prob}" for prob in probs])
+    rejected = [{"role": "assistant", "content": "The evidence is mixed."}]
+    again = [{"role": "user", "content": show_probability(Unparsed("no number"))}]
+    return {"messages": [*_exercise(asked, [])["messages"], *rejected, *again], "answers": probs}
+
+
+def _exercise(messages: Messages, answers: list[str]) -> dict[str, Any]:
+    return {"messages": [message._asdict() for message in messages], "answers": answers}
+
+
+def tiny_model(python: Path) -> Path:
+    """The folder of the model, made with an interpreter that has torch and transformers unless it is there already."""
+    lines = "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in exercises(*rows_and_view()))
+    key = hashlib.sha256(lines.encode() + SCRIPT.read_bytes()).hexdigest()[:12]
+    folder = REPOSITORY / "cache" / "serve" / f"tiny-{key}"
+    if not folder.is_dir():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        source = folder.with_suffix(".jsonl")
+        source.write_text(lines, "utf-8")
+        subprocess.run([str(python), str(SCRIPT), str(source), str(folder)], check=True)
+    return folder

@@ -1,0 +1,319 @@
+"""The contract of the commands for spaces, neighbours, fusion and decomposition: JSON, words, exit statuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.desk import Desk
+from core.actions.imports import import_upload
+from core.store import predictions, runs
+from tests import cases, test_cli, worlds
+from tests.commands import core, core_json
+from tests.embeddings.test_encoders import by_length, serving
+
+EMBED = {"space", "genes", "columns", "coverage"}
+KNN = {"coverage", "de", "dir", "null_de", "null_dir", "seconds"}
+NEIGHBOURS = {"prior_de", "prior_up", "neighbours"}
+NEIGHBOUR = {"pair_id", "weight", "share", "label"}
+MADE = {"run", "rows", "uncovered"}
+IMPORTED = {"path", "kind", "name", "rows", "rejected"}
+
+
+@pytest.fixture
+def workspace(desk: Desk) -> Path:
+    """The small screen with its space "near" and the runs "llm train" and "llm test"."""
+    worlds.furnish(desk)
+    return desk.settings.workspace
+
+
+def file_of(folder: Path, name: str, content: bytes) -> str:
+    (folder / name).write_bytes(content)
+    return str(folder / name)
+
+
+def test_from_a_process_of_its_own(workspace: Path) -> None:
+    """Standard output is one JSON object, progress and remarks are elsewhere, and wrong input is one line."""
+    done = test_cli.core(workspace, "knn", "--space", "near", "--json")
+    assert done.returncode == 0
+    assert set(json.loads(done.stdout)) >= KNN
+    wrong = test_cli.core(workspace, "knn", "--space", "far")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert wrong.stderr == "error: space 'far': not in this workspace, which has near\n"
+
+
+def test_every_pack_and_an_embedding_are_imported(desk: Desk, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    for kind in worlds.PACKS:
+        file_of(folder, f"{kind}.json", worlds.pack(kind))
+    file_of(folder, "near.csv", worlds.table_of({"Ga": [1, 0]}))
+    file_of(folder, "readme.md", b"# words")
+    imported = core_json(desk.settings.workspace, "import", str(folder))["imported"]
+    assert all(set(record) >= IMPORTED for record in imported)
+    kinds = {record["name"]: record["kind"] for record in imported}
+    assert kinds == {**{kind: kind for kind in worlds.PACKS}, "near": "embedding", None: "unknown"}
+    assert core_json(desk.settings.workspace, "undo", "near.csv") == {"undone": "near.csv", "kind": "embedding", "rows": 1}
+    assert core_json(desk.settings.workspace, "embed", "list") == {"spaces": []}
+
+
+def test_spaces_are_built_loaded_listed_and_deleted(desk: Desk, tmp_path: Path) -> None:
+    workspace = desk.settings.workspace
+    for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST)):
+        import_upload(desk, content, name)
+    for kind in worlds.PACKS:
+        import_upload(desk, worlds.pack(kind), f"{kind}.json")
+    file = file_of(tmp_path, "any.csv", worlds.table_of({"Ga": [1, 0, 2], "Gm12": [0, 1, 1]}))
+    commands = {
+        "words": ("text", "--columns", "2"),
+        "edges": ("network", "--columns", "2", "--pack", "network"),
+        "lps": ("response",),
+        "labels": ("coresponse", "--columns", "2"),
+        "perts": ("coresponse", "--columns", "1", "--of", "pert", "--dataset", "bmdm"),
+        "mine": ("load", file),
+    }
+    made = {name: core_json(workspace, "embed", *command, "--name", name) for name, command in commands.items()}
+    # rows of Ga 2, Gb 2, Gc 1, Gm12 1: the labels know Ga and Gb, the file Ga and Gm12
+    expected = {
+        "words": (3, 2, 5 / 6),
+        "edges": (3, 2, 5 / 6),
+        "lps": (3, 3, 5 / 6),
+        "labels": (1, 2, 2 / 6),  # Gb responds to nothing: a zero vector
+        "perts": (2, 1, 0),
+        "mine": (2, 3, 3 / 6),
+    }
+    assert {name: (m["genes"], m["columns"], m["coverage"]) for name, m in made.items()} == {
+        name: (genes, columns, pytest.approx(share)) for name, (genes, columns, share) in expected.items()
+    }
+    for name, record in made.items():
+        assert set(record) >= EMBED
+        assert record["space"] == name
+        assert record["built_from"] == ("bmdm" if name in ("labels", "perts") else None)
+    assert core_json(workspace, "embed", "list")["spaces"] == list(made.values())
+    assert core_json(workspace, "embed", "text", "--name", "words", "--columns", "2") == made["words"]
+    other = core(workspace, "embed", "text", "--name", "words", "--columns", "1")
+    assert (other.status, other.out) == (1, "")
+    assert "exists with another specification" in other.err
+    assert core_json(workspace, "embed", "text", "--name", "words", "--columns", "1", "--replace")["columns"] == 1
+    assert core_json(workspace, "embed", "delete", "mine") == {"deleted": "mine"}
+    assert core_json(workspace, "embed", "load", file, "--name", "again")["space"] == "again"
+
+
+def test_vectors_from_a_server(desk: Desk) -> None:
+    import_upload(desk, worlds.pack("descriptions"), "desc.json")
+    with serving(by_length) as (url, asked):
+        made = core_json(desk.settings.workspace, "embed", "text", "--name", "e", "--endpoint", url, "--model", "m")
+        assert (made["genes"], made["columns"], made["coverage"]) == (3, 2, None)  # there are no rows to cover
+        lacking = core(desk.settings.workspace, "embed", "text", "--name", "f", "--endpoint", url)
+    assert (lacking.status, "expected --model too" in lacking.err) == (1, True)
+    assert len(asked) == 1
+    gone = core(desk.settings.workspace, "embed", "text", "--name", "f", "--endpoint", url, "--model", "m")
+    assert (gone.status, len(gone.err.splitlines())) == (1, 1)
+
+
+def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(workspace: Path, desk: Desk) -> None:
+    import_upload(desk, worlds.pack("lps_response"), "lps.json")
+    core_json(workspace, "embed", "response", "--name", "lps")
+    core_json(workspace, "undo", "lps.json")
+    shutil.rmtree(workspace / "cache")
+    near, lps = core_json(workspace, "embed", "list")["spaces"]
+    assert (near["space"], near["coverage"] > 0.8) == ("near", True)
+    assert (lps["space"], lps["coverage"]) == ("lps", None)
+    assert "pack 'lps': its file" in lps["notes"][-1]
+
+
+def test_an_unknown_dataset_is_refused_before_anything_is_built(workspace: Path, desk: Desk) -> None:
+    import_upload(desk, worlds.pack("lps_response"), "lps.json")
+    done = core(workspace, "embed", "response", "--name", "lps", "--dataset", "other")
+    assert (done.status, "dataset 'other'" in done.err) == (1, True)
+    assert [space["space"] for space in core_json(workspace, "embed", "list")["spaces"]] == ["near"]
+
+
+@pytest.mark.parametrize("protocol", ["loo", "folds", "test"])
+def test_knn_prints_numbers_or_null_without_labels(workspace: Path, protocol: str) -> None:
+    found = core_json(workspace, "knn", "--space", "near", "--protocol", protocol, "--folds", "3", "--name", "run")
+    assert set(found) >= KNN
+    assert 0 < found["coverage"] < 1
+    assert found["seconds"] >= 0
+    numbers = [found[key] for key in ("de", "dir", "null_de", "null_dir")]
+    assert found["run"] == "run"
+    if protocol == "test":
+        assert numbers == [None] * 4
+        assert set(found["intervals"].values()) == {None}
+        return
+    assert all(0 <= number <= 1 for number in numbers)
+    assert set(found["intervals"]["de"]) == {"estimate", "low", "high", "se"}
+    assert found["intervals"]["de"]["estimate"] == found["de"]
+    if protocol == "folds":
+        assert numbers[2:] == pytest.approx([0.5, 0.5])
+    told = core(workspace, "knn", "--space", "near", "--protocol", protocol, "--folds", "3")
+    assert (told.status, told.out.count("an empty space would score")) == (0, 2)
+
+
+def test_knobs_of_knn_change_what_it_gives(workspace: Path) -> None:
+    plain = core_json(workspace, "knn", "--space", "near", "--protocol", "loo")
+    for knob in (
+        ["--centre"],
+        ["--power", "4"],
+        ["--de-power", "1"],
+        ["--k", "2"],
+        ["--axis", "pert"],
+        ["--axis", "both"],
+        ["--support-aware", "1"],
+    ):
+        assert core_json(workspace, "knn", "--space", "near", "--protocol", "loo", *knob)["de"] != plain["de"], knob
+    folds = [core_json(workspace, "knn", "--space", "near", "--seed", seed)["de"] for seed in "01"]
+    assert folds[0] != folds[1]
+
+
+def test_a_run_is_named_once(workspace: Path) -> None:
+    first = core_json(workspace, "knn", "--space", "near", "--name", "knn")
+    again = core_json(workspace, "knn", "--space", "near", "--name", "knn")
+    assert {**first, "seconds": 0} == {**again, "seconds": 0}
+    refused = core(workspace, "knn", "--space", "near", "--name", "knn", "--power", "3")
+    assert (refused.status, refused.out) == (1, "")
+    assert "run 'knn' exists with another specification" in refused.err
+    core_json(workspace, "knn", "--space", "near", "--name", "knn", "--power", "3", "--replace")
+    named = [run for run in core_json(workspace, "runs")["runs"] if run["name"] == "knn"]
+    assert [(run["method"], run["status"], run["total"]) for run in named] == [("knn", "done", 70)]
+
+
+def test_neighbours_print_shares_and_what_is_left_without_some(workspace: Path) -> None:
+    found = core_json(workspace, "neighbours", "Q0_H0", "--space", "near")
+    assert set(found) == NEIGHBOURS
+    rows = found["neighbours"]
+    assert all(set(row) >= NEIGHBOUR for row in rows)
+    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=1e-9)
+    assert sum(row["share"] for row in rows if row["label"] != "none") == pytest.approx(found["prior_de"], abs=1e-9)
+    assert sum(row["share_up"] for row in rows if row["label"] == "up") == pytest.approx(found["prior_up"], abs=1e-9)
+    weights = [row["weight"] for row in rows]
+    assert weights == sorted(weights, reverse=True)
+    out = [rows[0]["pair_id"], rows[3]["pair_id"]]
+    less = core_json(workspace, "neighbours", "Q0_H0", "--space", "near", *(f"--without={key}" for key in out))
+    left = [row for row in rows if row["pair_id"] not in out]
+    total = sum(row["weight"] for row in left)
+    expected = sum(row["weight"] for row in left if row["label"] != "none") / total
+    assert less["prior_de"] == pytest.approx(expected, abs=1e-9)
+    assert [row["pair_id"] for row in less["neighbours"]] == [row["pair_id"] for row in left]
+    assert core_json(workspace, "neighbours", "Q0_H2", "--space", "near") == {
+        "prior_de": None,
+        "prior_up": None,
+        "neighbours": [],
+    }
+    told = core(workspace, "neighbours", "Q0_H0", "--space", "near").out
+    assert len(told.splitlines()) == 1 + min(20, len(rows))
+
+
+def made(workspace: Path, *arguments: str) -> dict[str, Any]:
+    found = core_json(workspace, *arguments)
+    assert set(found) >= MADE
+    return found  # type: ignore[no-any-return]
+
+
+def test_fuse_and_decompose(workspace: Path, desk: Desk) -> None:
+    core_json(workspace, "knn", "--space", "near", "--protocol", "loo", "--name", "knn")
+    weights = ["--w-de", "0.3", "--w-dir", "0.6"]
+    fused = made(workspace, "fuse", "--base", "llm train", "--with", "knn", *weights, "--name", "fused")
+    assert (fused["run"], fused["rows"]) == ("fused", 70)
+    assert 0 < fused["uncovered"] < 70
+    back = made(workspace, "decompose", "--base", "llm train", "--fused", fused["id"], *weights, "--name", "back")
+    assert (back["rows"], back["uncovered"]) == (70, fused["uncovered"])
+    again = made(workspace, "fuse", "--base", "llm train", "--with", "back", *weights, "--name", "again")
+    assert again["uncovered"] == fused["uncovered"]
+    with desk.store.read() as db:
+        one, other = (predictions.frame(db, runs.find(db, name).id) for name in ("fused", "again"))
+    assert other["prediction_up"].tolist() == pytest.approx(one["prediction_up"].tolist(), abs=1e-9)
+    three = ["--with", "knn,back", "--w-de", "0.2,0.1", "--w-dir", "0.1,0.2", "--name", "three"]
+    assert made(workspace, "fuse", "--base", "llm train", *three)["rows"] == 70
+    wrong = core(
+        workspace, "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x"
+    )
+    assert (wrong.status, "from the grid" in wrong.err) == (1, True)
+
+
+def test_a_reference_on_labelled_rows(workspace: Path) -> None:
+    core_json(workspace, "knn", "--space", "near", "--protocol", "test", "--name", "knn")
+    command = ["fuse", "--base", "llm test", "--with", "knn", "--w-de", "0.5", "--w-dir", "0.5", "--reference", "train"]
+    refused = core(workspace, *command, "--name", "fused")
+    assert (refused.status, "component llm test: has no reference run" in refused.err) == (1, True)
+    found = made(workspace, *command, "--name", "fused", "--reference-run", "llm test=llm train")
+    assert (found["rows"], found["uncovered"]) == (6, 1)
+
+
+FUSE = ["fuse", "--base", "llm train", "--with", "llm train", "--name", "x", "--w-dir", "0.5", "--w-de"]
+TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["embed", "text", "--name", "s"], 1, "a pack of descriptions: not in this workspace"),
+        (["embed", "network", "--name", "s"], 1, "a pack of network: not in this workspace"),
+        (["embed", "coresponse", "--name", "s", "--of", "row"], 1, "expected gene or pert"),
+        (["embed", "coresponse", "--name", "s", "--columns", "0"], 1, "0 columns, expected at least 1"),
+        (["embed", "coresponse", "--name", "a,b"], 1, "without a comma"),
+        (["embed", "load", "absent.npz", "--name", "s"], 1, "no such file"),
+        (["embed", "load", "pyproject.toml", "--name", "s"], 1, "expected safetensors"),
+        (["embed", "delete", "far"], 1, "space 'far': not in this workspace, which has near"),
+        (["knn", "--space", ","], 1, "spaces: got none"),
+        (["knn", "--space", "near,near"], 1, "each once"),
+        (["knn", "--space", "near", "--power", "0"], 1, "power: got 0"),
+        (["knn", "--space", "near", "--power", "nan"], 1, "power: got nan"),
+        (["knn", "--space", "near", "--k", "0"], 1, "k: got 0"),
+        (["knn", "--space", "near", "--folds", "1"], 1, "k: got 1"),
+        (["knn", "--space", "near", "--support-aware", "2"], 1, "strength: got 2"),
+        (["knn", "--space", "near", "--dataset", "other"], 1, "dataset 'other'"),
+        (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
+        (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),
+        (["neighbours", "P0_G0", "--space", "near", "--protocol", "test"], 1, "with its own label"),
+        ([*FUSE, "half"], 1, "--w-de half: expected numbers"),
+        ([*FUSE, "0.5,0.1"], 1, "w_de: got 2 weights for 1 runs"),
+        ([*FUSE, "1.5"], 1, "expected weights from 0 that sum to at most 1"),
+        ([*TRAIN, "llm train"], 1, "--reference-run llm train: expected B=RUN"),
+        ([*TRAIN, "llm test=llm train"], 1, "llm test is not fused here"),
+        ([*TRAIN, "llm train=nobody"], 1, "run 'nobody'"),
+        ([*FUSE, "0.5", "--reference-run", "llm train=llm train"], 1, "--reference population; expected train"),
+        (["decompose", "--base", "a", "--fused", "b", "--w-de", "1", "--w-dir", "1", "--name", "x"], 1, "run 'a'"),
+        (["undo", "near"], 1, "import 'near': not in this workspace"),
+        (["embed", "text"], 2, "--name"),
+        (["embed", "fold", "--name", "s"], 2, "fold"),
+        (["knn", "--space", "near", "--protocol", "all"], 2, "all"),
+        (["knn", "--space", "near", "--axis", "row"], 2, "row"),
+        (["knn", "--space", "near", "--k", "few"], 2, "--k"),
+        (["neighbours", "--space", "near"], 2, "PAIR"),
+        (["fuse", "--base", "llm train", "--with", "llm train", "--w-de", "0.5", "--w-dir", "0.5"], 2, "--name"),
+        ([*FUSE, "0.5", "--reference", "all"], 2, "all"),
+        (["decompose", "--base", "a", "--fused", "b", "--w-de", "x", "--w-dir", "1", "--name", "x"], 2, "--w-de"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_wrong_input_and_wrong_usage(workspace: Path, arguments: list[str], status: int, words: str) -> None:
+    done = core(workspace, *arguments)
+    assert (done.status, done.out) == (status, "")
+    assert words in done.err
+    assert "Traceback" not in done.err
+    if status == 1:
+        assert len(done.err.strip().splitlines()) == 1
+
+
+def test_read_only_from_the_environment(workspace: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_upload(desk, worlds.pack("lps_response"), "lps.json")
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    for arguments in (
+        ["embed", "response", "--name", "s"],
+        ["embed", "load", str(workspace), "--name", "s"],
+        ["embed", "delete", "near"],
+        ["knn", "--space", "near", "--name", "knn"],
+        [*FUSE, "0.5"],
+        ["decompose", "--base", "llm train", "--fused", "llm train", "--w-de", "1", "--w-dir", "1", "--name", "x"],
+        ["undo", "lps.json"],
+    ):
+        done = core(workspace, *arguments)
+        assert (done.status, done.out) == (1, ""), arguments
+        assert "reading only" in done.err
+    assert core_json(workspace, "knn", "--space", "near")["coverage"] > 0
+    assert set(core_json(workspace, "neighbours", "Q0_H0", "--space", "near")) == NEIGHBOURS

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.transfer import neighbourhood as module
+from core.transfer.knn import Similar, Weighting, priors
+from core.transfer.neighbourhood import KEPT, Neighbourhood, neighbourhood
+from core.transfer.protocols import Protocol, Setting, predict
+from core.transfer.provenance import explain
+from core.transfer.rows import Knowledge, Rows, knowledge_of, rows_of
+from core.transfer.similarity import Constant, Space, cosines
+
+N, SYMBOLS = 120, 30
+RNG = np.random.default_rng(3)
+ROWS: Rows = rows_of(RNG.integers(0, SYMBOLS, N), RNG.integers(0, SYMBOLS, N))
+KNOWN: Knowledge = knowledge_of(RNG.choice(np.array(["up", "down", "none", None], dtype=object), N), ROWS)
+TEST_ROWS: Rows = rows_of(RNG.integers(SYMBOLS, SYMBOLS + 4, 9), RNG.integers(SYMBOLS, SYMBOLS + 4, 9))
+
+
+def space(name: str, columns: int, missing: float = 0.2) -> Space:
+    vectors = RNG.normal(size=(SYMBOLS + 4, columns))
+    return Space(name, np.where(RNG.random((SYMBOLS + 4, 1)) < missing, np.nan, vectors))
+
+
+SPACES = [space("a", 5), space("b", 2), space("c", 8, 0.5)]
+
+
+def close(found: object, expected: object) -> None:
+    for name in ("de", "up", "support"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
+
+
+SETTINGS = st.builds(
+    Setting,
+    st.builds(Weighting, st.sampled_from([1.0, 2.0, 3.5]), st.sampled_from([None, 1.0]), st.sampled_from([None, 4]),
+              st.sampled_from(["gene", "pert", "both"])),
+    st.booleans(),
+    st.sampled_from([0.0, 0.7]),
+)  # fmt: skip
+CHOICES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3, unique=True)
+
+
+@given(st.sampled_from(["loo", "folds", "test"]), st.lists(st.tuples(CHOICES, SETTINGS), min_size=1, max_size=4))
+def test_priors_are_those_of_the_protocol_whatever_was_asked_before(kind: str, asked: list[tuple[list[str], Setting]]) -> None:
+    protocol = Protocol(kind, 3, 2)  # type: ignore[arg-type]
+    queries = TEST_ROWS if kind == "test" else KNOWN.rows
+    near = neighbourhood(protocol, queries, KNOWN, SPACES)
+    for names, setting in asked:
+        chosen = [each for each in SPACES if each.name in names]
+        expected = predict(protocol, queries, KNOWN, chosen, setting)
+        close(near.priors(names, setting), expected.priors)
+        close(near.null(setting), expected.null)
+
+
+@given(st.integers(0, 8), CHOICES, SETTINGS, st.lists(st.integers(0, len(KNOWN) - 1), max_size=5))
+def test_a_rows_neighbours_are_those_of_its_prior(row: int, names: list[str], setting: Setting, out: list[int]) -> None:
+    near = neighbourhood(Protocol("test"), TEST_ROWS, KNOWN, SPACES)
+    chosen = [each for each in SPACES if each.name in names]
+    ensemble = cosines(chosen, np.unique(KNOWN.rows.gene) if setting.centre else None)
+    codes = int(TEST_ROWS.pert[row]), int(TEST_ROWS.gene[row])
+    left_out = np.array(out, dtype=np.intp)
+    expected = explain(codes, KNOWN, Similar(ensemble, ensemble), setting.weighting, None, left_out)
+    found = near.explain(row, names, setting, left_out)
+    assert sorted(found.neighbours) == sorted(expected.neighbours)
+    np.testing.assert_allclose(found.similarity, expected.similarity, atol=1e-9)
+    assert (found.prior_de, found.prior_up) == pytest.approx((expected.prior_de, expected.prior_up), abs=1e-9, nan_ok=True)
+
+
+def test_a_null_needs_no_space() -> None:
+    near = neighbourhood(Protocol("loo"), KNOWN.rows, KNOWN, [])
+    close(near.null(Setting()), priors(KNOWN.rows, KNOWN, Similar(Constant()), parts=near.parts))
+    with pytest.raises(InputError, match="spaces: got none"):
+        near.priors([], Setting())
+
+
+def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
+    spaces = [space(str(i), 2) for i in range(KEPT + 2)]
+    kept: dict[tuple[str, bool], np.ndarray] = {}
+
+    def near(protocol: Protocol) -> Neighbourhood:
+        return neighbourhood(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
+
+    near(Protocol("loo")).priors(["0"], Setting())
+    first = kept["0", False]
+    near(Protocol("folds", 3)).priors(["0"], Setting(Weighting(power=3.0)))  # another protocol, the same cosines
+    assert list(kept) == [("0", False)]
+    assert kept["0", False] is first
+    near(Protocol("loo")).priors(["0"], Setting(centre=True))
+    assert list(kept) == [("0", False), ("0", True)]
+    for each in spaces[1:]:
+        near(Protocol("loo")).priors([each.name], Setting())
+    assert len(kept) == KEPT
+    assert ("0", False) not in kept
+    expected = predict(Protocol("loo"), KNOWN.rows, KNOWN, spaces[:1]).priors
+    close(near(Protocol("loo")).priors(["0"], Setting()), expected)
+
+
+def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_SYMBOLS", SYMBOLS)
+    near = neighbourhood(Protocol("loo"), KNOWN.rows, KNOWN, SPACES)
+    setting = Setting(Weighting(k=5), centre=True)
+    close(near.priors(["a", "c"], setting), predict(Protocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], setting).priors)
+    assert near.cosines == {}
+
+
+@pytest.mark.parametrize("evaluated", ["", "bmdm"])
+def test_a_space_from_the_labels_is_refused_even_where_it_could_be_rebuilt(evaluated: str) -> None:
+    leaky = Space("leaky", SPACES[0].columns, "bmdm", lambda _: SPACES[0].columns)
+    with pytest.raises(InputError, match=r"space leaky: built from the labels of bmdm.*cannot be changed live"):
+        neighbourhood(Protocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
+    near = neighbourhood(Protocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
+    assert near.priors(["leaky"], Setting()).covered.any()

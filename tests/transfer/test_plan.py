@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.transfer.knn import Weighting
+from core.transfer.plan import Plan, plan_of
+from core.transfer.protocols import Protocol, Setting
+from tests.transfer.oracles import weightings
+
+NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=3, unique=True).map(tuple)
+PROTOCOLS = st.one_of(
+    st.sampled_from([Protocol("test"), Protocol("loo")]),
+    st.builds(Protocol, st.just("folds"), st.integers(2, 9), st.integers(0, 99)),
+)
+SETTINGS = st.builds(Setting, weightings(), st.booleans(), st.floats(0, 1))
+
+
+@given(st.builds(Plan, NAMES, PROTOCOLS, SETTINGS))
+def test_a_specification_gives_the_plan_back_even_as_json(plan: Plan) -> None:
+    assert plan_of(plan.as_spec()) == plan
+    assert plan_of(json.loads(json.dumps(plan.as_spec()))) == plan
+
+
+def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
+    specs = [Plan(("s",), Protocol(kind, 7, 3)).as_spec() for kind in ("test", "loo", "folds")]
+    assert specs[0] | {"protocol": "loo"} == specs[1]
+    assert (specs[2]["folds"], specs[2]["seed"]) == (7, 3)
+    assert not {"folds", "seed"} & set(specs[1])
+
+
+@pytest.mark.parametrize(
+    ("plan", "words"),
+    [
+        (Plan(("near",)), "near · by target gene · power 2 · 5×5 folds, seed 0"),
+        (
+            Plan(("a", "b"), Protocol("loo"), Setting(Weighting(2.5, 1.0, 10, "both"), True, 0.5)),
+            "a + b, centred · by both axes · power 2.5 (DE 1) · 10 nearest · support strength 0.5 · leave-one-out",
+        ),
+        (
+            Plan(("a",), Protocol("test"), Setting(Weighting(axis="pert"))),
+            "a · by perturbation · power 2 · all labelled rows known",
+        ),
+    ],
+)
+def test_a_plan_in_words(plan: Plan, words: str) -> None:
+    assert plan.words() == words
+
+
+SPEC = Plan(("s",)).as_spec()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"spaces": []}, "spaces: got none; expected one or more"),
+        ({"spaces": ["a", "b", "a"]}, "spaces: got a, b, a; expected one or more, each once"),
+        ({"protocol": "all"}, "protocol: got 'all'; expected test, loo, folds"),
+        ({"axis": "row"}, "axis: got 'row'; expected gene, pert, both"),
+        ({"power": 0}, "power: got 0"),
+        ({"de_power": -1.0}, "power: got -1.0"),
+        ({"k": 0}, "k: got 0; expected a whole number of at least 1"),
+    ],
+)
+def test_settings_that_make_no_sense(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        plan_of(SPEC | change)
