@@ -11,6 +11,7 @@ from core import __version__
 from core.actions import packs as pack_actions
 from core.actions import record
 from core.actions.desk import Desk
+from core.actions.transfer import Tables
 from core.engine import plan
 from core.engine.fold import fold
 from core.engine.journal import Command, Folder, Progress, ask_again, read_progress
@@ -113,9 +114,12 @@ def work_on(
     method: what finds a method by its name. fold_s: between two folds into the store.
     """
     desk.refuse_if_read_only("worker", run)
+    found = _find(desk, run)
+    with desk.store.read() as db:
+        tables = Tables(desk, datasets.find(db, found.dataset))
     key = api_key or desk.settings.api_key
-    world = World(desk.store, packs_of(desk), desk.settings.cache / CACHE, key, method, fold_s=fold_s)
-    return work(folder_of(desk, _find(desk, run).id), world)
+    world = World(desk.store, packs_of(desk), desk.settings.cache / CACHE, key, method, tables, fold_s=fold_s)
+    return work(folder_of(desk, found.id), world)
 
 
 def launch(

@@ -18,7 +18,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.health import Health
 from core.methods.base import Method
 from core.methods.registry import method_named
-from core.store import calls
+from core.store import calls, runs
 from core.store.runs import Run
 
 
@@ -71,7 +71,8 @@ def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
     known = pairs_of(desk.store, dataset.id)
     rows = form.rows or ("split=test" if any(pair.split == "test" for pair in known.values()) else "")
     view = _view(form.labels, any(known[row].label for row in choose(list(known.values()), read_rows(rows))))
-    wish = journals.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat, view)
+    parents = _parents(desk, form.options) if form.method == "fusion" else ()
+    wish = journals.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat, view, parents)
     spec = journals.specify(desk, wish)
     expected = expect(
         expected_calls(method, spec.options, len(spec.rows)), form.concurrency, rate_of(desk, form.method, model), price_of(desk)
@@ -144,3 +145,10 @@ def _view(labels: str, labelled: bool) -> View:
     if labels not in kinds:
         raise InputError(f"labels: got {labels!r}, expected {', '.join(kinds)}")
     return View(kinds[labels])
+
+
+def _parents(desk: Desk, options: Mapping[str, object]) -> tuple[str, ...]:
+    """The ids of the runs that a fusion is made from."""
+    names = [name.strip() for key in ("base", "with") for name in str(options.get(key, "")).split(",") if name.strip()]
+    with desk.store.read() as db:
+        return tuple(runs.find(db, name).id for name in names)

@@ -28,7 +28,7 @@ from core.transfer.plan import Plan, plan_of
 from core.transfer.protocols import Evaluation, Predicted, Protocol, evaluate, predict
 from core.transfer.provenance import Provenance, explain
 from core.transfer.similarity import Space, space_over
-from core.types import Flag
+from core.types import Flag, RowResult
 
 UNLABELLED = "no labels"  # what test rows are held against
 
@@ -97,11 +97,12 @@ def spaces_over(desk: Desk, layout: Layout, dataset: Dataset, names: Sequence[st
     return found
 
 
-def prepare(desk: Desk, dataset: Dataset, plan: Plan) -> Prepared:
-    """The priors of a plan on a dataset: of its labelled rows, or under `test` of its unlabelled ones."""
+def prepare(desk: Desk, dataset: Dataset, plan: Plan, pair_ids: Sequence[str] | None = None) -> Prepared:
+    """The priors of a plan on a dataset: of these rows, or else of its labelled ones, under `test` of its unlabelled ones."""
     layout = layout_of(desk, dataset)
     test = plan.protocol.kind == "test"
-    rows = np.flatnonzero([(label is None) == test for label in layout.labels])
+    mine = np.flatnonzero([(label is None) == test for label in layout.labels])
+    rows = mine if pair_ids is None else layout.at(pair_ids)
     if not len(rows) or not len(layout.known):
         lacking = "unlabelled rows to predict" if test and len(layout.known) else "labelled rows to learn from"
         raise InputError(f"knn under {plan.protocol.kind}: this dataset has no {lacking}")
@@ -177,12 +178,46 @@ def save_fusion(desk: Desk, wanted: Fusion, name: str, *, replace: bool = False)
         there = record.same_or_refused(db, origin, replace=replace)
     if there is not None:
         return there
+    results = _fused(desk, wanted, base, others, rows)
+    return _save(desk, replace_in(origin, track=base.track, model=base.model), record.audited(results), replace=replace)
+
+
+def _fused(desk: Desk, wanted: Fusion, base: Run, others: Sequence[Run], rows: pd.DataFrame) -> list[RowResult]:
     weights = weights_of(wanted.w_de, wanted.w_dir)
     components = components_of(desk, [base, *others], rows["pair_id"].tolist(), wanted)
     found = percentiles_of(components, wanted.reference)
-    fused = fuse(found, weights)
-    results = fusion.results(_base_rows(rows), components, found, weights, fused, wanted.reference)
-    return _save(desk, replace_in(origin, track=base.track, model=base.model), record.audited(results), replace=replace)
+    return fusion.results(_base_rows(rows), components, found, weights, fuse(found, weights), wanted.reference)
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What methods that predict all rows at once may ask of a workspace and a dataset (see `core.methods.base.Tables`)."""
+
+    desk: Desk
+    dataset: Dataset
+
+    def priors(self, plan: Plan, pair_ids: Sequence[str]) -> tuple[Layout, Codes, Predicted]:
+        """A kNN's priors of these rows."""
+        found = prepare(self.desk, self.dataset, plan, pair_ids)
+        return found.layout, found.rows, found.predicted
+
+    def fused(self, options: Mapping[str, Any]) -> list[RowResult]:
+        """A fusion of runs on the rows of its base."""
+        names = [name.strip() for name in str(options["with"]).split(",") if name.strip()]
+        with self.desk.store.read() as db:
+            base, *others = (runs.find(db, name) for name in (str(options["base"]), *names))
+            rows = predictions.frame(db, base.id)
+        w_de, w_dir = (weights_from(str(options[name])) for name in ("w_de", "w_dir"))
+        wanted = Fusion(base.id, tuple(run.id for run in others), w_de, w_dir, options["reference"])
+        return _fused(self.desk, wanted, base, others, rows)
+
+
+def weights_from(text: str) -> tuple[float, ...]:
+    """Weights with commas between them. InputError for what are no numbers."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"weights: got {text!r}, expected numbers with commas between them") from None
 
 
 def components_of(desk: Desk, chosen: Sequence[Run], ids: Sequence[str], wanted: Fusion) -> list[Component]:

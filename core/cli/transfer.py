@@ -135,7 +135,7 @@ def fuse(
     with context.obj.store.read() as db:
         ids = tuple(runs.find(db, run).id for run in (base, *_names(others)))
         references = dict(_reference(db, told, ids, reference) for told in reference_run or ())
-    wanted = transfer.Fusion(ids[0], ids[1:], _numbers("w-de", w_de), _numbers("w-dir", w_dir), reference, references)
+    wanted = transfer.Fusion(ids[0], ids[1:], transfer.weights_from(w_de), transfer.weights_from(w_dir), reference, references)
     _show_made(context.obj, transfer.save_fusion(context.obj, wanted, name, replace=replace), Flag.PARTLY_COVERED, as_json)
 
 
@@ -176,10 +176,3 @@ def _show_made(desk: Desk, run: Run, uncovered: Flag, as_json: bool) -> None:
         as_json,
         f"{run.name}: {run.total:,} rows, {n:,} uncovered",
     )
-
-
-def _numbers(name: str, text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--{name} {text}: expected numbers with commas between them") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from core.engine.spec import RunSpec, dataset_sha256
 from core.engine.states import BEAT_S
@@ -13,7 +12,7 @@ from core.errors import NotFound, StateError
 from core.evidence.packs import Packs
 from core.evidence.view import TRAIN, LabelView, all_training, blinded, fold_views
 from core.llm.client import Client
-from core.methods.base import Context, Method
+from core.methods.base import Context, Method, Tables
 from core.methods.registry import method_named
 from core.store import Store, pairs
 from core.types import Label, Pair
@@ -34,7 +33,7 @@ class World:
     cache: Path | None = None
     api_key: str = field(default="", repr=False)
     method: Callable[[str], Method] = method_named
-    tables: Any = None
+    tables: Tables | None = None
     fold_s: float = FOLD_S
     beat_s: float = BEAT_S
 

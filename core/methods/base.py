@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from core.errors import InputError
 from core.evidence.packs import Packs
 from core.evidence.view import LabelView
+from core.stats.arrays import Codes
+from core.transfer.layout import Layout
+from core.transfer.plan import Plan
+from core.transfer.protocols import Predicted
 from core.types import Call, Pair, RowResult
 
 if TYPE_CHECKING:
@@ -62,6 +66,18 @@ class Option:
         return number
 
 
+class Tables(Protocol):
+    """What methods that predict all rows at once may ask of the workspace."""
+
+    def priors(self, plan: Plan, pair_ids: Sequence[str]) -> tuple[Layout, Codes, Predicted]:
+        """A kNN's priors of these rows of the run's dataset: its rows as codes, these rows' positions, and the priors."""
+        ...
+
+    def fused(self, options: Mapping[str, Any]) -> list[RowResult]:
+        """A fusion of runs on the rows of its base; options: base, with, w_de, w_dir and reference, as the method has them."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a method may use for the rows of one run. It reaches no label but through `view_of`.
@@ -78,7 +94,7 @@ class Context:
     model: str = ""
     seed: int = 0
     repeat: int = 0
-    tables: Any = None
+    tables: Tables | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
 

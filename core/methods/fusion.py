@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from core.errors import InputError
+from core.methods.base import BatchMethod, Context, Option
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights
-from core.types import FALLBACKS, Flag, Prediction, RowResult, TraceEvent
+from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,3 +86,40 @@ def _sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
         for name, value, weight, known in zip(names, percentiles, weights, there, strict=True)
         if known
     )
+
+
+class Fusion:
+    """Weighted percentiles of runs."""
+
+    name = "fusion"
+    version = 1
+    about = "Rank-percentile fusion of runs on the same rows; no model is asked."
+    needs_model = False
+    options: tuple[Option, ...] = (
+        Option("base", "text", "", "The run whose rows are fused, by name or id."),
+        Option("with", "text", "", "Runs to fuse with it, with commas between them."),
+        Option("w_de", "text", "0.5", "Their weights for DE, with commas between them; the base takes what is left of 1."),
+        Option("w_dir", "text", "0.5", "Their weights for DIR."),
+        Option("reference", "choice", "population", "What percentiles are taken over.", ("population", "train")),
+    )
+
+    def calls(self, _options: Mapping[str, Any]) -> float:
+        """None."""
+        return 0.0
+
+    def prompts(self, _options: Mapping[str, Any]) -> str:
+        """None."""
+        return ""
+
+    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+        """InputError for a row that the base does not have."""
+        if context.tables is None:
+            raise InputError("fusion: got no runs to fuse; expected a run of a workspace")
+        found = {result.prediction.pair_id: result for result in context.tables.fused(context.options)}
+        missing = next((pair.pair_id for pair in pairs if pair.pair_id not in found), None)
+        if missing is not None:
+            raise InputError(f"fusion: row {missing!r} is not in the base run; expected rows that it has")
+        return [found[pair.pair_id] for pair in pairs]
+
+
+METHOD: BatchMethod = Fusion()

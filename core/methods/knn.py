@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.errors import InputError
+from core.methods.base import BatchMethod, Context, Option
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
 from core.transfer.layout import Layout
-from core.transfer.plan import Plan
+from core.transfer.plan import Plan, plan_of
 from core.transfer.protocols import Predicted, View
 from core.transfer.provenance import explain, heaviest
 from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Rows
-from core.types import Flag, Prediction, RowResult, TraceEvent
+from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
+KINDS = ("folds", "loo", "test")
 NAMED = 8  # neighbours in a trace
 STAND_IN = 0.5  # where no labelled row is similar: neither for nor against; always flagged
 
@@ -125,3 +128,43 @@ def _counts(sums: Floats | Bools) -> tuple[int, int, int, int]:
 
 def _or_none(value: float) -> Any:
     return None if math.isnan(value) else value
+
+
+class Knn:
+    """Labels lent by similar genes."""
+
+    name = "knn"
+    version = 1
+    about = "Labels lent by similar genes in one or several embeddings; no model is asked."
+    needs_model = False
+    options: tuple[Option, ...] = (
+        Option("spaces", "text", "", "Gene spaces by name, with commas between them; several are averaged."),
+        Option("protocol", "choice", "folds", "How labels are kept away: folds or loo for labelled rows, else test.", KINDS),
+        Option("folds", "int", 5, "Parts that perturbations and genes are each cut into.", least=2),
+        Option("seed", "int", 0, "Of the cut into folds.", least=0),
+        Option("power", "float", 2.0, "Weight = similarity ^ power.", least=0.01),
+        Option("de_power", "float", 0.0, "Another power for the prior of an effect; 0 for the same.", least=0.0),
+        Option("k", "int", 0, "Only so many nearest genes; 0 for all.", least=0),
+        Option("axis", "choice", "gene", "What has to be alike.", ("gene", "pert", "both")),
+        Option("centre", "flag", False, "Take the mean of the labelled genes away first."),
+        Option("strength", "float", 0.0, "How far well supported priors of an effect are drawn to a half.", least=0.0, most=1.0),
+    )
+
+    def calls(self, _options: Mapping[str, Any]) -> float:
+        """None."""
+        return 0.0
+
+    def prompts(self, _options: Mapping[str, Any]) -> str:
+        """None."""
+        return ""
+
+    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+        """InputError where no space is named, or one may not be evaluated on these rows' labels."""
+        if context.tables is None:
+            raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
+        plan = plan_of(context.options)
+        layout, rows, predicted = context.tables.priors(plan, [pair.pair_id for pair in pairs])
+        return results(layout, rows, predicted, plan)
+
+
+METHOD: BatchMethod = Knn()

@@ -61,10 +61,14 @@ class Plan:
 
 
 def plan_of(spec: Mapping[str, Any]) -> Plan:
-    """The plan that a specification holds. InputError for settings that make no sense."""
-    protocol = Protocol(spec["protocol"], spec.get("folds", 5), spec.get("seed", 0))
-    weighting = Weighting(spec["power"], spec["de_power"], spec["k"], spec["axis"])
-    return Plan(tuple(spec["spaces"]), protocol, Setting(weighting, spec["centre"], spec["strength"]))
+    """The plan that a specification holds, or the options of one; spaces may be a text with commas between them, and k 0
+    and de_power 0 stand for none. InputError for settings that make no sense."""
+    given = spec.get("options", spec)
+    spaces = given["spaces"].split(",") if isinstance(given["spaces"], str) else given["spaces"]
+    protocol = Protocol(given["protocol"], given.get("folds", 5), given.get("seed", 0))
+    weighting = Weighting(given["power"], given["de_power"] or None, given["k"] or None, given["axis"])
+    names = tuple(name.strip() for name in spaces if name.strip())
+    return Plan(names, protocol, Setting(weighting, given["centre"], given["strength"]))
 
 
 def _known(name: str, value: str, expected: tuple[str, ...]) -> None:

@@ -349,8 +349,8 @@ def protocols(db: Cursor, run: str) -> list[tuple[str, str]]:
         except NotFound:  # a parent that was deleted
             continue
         waiting += this.parents
-        if this.method == "knn" and this.spec["protocol"] != "test":
-            found.append((str(this.spec["protocol"]), f"{this.name}: {_alone(db, this)}"))
+        if this.method == "knn" and (kind := plan_of(this.spec).protocol.kind) != "test":
+            found.append((kind, f"{this.name}: {_alone(db, this)}"))
     return found
 
 
