@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +14,8 @@ from core.actions import journals, launching
 from core.actions.desk import Desk
 from core.cli.base import Json, RunName, app, say, show
 from core.errors import InputError
+from core.llm.serve import PORT, Serving
+from core.llm.serve import serve as serve_model
 from core.store import runs
 
 Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
@@ -160,3 +164,16 @@ def _show(desk: Desk, run: str, as_json: bool) -> None:
     _, record = _now(desk, run)
     told = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
     show(record, as_json, f"{told}{'; ' + record['cause'] if record['cause'] else ''}")
+
+
+@app.command()
+def serve(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A name that vLLM can fetch, or a folder.")],
+    port: Annotated[int, typer.Option(help="Where it listens, on this machine alone.")] = PORT,
+    gpus: Annotated[int, typer.Option(help="How many GPUs to spread it over.")] = 1,
+    max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
+    python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
+) -> None:
+    """Start vLLM with the flags that a run needs, and watch over it until Ctrl-C."""
+    stopped_by = serve_model(Serving(model, port, python, gpus, max_model_len))
+    raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)

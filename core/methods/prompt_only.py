@@ -22,10 +22,11 @@ HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 
 
 class Said(NamedTuple):
-    """One seed's answer: (up, down), None where it could not be read, and its events."""
+    """One seed's answer: (up, down), None where it could not be read; its events; and how long the prompt is, as it says."""
 
     prediction: tuple[float, float] | None
     events: tuple[TraceEvent, ...]
+    counted: TokenCount
 
 
 class PromptOnly:
@@ -85,7 +86,7 @@ async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
         *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
         flags=flags,
         tokens=asking.tokens,
-        prompt_tokens=counted.tokens,
+        prompt_tokens=min(answer.counted.tokens for answer in said),  # a re-ask is longer than the prompt
         tool_calls=0,
     )
     return RowResult(prediction, tuple(one for answer in said for one in answer.events), (), asking.calls)
@@ -117,9 +118,15 @@ def _template(options: Mapping[str, Any]) -> str:
 
 
 async def _count(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """How long the prompt is and who counted; raises InputError where it may be too long, before anything is asked."""
+    """How long the prompt is at most and who says so; raises InputError where it may be too long, before anything is asked.
+
+    The server is not asked about a prompt that has no more bytes than tokens are allowed: its answer will count them.
+    """
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
+    bound = TokenCount(len(prompt.encode()), "bytes")
+    if bound.tokens <= MOST_PROMPT_TOKENS:
+        return bound
     counted = await TokenCounter(context.client, context.model).count(prompt)
     if counted.tokens > MOST_PROMPT_TOKENS:
         who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
@@ -134,8 +141,16 @@ async def _ask(asking: Asking, prompt: str, seed: int, counted: TokenCount, opti
     found = await asking.read(voice, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
     prediction = None if isinstance(found.value, Unparsed) else found.value
     up, down = prediction or (None, None)
-    meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": counted.tokens, "counted_by": counted.counted_by}
-    return Said(prediction, (*found.rejected, event(voice, "answer", found.reply, **meta)))
+    told = _told(found.reply, counted)
+    meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": told.tokens, "counted_by": told.counted_by}
+    return Said(prediction, (*found.rejected, event(voice, "answer", found.reply, **meta)), told)
+
+
+def _told(reply: Reply, counted: TokenCount) -> TokenCount:
+    """The prompt's tokens, chat template included, as the server reported them with its answer, else what was counted."""
+    usage = reply.usage
+    exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
+    return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
 def _hard(reply: Reply) -> tuple[float, float] | Unparsed:

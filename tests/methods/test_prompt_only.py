@@ -41,7 +41,7 @@ def says(*answers: str) -> Callable[[Asked], Canned]:
 def by_seed(asked: Asked) -> Canned:
     """Up, down and nothing readable for seeds 42, 43 and 44."""
     if asked.path != CHAT:
-        return Canned({"count": 400})
+        return Canned({"error": "no"}, 404)
     return Canned(completion({42: "<answer>A</answer>", 43: "I think so. Answer: B", 44: "Hard to say."}[asked.body["seed"]]))
 
 
@@ -68,7 +68,7 @@ def test_seeds_are_averaged_and_a_missing_one_is_left_out() -> None:
     said = [(event.meta["prediction_up"], event.meta["prediction_down"]) for event in found.events if event.kind == "answer"]
     assert said == [(1.0, 0.0), (0.0, 1.0), (None, None)]
     assert found.events[0].meta["counted_by"] == "server"
-    assert found.prediction.prompt_tokens == 400
+    assert found.prediction.prompt_tokens == 3  # as each answer says
     chats = [one.body for one in asked if one.path == CHAT]
     assert len(chats) == 4
     assert found.prediction.tokens == 4 * 5  # each answer says 3 and 2
@@ -225,7 +225,8 @@ def test_a_prompt_that_may_be_too_long_is_not_sent() -> None:
         assert served(url)[CHAT] == asked
     # Without a tokenizer only the number of bytes is known, which is no less than the number of tokens.
     with serving(Script(tokenizer=False)) as url:
-        assert predict(METHOD, url).events[0].meta["counted_by"] == "bytes"
+        assert predict(METHOD, url).events[0].meta["counted_by"] == "server"  # its answer's own report
+        assert served(url)["/v1/chat/completions"] == 3  # and nothing else was asked
         with pytest.raises(RowFailed, match="an upper bound"):
             predict(METHOD, url, template=words)
 
