@@ -24,11 +24,16 @@ MADE = {"run", "rows", "uncovered"}
 IMPORTED = {"path", "kind", "name", "rows", "rejected"}
 
 
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small screen with its space "near" and the runs "llm train" and "llm test"; nobody changes it."""
+    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
+
+
 @pytest.fixture
-def workspace(desk: Desk) -> Path:
-    """The small screen with its space "near" and the runs "llm train" and "llm test"."""
-    worlds.furnish(desk)
-    return desk.settings.workspace
+def workspace(desk: Desk, furnished: Path) -> Path:
+    """The same, to change."""
+    return worlds.copied(furnished, desk).settings.workspace
 
 
 def file_of(folder: Path, name: str, content: bytes) -> str:
@@ -36,12 +41,12 @@ def file_of(folder: Path, name: str, content: bytes) -> str:
     return str(folder / name)
 
 
-def test_from_a_process_of_its_own(workspace: Path) -> None:
+def test_from_a_process_of_its_own(furnished: Path) -> None:
     """Standard output is one JSON object, progress and remarks are elsewhere, and wrong input is one line."""
-    done = test_cli.core(workspace, "knn", "--space", "near", "--json")
+    done = test_cli.core(furnished, "knn", "--space", "near", "--json")
     assert done.returncode == 0
     assert set(json.loads(done.stdout)) >= KNN
-    wrong = test_cli.core(workspace, "knn", "--space", "far")
+    wrong = test_cli.core(furnished, "knn", "--space", "far")
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr == "error: space 'far': not in this workspace, which has near\n"
 
@@ -270,7 +275,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["neighbours", "P0_nobody", "--space", "near"], 1, "row 'P0_nobody': not in this dataset"),
         (["neighbours", "Q0_H0", "--space", "near", "--without", "x"], 1, "row 'x'"),
         (["neighbours", "P0_G0", "--space", "near", "--protocol", "test"], 1, "with its own label"),
-        ([*FUSE, "half"], 1, "--w-de half: expected numbers"),
+        ([*FUSE, "half"], 1, "got 'half', expected numbers"),
         ([*FUSE, "0.5,0.1"], 1, "w_de: got 2 weights for 1 runs"),
         ([*FUSE, "1.5"], 1, "expected weights from 0 that sum to at most 1"),
         ([*TRAIN, "llm train"], 1, "--reference-run llm train: expected B=RUN"),
@@ -291,8 +296,8 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_wrong_input_and_wrong_usage(workspace: Path, arguments: list[str], status: int, words: str) -> None:
-    done = core(workspace, *arguments)
+def test_wrong_input_and_wrong_usage(furnished: Path, arguments: list[str], status: int, words: str) -> None:
+    done = core(furnished, *arguments)
     assert (done.status, done.out) == (status, "")
     assert words in done.err
     assert "Traceback" not in done.err

@@ -256,7 +256,7 @@ def with_reference(desk: Desk, component: Component, run: Run, references: Mappi
         own = replace_in(plan_of(run.spec), protocol=Protocol("folds"))
         with desk.store.read() as db:
             now = _made_from(db, run.dataset, own)
-        changed = [what for what in now if run.spec[what] != now[what]]
+        changed = [what for what in now if run.spec.get(what, now[what]) != now[what]]  # a run of the engine tells neither
         if changed:
             raise StateError(
                 f"{run.name}: its {'spaces' if 'space_sha256' in changed else 'labels'} have changed since it was made, so its "

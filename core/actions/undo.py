@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import packs
+from core.actions import journals, packs
 from core.actions import spaces as space_actions
 from core.actions.desk import Desk
 from core.errors import StateError
@@ -23,7 +23,7 @@ def undo(desk: Desk, name: str, *, with_runs: bool = False) -> Import:
             runs.delete(db, found.run)
             versions.bump(db, f"run:{found.run}")
         elif found.dataset is not None:
-            _undo_pairs(db, found, with_runs)
+            files += _undo_pairs(desk, db, found, with_runs)
         imports.delete(db, found.id)
         if found.dataset is not None:
             datasets.drop_if_empty(db, found.dataset)
@@ -52,11 +52,16 @@ def _find_import(db: Cursor, name: str) -> Import:
     return by_run or imports.find(db, name)
 
 
-def _undo_pairs(db: Cursor, found: Import, with_runs: bool) -> None:
+def _undo_pairs(desk: Desk, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
+    """Take the rows away, and the runs that stand on them; what deletes the runs' journals afterwards."""
     relying = runs.relying_on(db, found.id)
     if relying and not with_runs:
         raise StateError(f"{found.file}: {len(relying)} runs stand on its rows ({', '.join(relying)}); undo those first")
+    gone: list[Callable[[], None]] = []
     for run in runs.all_of_them(db, found.dataset):
         if run.name in relying:
+            journals.refuse_live(desk, run.id)
             imports.delete_with_run(db, run.id)
+            gone.append(partial(journals.remove_folder, desk, run.id))
     pairs.delete_import(db, found.id)
+    return gone

@@ -109,7 +109,9 @@ def audit_leakage(
 
 
 @app.command()
-def bench(name: Annotated[str, typer.Argument(metavar="store|pages|bootstrap|knn|whatif|harness")], as_json: Json = False) -> None:
+def bench(
+    name: Annotated[str, typer.Argument(metavar="store|pages|bootstrap|knn|whatif|harness")], as_json: Json = False
+) -> None:
     """Measure ourselves against a plain implementation or a floor, both in this run."""
     try:
         module = importlib.import_module(f"bench.{name}")

@@ -32,6 +32,8 @@ PORT = 8000
 OWN_PYTHON = REPOSITORY / ".venv-serve" / "bin" / "python"
 # Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and short here.
 FLAGS = ("--enforce-eager", "--no-enable-prefix-caching")
+# On a CPU vLLM dies of a request with a seed whose prompt it reads in several steps ("CPU Generator does not use offset").
+CPU_FLAGS = ("--no-enable-chunked-prefill",)
 CPU_MODEL_LEN = 4096  # tokens; what fits into the 1 GB that a CPU's cache gets
 _TO_INSTALL = "make .venv-serve/ok installs it as pinned in requirements-serve.txt"
 _LOOK_S = 0.2
@@ -124,6 +126,7 @@ def command_of(serving: Serving, python: Path, device: Device) -> tuple[str, ...
         serving.model,
         *("--host", HOST, "--port", str(serving.port)),
         *FLAGS,
+        *(CPU_FLAGS if device == "cpu" else ()),
         *(("--tensor-parallel-size", str(serving.tensor_parallel)) if serving.tensor_parallel > 1 else ()),
         *(("--max-model-len", str(length)) if length else ()),
         *serving.extra,

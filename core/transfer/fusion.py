@@ -82,6 +82,8 @@ def component_of(
     place = {key: i for i, key in enumerate(pair_ids)}
     at = np.array([place.get(key, -1) for key in wanted], dtype=np.intp)
     there = at >= 0
+    if not len(de):  # a run of which no row was predicted
+        return Component(name, *np.full((2, len(at)), np.nan))
     return Component(name, *(np.where(there, column[at], np.nan) for column in (de, up)))
 
 

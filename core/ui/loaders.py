@@ -342,7 +342,8 @@ def flat_map(db: Cursor, dataset: str, space: str) -> tuple[NDArray[np.float64],
 @cached("run:{0}", "datasets", "spaces", entries=30)
 def protocols(db: Cursor, run: str) -> list[tuple[str, str]]:
     """(protocol, sentence) for each kNN on labelled rows that is behind a run: what it scores beside what nothing scores."""
-    found, waiting = [], [run]
+    found: list[tuple[str, str]] = []
+    waiting = [run]
     while waiting:
         try:
             this = runs.find(db, waiting.pop())

@@ -47,12 +47,23 @@ BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {
 MORE_ROWS = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Ga", "Pz", "Ga", "down"]])
 
 
-@pytest.fixture
-def furnished(small_desk: Desk) -> Desk:
+def fill(desk: Desk) -> None:
     """Six rows, and one pack of each kind, called by its kind."""
+    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
+        assert import_upload(desk, content, name).new
     for kind in worlds.PACKS:
-        assert import_upload(small_desk, worlds.pack(kind), f"{kind}.json").kind == kind
-    return small_desk
+        assert import_upload(desk, worlds.pack(kind), f"{kind}.json").kind == kind
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return worlds.template(tmp_path_factory.mktemp("filled"), fill)
+
+
+@pytest.fixture
+def furnished(desk: Desk, filled: Path) -> Desk:
+    """`fill`, in `desk`."""
+    return worlds.copied(filled, desk)
 
 
 def build(desk: Desk, kind: str, name: str = "s", *, other: bool = False, replace: bool = False) -> SpaceRecord:

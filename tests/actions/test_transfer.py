@@ -11,13 +11,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.actions import journals, spaces, transfer
 from core.actions import runs as run_actions
-from core.actions import spaces, transfer
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import Options, import_upload
 from core.actions.transfer import Fusion
 from core.embeddings import load_space
+from core.engine.spec import How
 from core.errors import InputError, NotFound, StateError
+from core.methods.registry import method_named
 from core.store import predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -36,10 +38,16 @@ NAN = float("nan")
 TEST, LOO, FOLDS = Protocol("test"), Protocol("loo"), Protocol("folds", 3, 1)
 
 
+@pytest.fixture(scope="module")
+def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return worlds.template(tmp_path_factory.mktemp("furnished"), worlds.furnish)
+
+
 @pytest.fixture
-def world(desk: Desk) -> Screen:
+def world(desk: Desk, furnished: Path) -> Screen:
     """The screen, in `desk`."""
-    return worlds.furnish(desk)
+    worlds.copied(furnished, desk)
+    return worlds.screen()
 
 
 def dataset_of(desk: Desk) -> Dataset:
@@ -631,3 +639,57 @@ def test_the_same_decomposition_is_the_same_run(desk: Desk) -> None:
         transfer.save_recovered(desk, "llm train", "fused", (0.4, 0.5), "back")
     run_actions.delete(desk, "back")
     assert transfer.save_recovered(desk, "llm train", "fused", (0.5, 0.5), "back").id == made.id
+
+
+# --- the same as methods of the engine ----------------------------------------------------------------------------------
+
+
+def launched(desk: Desk, method: str, name: str, rows: str = "", **options: object) -> Run:
+    """A run that is worked on in this process until it ends."""
+    wish = journals.Wish(dataset_of(desk).id, method_named(method), options, rows=rows)
+    return journals.launch(desk, journals.specify(desk, wish), name, How(), begin=journals.work_on)
+
+
+@pytest.mark.usefixtures("world")
+def test_a_knn_of_the_engine_gives_the_same_predictions(desk: Desk) -> None:
+    for protocol, rows in ((TEST, "split=test"), (LOO, "split=train"), (FOLDS, "split=train")):
+        mine = knn(desk, f"mine {protocol.kind}", protocol)
+        options = {"spaces": "near", "protocol": protocol.kind, "folds": protocol.k, "seed": protocol.seed}
+        run = launched(desk, "knn", f"engine {protocol.kind}", rows, **options)
+        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", mine.total, 0, mine.fallbacks)
+        one, other = rows_of(desk, mine.id), rows_of(desk, run.id)
+        np.testing.assert_array_equal(probabilities(one), probabilities(other))
+        assert flags_of(one) == flags_of(other)
+        assert trace_of(desk, mine, one.index[0]) == trace_of(desk, run, one.index[0])
+    some = launched(desk, "knn", "some", "sample=9,seed=1;split=train", spaces="near", protocol="folds", folds=3, seed=1)
+    assert some.done == 9
+    part = rows_of(desk, "some")
+    np.testing.assert_array_equal(probabilities(part), probabilities(rows_of(desk, "mine folds").loc[part.index]))
+
+
+@pytest.mark.usefixtures("world")
+def test_a_fusion_of_the_engine_gives_the_same_predictions(desk: Desk) -> None:
+    knn(desk, "knn", LOO)
+    transfer.save_fusion(desk, Fusion("llm train", ("knn",), (0.3,), (0.6,)), "mine")
+    options = {"base": "llm train", "with": "knn", "w_de": "0.3", "w_dir": "0.6"}
+    run = launched(desk, "fusion", "engine", "split=train", **options)
+    assert (run.status, run.done) == ("done", 70)
+    one, other = rows_of(desk, "mine"), rows_of(desk, "engine")
+    np.testing.assert_array_equal(probabilities(one), probabilities(other))
+    assert flags_of(one) == flags_of(other)
+
+
+@pytest.mark.usefixtures("world")
+def test_a_knn_of_the_engine_has_fold_priors_of_its_own(desk: Desk) -> None:
+    knn(desk, "mine")
+    launched(desk, "knn", "engine", "split=test", spaces="near", protocol="test")
+    for other in ("mine", "engine"):
+        fuse(desk, f"with {other}", "llm test", other, reference="train", references={"llm test": "llm train"})
+    np.testing.assert_array_equal(*(probabilities(rows_of(desk, f"with {other}")) for other in ("mine", "engine")))
+
+
+@pytest.mark.parametrize("text", ["", "half", "0.5,", "0.5;0.1"])
+def test_weights_that_are_no_numbers(text: str) -> None:
+    assert transfer.weights_from("0.5, 1") == (0.5, 1.0)
+    with pytest.raises(InputError, match=r"weights: got .*, expected numbers with commas between them"):
+        transfer.weights_from(text)

@@ -55,7 +55,7 @@ def until(holds: Callable[[], bool], what: str) -> None:
     deadline = time.monotonic() + WAIT_S
     while not holds():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)
+        time.sleep(0.02)
 
 
 def status(desk: Desk, run: Run) -> Status:

@@ -24,7 +24,7 @@ from core.llm.scripted import Script, serving
 from core.store import runs
 from core.store.runs import Run
 from tests.engine.cases import desk_with, end_worker, fast, status, until, until_state, wish
-from tests.engine.methods import Asking, Counting, apart
+from tests.engine.methods import Asking, Counting, apart, here
 
 KEY = "sk-never-to-be-seen/anywhere"
 ROWS = 400
@@ -87,14 +87,13 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
         assert until_state(desk, run, "done").counts.done == ROWS
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_work_cleanly(number: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_ends_the_work_cleanly(tmp_path: Path) -> None:
     with slow_run(tmp_path) as (desk, run):
         pid = status(desk, run).pid
         assert pid is not None
-        os.kill(pid, number)
+        os.kill(pid, signal.SIGTERM)
         ended = until_state(desk, run, "interrupted", "crashed")
-        assert (ended.state, ended.cause) == ("interrupted", f"told to end by {number.name}")
+        assert (ended.state, ended.cause) == ("interrupted", "told to end by SIGTERM")
         assert recorded(desk, run).status == "interrupted"
         assert ended.counts.done == recorded(desk, run).done == finished(desk, run)
 
@@ -113,12 +112,13 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
         # A wrong key is echoed by this server
         wrong = KEY + "-wrong"
         other = journals.launch(
-            desk, wish(desk, Asking(), model="scripted"), "w", fast(url, cached=False), api_key=wrong, begin=apart
+            desk, wish(desk, Asking(), model="scripted"), "w", fast(url, cached=False), api_key=wrong, begin=here(Asking())
         )
-        ended = until_state(desk, other, "done")
+        ended = status(desk, other)
     assert (ended.counts.done, ended.counts.failed) == (0, 40)
     settled = journals.settle(desk, other.id)
     assert settled.failed == 40
+    assert b"[key]" in journals.folder_of(desk, other.id).rows.read_bytes()  # where the server had echoed it
     searched = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"desk.duckdb", "rows.jsonl", "spec.json", "how.json", "log.txt", "llm.sqlite"} <= {path.name for path in searched}
     assert [path for path in searched if KEY.encode() in path.read_bytes() or b"never-to-be-seen" in path.read_bytes()] == []

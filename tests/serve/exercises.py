@@ -26,7 +26,7 @@ from core.methods.debate_texts import SIDES, Case, Stage
 from core.types import Label, Pair
 from tests.conftest import SHARED_DATA
 
-ROWS = 60  # that it is shown; a test asks about some of them
+ROWS = 40  # that it is shown; a test asks about some of them
 SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)

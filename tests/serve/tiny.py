@@ -21,8 +21,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 SEED = 0
-STEPS = 360
-BATCH = 8
+STEPS = 220
+BATCH = 6
 RATE = 4e-3
 LONGEST = 8192
 VOCABULARY = 1536

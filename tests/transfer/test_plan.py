@@ -12,7 +12,8 @@ from core.transfer.plan import Plan, plan_of
 from core.transfer.protocols import Protocol, Setting
 from tests.transfer.oracles import weightings
 
-NAMES = st.lists(st.text(min_size=1, max_size=5), min_size=1, max_size=3, unique=True).map(tuple)
+NAME = st.text(min_size=1, max_size=5).map(str.strip).filter(lambda name: name and "," not in name)
+NAMES = st.lists(NAME, min_size=1, max_size=3, unique=True).map(tuple)
 PROTOCOLS = st.one_of(
     st.sampled_from([Protocol("test"), Protocol("loo")]),
     st.builds(Protocol, st.just("folds"), st.integers(2, 9), st.integers(0, 99)),
@@ -24,6 +25,14 @@ SETTINGS = st.builds(Setting, weightings(), st.booleans(), st.floats(0, 1))
 def test_a_specification_gives_the_plan_back_even_as_json(plan: Plan) -> None:
     assert plan_of(plan.as_spec()) == plan
     assert plan_of(json.loads(json.dumps(plan.as_spec()))) == plan
+
+
+@given(st.builds(Plan, NAMES, PROTOCOLS, SETTINGS))
+def test_options_of_the_method_give_the_same_plan(plan: Plan) -> None:
+    """Spaces as one text, 0 for an option that is not used, and the whole inside a run's specification."""
+    spec = plan.as_spec()
+    options = spec | {"spaces": " , ".join(plan.spaces), "k": spec["k"] or 0, "de_power": spec["de_power"] or 0.0}
+    assert plan_of(options) == plan_of({"options": options, "rows": 3}) == plan
 
 
 def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
@@ -63,7 +72,7 @@ SPEC = Plan(("s",)).as_spec()
         ({"axis": "row"}, "axis: got 'row'; expected gene, pert, both"),
         ({"power": 0}, "power: got 0"),
         ({"de_power": -1.0}, "power: got -1.0"),
-        ({"k": 0}, "k: got 0; expected a whole number of at least 1"),
+        ({"k": -1}, "k: got -1; expected a whole number of at least 1"),
     ],
 )
 def test_settings_that_make_no_sense(change: dict[str, object], message: str) -> None:

@@ -1,0 +1,292 @@
+"""A real vLLM behind our client, methods and engine: `make test-serve` installs it and makes the model that it serves."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from core.actions import journals
+from core.actions.desk import Desk, open_desk
+from core.actions.imports import import_upload
+from core.config import Settings
+from core.engine.spec import How
+from core.engine.states import status_of
+from core.llm.answers import Answer, read_answer
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.health import check
+from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
+from core.llm.records import Message, Request
+from core.llm.serve import HOST, OWN_PYTHON, default_python
+from core.methods.base import Context, RowMethod
+from core.methods.debate_texts import SIDES
+from core.methods.prompt_only import prompt_for
+from core.methods.registry import method_named
+from core.store import predictions
+from core.store.runs import Run
+from core.types import Flag, Pair, RowResult
+from tests.cases import as_csv
+from tests.serve.exercises import context_for, rows_and_view, tiny_model
+
+MODEL = "tiny"
+LENGTH = 4096
+PAIRS, VIEW = rows_and_view()
+# Here log-probabilities are those after what a request rules out, so that −inf occurs among them.
+EXTRA = ("--served-model-name", MODEL, "--logprobs-mode", "processed_logprobs")
+SERVE = """
+import sys
+from core.llm.serve import Serving, serve
+
+model, port, length, *extra = sys.argv[1:]
+serve(Serving(model, int(port), max_model_len=int(length), extra=tuple(extra)))
+"""
+READY_S, STOP_S, WAIT_S = 300.0, 60.0, 120.0
+
+
+@pytest.fixture(scope="module")
+def model() -> Path:
+    """The folder of the tiny model."""
+    assert default_python() == OWN_PYTHON, "vLLM is not installed in .venv-serve; run make test-serve"
+    return tiny_model(OWN_PYTHON)
+
+
+@pytest.fixture(scope="module")
+def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server that was started as `serve` starts it, and that leaves nothing behind when it is told to end."""
+    port = _free_port()
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    with log.open("wb") as output:
+        command = [sys.executable, "-c", SERVE, str(model), str(port), str(LENGTH), *EXTRA]
+        supervisor = subprocess.Popen(command, stdout=output, stderr=output)
+    try:
+        _until(lambda: supervisor.poll() is not None or "ready: " in log.read_text("utf-8", "replace"), READY_S, log)
+        assert supervisor.poll() is None, _tail(log)
+        started = psutil.Process(supervisor.pid).children(recursive=True)
+        assert len(started) >= 2, "expected the server and the process of its model"
+        yield Endpoint(f"http://{HOST}:{port}/v1", timeout_s=120)
+        assert supervisor.poll() is None, _tail(log)
+        assert "starting it again" not in log.read_text("utf-8", "replace")
+        supervisor.send_signal(signal.SIGINT)
+        assert supervisor.wait(STOP_S) == 0, _tail(log)
+        _until(lambda: not any(_runs(process) for process in started), STOP_S, log)
+        with socket.socket() as probe:
+            assert probe.connect_ex((HOST, port)) != 0
+    finally:
+        supervisor.terminate()
+        supervisor.wait(STOP_S)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def _until(holds: Callable[[], bool], within_s: float, log: Path | None = None) -> None:
+    deadline = time.monotonic() + within_s
+    while not holds():
+        assert time.monotonic() < deadline, _tail(log) if log else "waited in vain"
+        time.sleep(0.05)
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-30:])
+
+
+def _runs(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: object) -> list[RowResult]:
+    """All rows at once, as a method predicts them."""
+    method = method_named(name)
+    assert isinstance(method, RowMethod)
+
+    async def all_of_them() -> list[RowResult]:
+        async with Client(server) as client:
+            context: Context = replace(context_for(method, pairs, VIEW, **options), client=client, model=MODEL)
+            return list(await asyncio.gather(*(method.predict_row(pair, context) for pair in pairs)))
+
+    return asyncio.run(all_of_them())
+
+
+def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
+    found = asyncio.run(check(server, MODEL))
+    assert (found.reachable, found.models, found.logprobs, found.max_model_len, found.problem) == (
+        True,
+        (MODEL,),
+        True,
+        LENGTH,
+        "",
+    )
+    other = asyncio.run(check(server, "another"))
+    assert "'another' is not served, expected one of tiny" in other.problem
+
+
+def test_prompts_are_answered_under_three_seeds_with_log_probabilities(server: Endpoint) -> None:
+    pairs = PAIRS[:30]
+    results = predict("prompt_only", server, pairs, answers="logprobs", reasoning="no", max_tokens=32)
+    letters = set()
+    for pair, result in zip(pairs, results, strict=True):
+        prediction = result.prediction
+        assert (prediction.pair_id, prediction.flags) == (pair.pair_id, ())
+        assert [json.loads(call.request)["seed"] for call in result.calls] == [42, 43, 44]
+        odds = [_odds(json.loads(call.reply)) for call in result.calls]
+        for seed, event in zip(odds, result.events, strict=True):
+            assert event.meta["counted_by"] == "server"
+            assert (event.meta["prediction_up"], event.meta["prediction_down"]) == pytest.approx((seed["A"], seed["B"]), abs=1e-6)
+        expected = [sum(seed[letter] for seed in odds) / 3 for letter in "AB"]
+        assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx(expected, abs=1e-6)
+        assert prediction.tokens == sum(json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls)
+        # The template of a chat comes on top of the prompt itself.
+        assert 100 < prediction.prompt_tokens < result.calls[0].prompt_tokens < LENGTH
+        letters |= {event.content for event in result.events}
+    assert letters == {f"<answer>{letter}</answer>" for letter in LETTERS}
+
+
+def _odds(reply: Any) -> dict[str, float]:
+    """The probabilities of the letters as they stand in the server's own JSON, without our reader."""
+    (place,) = (token for token in reply["choices"][0]["logprobs"]["content"] if token["token"] in LETTERS)
+    listed = {other["token"]: math.exp(other["logprob"]) for other in place["top_logprobs"] if other["token"] in LETTERS}
+    assert set(listed) == set(LETTERS)
+    return {letter: share / sum(listed.values()) for letter, share in listed.items()}
+
+
+def test_the_same_seed_gives_the_same_answer(server: Endpoint) -> None:
+    asked = context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no")
+    prompts = [prompt_for(pair, asked) for pair in PAIRS[:8]]
+
+    async def answers(seed: int) -> list[str]:
+        async with Client(server, concurrency=1) as client:
+            requests = (Request(MODEL, (Message("user", prompt),), seed=seed, max_completion_tokens=32) for prompt in prompts)
+            return [(await client.complete(request)).content for request in requests]
+
+    first, again, other = (asyncio.run(answers(seed)) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_a_debate_is_held(server: Endpoint) -> None:
+    pairs = PAIRS[:10]
+    results = predict("debate", server, pairs, rounds=1, advocate_tokens=300, judge_tokens=200)
+    for pair, result in zip(pairs, results, strict=True):
+        prediction = result.prediction
+        assert (prediction.pair_id, prediction.source) == (pair.pair_id, "trace")
+        assert not {Flag.DE_FALLBACK, Flag.DIR_FALLBACK} & set(prediction.flags)
+        said = [(event.stage, event.role, event.kind) for event in result.events if event.kind != "rejected"]
+        briefs = {stage: [(stage, side, "brief") for side in sides] for stage, sides in SIDES.items()}
+        assert said == [*briefs["de"], ("de", "JUDGE", "verdict"), *briefs["dir"], ("dir", "JUDGE", "verdict")]
+        p_de, p_up = (event.meta["p"] for event in result.events if event.kind == "verdict")
+        assert (prediction.p_de, prediction.p_up_given_de) == (p_de, p_up)
+        assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx([p_de * p_up, p_de * (1 - p_up)])
+        collapsed = any("role_collapse" in event.meta for event in result.events)
+        assert (Flag.ROLE_COLLAPSE in prediction.flags) == collapsed
+        assert len(result.calls) == 6 + sum(event.kind == "rejected" for event in result.events)
+        assert all(call.attempts == 1 and not call.error for call in result.calls)
+    assert not all(Flag.ROLE_COLLAPSE in result.prediction.flags for result in results)
+
+
+def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -> None:
+    prompt = prompt_for(PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
+    request = Request(MODEL, (Message("user", prompt),), seed=1, max_completion_tokens=32, top_logprobs=20)
+
+    async def ask() -> str:
+        async with Client(server) as client:
+            found = await client.fetch("POST", server.base_url.removesuffix("v1") + "tokenize", json.dumps(allowed))
+            body = request.body | {"allowed_token_ids": json.loads(str(found))["tokens"]}
+            return str(await client.fetch("POST", "/chat/completions", json.dumps(body)))
+
+    # With the end of an answer, and neither B nor C.
+    allowed = {"model": MODEL, "prompt": "<answer>A</answer><|im_end|>", "add_special_tokens": False}
+    text = asyncio.run(ask())
+    json.loads(text, parse_constant=_no_number)
+    answer = read_answer(text)
+    assert isinstance(answer, Answer)
+    assert answer.content == "<answer>A</answer>"
+    assert answer.logprobs is not None
+    place = next(token for token in answer.logprobs if token.token == "A")
+    assert len(place.alternatives) >= 20
+    left = {token for token, logprob in place.alternatives if not is_missing(logprob)}
+    assert {"A"} <= left <= {"<", "answer", ">", "A", "</", "<|im_end|>"}
+    found = letter_probabilities(answer.logprobs, LETTERS, answer.content)
+    assert found == LetterProbabilities("A", pytest.approx({"A": 1.0, "B": 0.0, "C": 0.0}, abs=1e-6), ("B", "C"))
+
+
+def test_a_narrow_top_p_leaves_the_others_without_a_log_probability(server: Endpoint) -> None:
+    prompt = prompt_for(PAIRS[1], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
+    request = Request(MODEL, (Message("user", prompt),), seed=1, top_p=0.01, max_completion_tokens=32, top_logprobs=20)
+
+    async def ask() -> tuple[str, Any]:
+        async with Client(server) as client:
+            reply = await client.complete(request)
+            return reply.content, reply.logprobs
+
+    content, logprobs = asyncio.run(ask())
+    assert all(sum(not is_missing(logprob) for _, logprob in token.alternatives) == 1 for token in logprobs)
+    found = letter_probabilities(logprobs, LETTERS, content)
+    assert isinstance(found, LetterProbabilities)
+    assert found.probabilities[found.answered] == pytest.approx(1.0)
+    assert set(found.missing) == set(LETTERS) - {found.answered}
+
+
+def _no_number(found: str) -> None:
+    raise AssertionError(f"{found} in JSON")
+
+
+def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path: Path) -> None:
+    desk = _desk(tmp_path)
+    options = {"answers": "logprobs", "reasoning": "no", "max_tokens": 32}
+    wish = journals.Wish("bmdm", method_named("prompt_only"), options, "split=test", MODEL)
+    how = How(server.base_url, rows_in_flight=2)
+    run = journals.launch(desk, journals.specify(desk, wish), "killed", how)
+    _until(lambda: len(_finished(desk, run)) >= 8, WAIT_S)
+    pid = status_of(journals.folder_of(desk, run.id)).pid
+    assert pid is not None, journals.log_tail(desk, run.id)
+    os.kill(pid, signal.SIGKILL)
+    _until(lambda: status_of(journals.folder_of(desk, run.id)).state == "crashed", WAIT_S)
+    before = _finished(desk, run)
+    assert 8 <= len(before) < len(PAIRS)
+    journals.resume(desk, "killed")
+    _until(lambda: status_of(journals.folder_of(desk, run.id)).state == "done", WAIT_S)
+    after = journals.settle(desk, run.id)
+    assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
+    progress = journals.progress_of(desk, run.id)
+    assert progress.finished >= before
+    assert progress.twice == 0
+    with desk.store.read() as db:
+        stored = predictions.frame(db, run.id)["pair_id"].tolist()
+    assert sorted(stored) == sorted(pair.pair_id for pair in PAIRS)
+
+
+def _finished(desk: Desk, run: Run) -> set[str]:
+    return set(journals.progress_of(desk, run.id).finished)
+
+
+def _desk(folder: Path) -> Desk:
+    """A workspace with the rows that the model knows, and some labelled ones."""
+    desk = open_desk(Settings(workspace=folder, author="tester"))
+    train = [(pair.pair_id, pair.pert, pair.gene, str(pair.label)) for pair in VIEW.rows[:200]]
+    test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS]
+    for content, name in (
+        (as_csv(["id", "pert", "gene", "label"], train), "train.csv"),
+        (as_csv(["id", "pert", "gene"], test), "test.csv"),
+    ):
+        assert import_upload(desk, content, name).kind != "failed"
+    return desk
