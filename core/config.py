@@ -18,14 +18,16 @@ class Settings:
     """Where a workspace lies and how it may be used.
 
     workspace: the folder that holds data/ and cache/. read_only: every change is refused. busy_timeout_s: how long to
-    wait for the store before StoreBusy. mirror: a base address to fetch public files from instead of GitHub, or "".
-    author: who stands in the audit trail and under notes. api_key: for model servers; never stored or printed.
-    endpoint: of the model server to ask unless another is named. price_prompt, price_completion: of a million tokens.
+    wait for the store before StoreBusy. store_memory_mb: what the store may hold in memory before it goes to disk.
+    mirror: a base address to fetch public files from instead of GitHub, or "". author: who stands in the audit trail and
+    under notes. api_key: for model servers; never stored or printed. endpoint: of the model server to ask unless another
+    is named. price_prompt, price_completion: of a million tokens.
     """
 
     workspace: Path = REPOSITORY
     read_only: bool = False
     busy_timeout_s: float = 30.0
+    store_memory_mb: int = 2_000
     mirror: str = ""
     author: str = "unknown"
     api_key: str = field(default="", repr=False)
@@ -75,6 +77,7 @@ def load_settings(workspace: Path | None = None) -> Settings:
         workspace=chosen.expanduser().resolve(),
         read_only=os.environ.get("PERTURBDESK_READ_ONLY", "").lower() in {"1", "true", "yes"},
         busy_timeout_s=float(os.environ.get("PERTURBDESK_BUSY_TIMEOUT_S", "30")),
+        store_memory_mb=int(os.environ.get("PERTURBDESK_STORE_MEMORY_MB", "2000")),
         mirror=os.environ.get("PERTURBDESK_MIRROR", ""),
         author=os.environ.get("PERTURBDESK_AUTHOR") or _user(),
         api_key=os.environ.get("PERTURBDESK_API_KEY", ""),

@@ -16,6 +16,7 @@ from core.errors import StateError
 
 KEY_VARIABLE = "PERTURBDESK_API_KEY"
 FIRST_BEAT_S = 60.0
+WORKER_STORE_MB = 128  # a worker writes small batches, for hours: it shall not keep what it wrote
 _LOOK_S = 0.05
 
 
@@ -69,5 +70,6 @@ def _environment(settings: Settings, api_key: str) -> Mapping[str, str]:
         **os.environ,
         "PERTURBDESK_AUTHOR": settings.author,
         "PERTURBDESK_BUSY_TIMEOUT_S": str(settings.busy_timeout_s),
+        "PERTURBDESK_STORE_MEMORY_MB": str(WORKER_STORE_MB),
         KEY_VARIABLE: api_key,
     }

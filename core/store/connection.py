@@ -41,13 +41,13 @@ class Store:
     Inside a thread a read within a read or a write uses the outer cursor; a write within a read is a programming error.
     """
 
-    def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0) -> None:
+    def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 2_000) -> None:
         self.file = file
         self.timeout_s = timeout_s
         file.parent.mkdir(parents=True, exist_ok=True)
         scratch.mkdir(parents=True, exist_ok=True)
         self._holder = file.with_name(file.name + ".holder")
-        self._connection = _closed_connection(file.parent, scratch)
+        self._connection = _closed_connection(file.parent, scratch, memory_mb)
         self._mutex = threading.Lock()
         self._readers = 0
         self._mine = threading.local()
@@ -216,7 +216,7 @@ class Store:
             cursor.close()
 
 
-def _closed_connection(folder: Path, scratch: Path) -> Cursor:
+def _closed_connection(folder: Path, scratch: Path, memory_mb: int) -> Cursor:
     """An in-memory connection that can reach two folders and nothing else: no network, no extensions, no other file."""
     connection = duckdb.connect(":memory:")
     allowed = ", ".join(_quoted(f"{path}/") for path in (folder, scratch))
@@ -225,7 +225,7 @@ def _closed_connection(folder: Path, scratch: Path) -> Cursor:
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
         f"temp_directory = {_quoted(scratch / 'duckdb')}",
-        "memory_limit = '2GB'",
+        f"memory_limit = '{memory_mb}MB'",
         f"allowed_directories = [{allowed}]",
         "enable_external_access = false",
         "lock_configuration = true",
@@ -246,4 +246,4 @@ def _first_line(error: object) -> str:
 @cache
 def open_store(settings: Settings) -> Store:
     """The store of a workspace; one gate a process."""
-    return Store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s)
+    return Store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)
