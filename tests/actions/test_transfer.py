@@ -324,7 +324,7 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(desk: Desk, world: Scree
     run = transfer.save_knn(desk, dataset_of(desk), plan, "knn")
     labels = dict(zip(world.ids, world.labels, strict=True))
     covered = 0
-    for pair_id in world.ids[: world.n_train : 3]:
+    for pair_id in world.ids[: world.n_train : 7]:
         found = transfer.neighbours_of(desk, dataset_of(desk), pair_id, plan)
         meta = trace_of(desk, run, pair_id)["meta"]
         assert found.labels == [labels[key] for key in found.pair_ids]
@@ -343,7 +343,7 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(desk: Desk, world: Scree
             assert found.why.share_up @ up == pytest.approx(meta["prior_up"], abs=1e-9)
         own = pair_id.split("_")
         assert not any(own[0] == key.split("_")[0] or own[1] == key.split("_")[1] for key in found.pair_ids)
-    assert covered > 10
+    assert covered > 5
 
 
 def test_a_test_row_sees_all_labelled_rows(desk: Desk, world: Screen) -> None:

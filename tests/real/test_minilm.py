@@ -29,6 +29,9 @@ pytestmark = [
 ]
 POOL = "track_a_logprobs_train2499"
 LOO, FOLDS, CELLS = 0.003, 0.01, 0.01
+# The mean of four fold seeds has a standard error of 0.009 in DIR here (means of four: 0.593 to 0.614), as much as the
+# tolerance: more seeds estimate the same number well enough to be held against it.
+SEEDS = range(16)
 TABLE = {  # centred: leave-one-out DE and DIR, folds DE and DIR, of all of train
     False: (0.545, 0.545, 0.545, 0.591),
     True: (0.545, 0.611, 0.544, 0.605),
@@ -54,7 +57,7 @@ def test_all_of_train(desk: Desk, centre: bool) -> None:
     de, direction, folds_de, folds_dir = TABLE[centre]
     loo = transfer.prepare(desk, dataset, plan(centre, Protocol("loo"))).evaluation()
     assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
-    found = [transfer.prepare(desk, dataset, plan(centre, Protocol(seed=seed))).evaluation() for seed in range(4)]
+    found = [transfer.prepare(desk, dataset, plan(centre, Protocol(seed=seed))).evaluation() for seed in SEEDS]
     assert np.mean([each.score.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
     assert np.mean([each.score.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
 
@@ -80,7 +83,7 @@ def test_fused_inside_doubly_disjoint_cells(desk: Desk) -> None:
         pool = predictions.frame(db, runs.find(db, POOL).id)
     ids = pool["pair_id"].tolist()
     before, after = [], []
-    for seed in range(4):
+    for seed in SEEDS:
         protocol = Protocol(seed=seed)
         prepared = transfer.prepare(desk, dataset, plan(True, protocol))
         layout, at = prepared.layout, prepared.layout.at(ids)

@@ -143,22 +143,24 @@ def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
 def test_prompts_are_answered_under_three_seeds_with_log_probabilities(server: Endpoint) -> None:
     pairs = PAIRS[:30]
     results = predict("prompt_only", server, pairs, answers="logprobs", reasoning="no", max_tokens=32)
-    letters = set()
     for pair, result in zip(pairs, results, strict=True):
         prediction = result.prediction
         assert (prediction.pair_id, prediction.flags) == (pair.pair_id, ())
-        assert [json.loads(call.request)["seed"] for call in result.calls] == [42, 43, 44]
-        odds = [_odds(json.loads(call.reply)) for call in result.calls]
-        for seed, event in zip(odds, result.events, strict=True):
+        # Of each seed the last call, should a first answer have been unreadable.
+        replies = {json.loads(call.request)["seed"]: json.loads(call.reply) for call in result.calls}
+        assert list(replies) == [42, 43, 44]
+        odds = [_odds(reply) for reply in replies.values()]
+        answers = [event for event in result.events if event.kind == "answer"]
+        for seed, event in zip(odds, answers, strict=True):
             assert event.meta["counted_by"] == "server"
             assert (event.meta["prediction_up"], event.meta["prediction_down"]) == pytest.approx((seed["A"], seed["B"]), abs=1e-6)
+            assert event.content in {f"<answer>{letter}</answer>" for letter in LETTERS}
         expected = [sum(seed[letter] for seed in odds) / 3 for letter in "AB"]
         assert [prediction.prediction_up, prediction.prediction_down] == pytest.approx(expected, abs=1e-6)
         assert prediction.tokens == sum(json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls)
-        # The template of a chat comes on top of the prompt itself.
-        assert 100 < prediction.prompt_tokens < result.calls[0].prompt_tokens < LENGTH
-        letters |= {event.content for event in result.events}
-    assert letters == {f"<answer>{letter}</answer>" for letter in LETTERS}
+        assert prediction.prompt_tokens == min(reply["usage"]["prompt_tokens"] for reply in replies.values())
+    asked_again = sum(len(result.calls) - 3 for result in results)
+    assert asked_again <= 9, "one in ten at most, of a model that was taught the format"
 
 
 def _odds(reply: Any) -> dict[str, float]:
@@ -170,17 +172,16 @@ def _odds(reply: Any) -> dict[str, float]:
 
 
 def test_the_same_seed_gives_the_same_answer(server: Endpoint) -> None:
-    asked = context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no")
-    prompts = [prompt_for(pair, asked) for pair in PAIRS[:8]]
+    prompt = prompt_for(PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
 
-    async def answers(seed: int) -> list[str]:
+    async def answers() -> list[str]:
         async with Client(server, concurrency=1) as client:
-            requests = (Request(MODEL, (Message("user", prompt),), seed=seed, max_completion_tokens=32) for prompt in prompts)
-            return [(await client.complete(request)).content for request in requests]
+            request = Request(MODEL, (Message("user", prompt),), max_completion_tokens=32)
+            return [(await client.complete(replace(request, seed=seed))).content for seed in range(10)]
 
-    first, again, other = (asyncio.run(answers(seed)) for seed in (1, 1, 2))
+    first, again = asyncio.run(answers()), asyncio.run(answers())
     assert first == again
-    assert first != other
+    assert len(set(first)) > 1
 
 
 def test_a_debate_is_held(server: Endpoint) -> None:
@@ -188,7 +189,7 @@ def test_a_debate_is_held(server: Endpoint) -> None:
     results = predict("debate", server, pairs, rounds=1, advocate_tokens=300, judge_tokens=200)
     for pair, result in zip(pairs, results, strict=True):
         prediction = result.prediction
-        assert (prediction.pair_id, prediction.source) == (pair.pair_id, "trace")
+        assert (prediction.pair_id, prediction.p_source) == (pair.pair_id, "trace")
         assert not {Flag.DE_FALLBACK, Flag.DIR_FALLBACK} & set(prediction.flags)
         said = [(event.stage, event.role, event.kind) for event in result.events if event.kind != "rejected"]
         briefs = {stage: [(stage, side, "brief") for side in sides] for stage, sides in SIDES.items()}
@@ -199,7 +200,7 @@ def test_a_debate_is_held(server: Endpoint) -> None:
         collapsed = any("role_collapse" in event.meta for event in result.events)
         assert (Flag.ROLE_COLLAPSE in prediction.flags) == collapsed
         assert len(result.calls) == 6 + sum(event.kind == "rejected" for event in result.events)
-        assert all(call.attempts == 1 and not call.error for call in result.calls)
+        assert not any(call.error for call in result.calls)
     assert not all(Flag.ROLE_COLLAPSE in result.prediction.flags for result in results)
 
 
