@@ -1,0 +1,95 @@
+"""Runs that are started and watched in a real browser: closing it, or stopping the app, stops none."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.actions import journals
+from core.actions.desk import Desk, open_desk
+from core.engine.states import LIVE
+from core.llm import scripted
+from core.store import predictions, runs
+from tests.ui.conftest import OpenTab
+from tests.ui.serving import serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+ROWS, DELAY_S = 24, 0.6
+PROGRESS = re.compile(r"(\d+) of (\d+) rows")
+
+
+@pytest.fixture
+def copy(demo_desk: Desk, tmp_path: Path) -> Iterator[Desk]:
+    """The demo to change; whatever still works on it when the test ends is ended."""
+    shutil.copytree(demo_desk.settings.workspace, tmp_path / "copy")
+    desk = open_desk(replace(demo_desk.settings, workspace=tmp_path / "copy"))
+    yield desk
+    for status in journals.states(desk).values():
+        if status.pid is not None:
+            os.kill(status.pid, signal.SIGKILL)
+
+
+def watched(page: Page) -> int:
+    """How many rows a tab says are finished."""
+    found = PROGRESS.search(page.locator("[data-testid=stProgress]").first.inner_text())
+    assert found is not None
+    assert int(found[2]) == ROWS
+    return int(found[1])
+
+
+def until(holds: object, what: str, within_s: float = 60.0) -> None:
+    deadline = time.monotonic() + within_s
+    while not holds():  # type: ignore[operator]
+        assert time.monotonic() < deadline, what
+        time.sleep(0.2)
+
+
+def test_a_run_outlives_its_browser_and_the_app(copy: Desk, open_tab: OpenTab) -> None:
+    with scripted.serving(scripted.Script(delay_s=DELAY_S)) as model:
+        start = {"PERTURBDESK_ENDPOINT": model}
+        with serving(copy.settings.workspace, **start) as server:
+            first, second = open_tab(), open_tab()
+            first.goto(server.url("launch", method="prompt_only"))
+            sample = first.get_by_role("spinbutton", name="Only a sample of")
+            sample.fill(str(ROWS))
+            sample.press("Enter")
+            calls = first.get_by_role("spinbutton", name="Calls at once")
+            calls.fill("3")
+            calls.press("Enter")
+            first.get_by_text(f"{3 * ROWS} calls").wait_for()
+            first.get_by_role("button", name="Start run").click()
+            first.locator("[data-testid=stProgress]").wait_for()
+            second.goto(server.url("launch"))
+            second.locator("[data-testid=stProgress]").wait_for()
+            until(lambda: watched(second) > 0, "no row is finished")
+            # Both look every two seconds, and some rows a second are finished: they see the same but for one look.
+            assert abs(watched(first) - watched(second)) <= 2 + 2 * 3 / (3 * DELAY_S) + 1
+            [run] = journals.states(copy)
+            worker = journals.states(copy)[run].pid
+            first.close()
+            assert server.stop() is not None  # Ctrl-C
+        status = journals.states(copy)[run]
+        assert (status.state, status.pid) == ("running", worker)
+        assert status.counts.done < ROWS
+        with serving(copy.settings.workspace, **start) as server:
+            again = open_tab()
+            again.goto(server.url("launch"))
+            again.locator("[data-testid=stProgress]").wait_for()
+            assert re.match("running|done", again.locator("[data-testid=stProgress]").first.inner_text())
+            until(lambda: journals.states(copy)[run].state not in LIVE, "the run did not end")
+            again.get_by_text(f"done · {ROWS} of {ROWS} rows").wait_for()
+    with copy.store.read() as db:
+        assert runs.find(db, run).status == "done"
+        assert len(predictions.frame(db, run)) == ROWS
