@@ -20,7 +20,7 @@ from core.actions.transfer import Fusion
 from core.actions.undo import undo
 from core.embeddings import Space
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.store import datasets, imports, runs
+from core.store import imports, runs
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
 from core.transfer.plan import Plan
@@ -331,36 +331,22 @@ def test_an_embedding_that_was_built_over_can_come_again(furnished: Desk) -> Non
     assert (again.new, again.name) == (True, "again")
 
 
-@pytest.fixture(scope="module")
-def with_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`fill`, and the demo."""
-
-    def both(desk: Desk) -> None:
-        fill(desk)
-        make_demo(desk)
-
-    return worlds.template(tmp_path_factory.mktemp("with demo"), both)
-
-
 @pytest.mark.parametrize("change", ["delete", "load over", "build over"])
-def test_the_demo_can_be_taken_back_without_its_space(desk: Desk, with_demo: Path, filled: Path, change: str) -> None:
-    furnished = worlds.copied(with_demo, desk)
-    before = everything(open_desk(dataclasses.replace(desk.settings, workspace=filled)))
+def test_the_demo_can_be_taken_back_without_its_space(demo_desk: Desk, desk: Desk, change: str) -> None:
+    worlds.copied(demo_desk.settings.workspace, desk)
+    import_upload(desk, worlds.pack("lps_response"), "lps.json")
     if change == "delete":
-        spaces.delete(furnished, "simulated")
+        spaces.delete(desk, "simulated")
     elif change == "load over":
-        import_upload(furnished, worlds.table_of({"Ga": [1, 0]}), "simulated.csv", Options(replace=True))
+        import_upload(desk, worlds.table_of({"Ga": [1, 0]}), "simulated.csv", Options(replace=True))
     else:
-        build(furnished, "response", "simulated", replace=True)
-    undo(furnished, "demo, seed 0", with_runs=True)
-    with furnished.store.read() as db:
-        assert "simulated" not in [dataset.name for dataset in datasets.all_of_them(db)]
+        build(desk, "response", "simulated", replace=True)
+    undo(desk, "demo, seed 0", with_runs=True)
     if change != "delete":
-        spaces.delete(furnished, "simulated")
-    left = everything(furnished)
-    assert {name: len(rows) for name, rows in left.items() if name != "gene"} == {
-        name: len(rows) for name, rows in before.items() if name != "gene"
-    }
+        spaces.delete(desk, "simulated")
+    undo(desk, "lps.json")
+    assert {name for name, rows in everything(desk).items() if rows} == {"schema_version", "gene"}
+    assert worlds.kept_files(desk) == {}
 
 
 def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Desk) -> None:

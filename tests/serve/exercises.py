@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from core.audit.conclusions import FAULTS
 from core.config import REPOSITORY
 from core.datasets.demo import simulate
 from core.evidence.packs import Packs
@@ -19,6 +20,7 @@ from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.evidence.view import LabelView, all_training
 from core.llm.parsing import Unparsed
+from core.llm.records import Message
 from core.methods import debate, debate_texts, prompt_only
 from core.methods.ask import Messages, show_letter, show_probability
 from core.methods.base import Context, Method, read_options
@@ -26,20 +28,22 @@ from core.methods.debate_texts import SIDES, Case, Stage
 from core.types import Label, Pair
 from tests.conftest import SHARED_DATA
 
-ROWS = 40  # that it is shown; a test asks about some of them
+SHORT = FAULTS["sentences"]
+ROWS = 40  # that it is shown, and asked about
 SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
 
+# Each names its genes once, since copying a symbol is what so small a model finds hardest.
 LINES = {
-    "EFFECT": "{pert} works where {gene} is needed. Its loss reaches the programs that hold {gene}. "
-    "Nothing in the dossier speaks against a link. So {gene} changes when {pert} is lost.",
-    "NULL": "{pert} and {gene} work apart from each other. Other genes make up for the loss of {pert}. "
-    "Nothing in the dossier links the two. So {gene} stays where it was.",
-    "UP": "{pert} holds {gene} back. Its loss sets off the stress that raises {gene}. "
-    "Nothing in the dossier speaks against it. So {gene} goes up when {pert} is lost.",
-    "DOWN": "{pert} is needed to keep {gene} on. Its loss takes away the signal that drives {gene}. "
-    "Nothing in the dossier speaks against it. So {gene} goes down when {pert} is lost.",
+    "EFFECT": "{pert} works where {gene} is needed. Its loss reaches the programs that hold the target. "
+    "Nothing in the dossier speaks against a link. So the target changes.",
+    "NULL": "{pert} and {gene} work apart from each other. Other genes make up for the loss. "
+    "Nothing in the dossier links the two. So the target stays where it was.",
+    "UP": "{pert} holds {gene} back. Its loss sets off a stress that raises the target. "
+    "Nothing in the dossier speaks against it. So the target goes up.",
+    "DOWN": "{pert} is needed to keep {gene} on. Its loss takes away the signal that drives the target. "
+    "Nothing in the dossier speaks against it. So the target goes down.",
 }
 
 
@@ -68,17 +72,16 @@ def context_for(method: Method, pairs: Sequence[Pair], view: LabelView, **option
 
 
 def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
-    """Every kind of prompt about every row, each with answers in its format."""
+    """Every kind of prompt about the rows, each with answers in its format."""
     asked = context_for(prompt_only.METHOD, pairs, view, reasoning="no")
     debated = context_for(debate.METHOD, pairs, view).options
     rng = random.Random(0)
     for pair in pairs:
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
-        prompt = {"role": "user", "content": prompt_only.prompt_for(pair, asked)}
-        yield {"messages": [prompt], "answers": letters}
-        odd = {"role": "assistant", "content": "It could be either."}
-        again = {"role": "user", "content": show_letter(Unparsed("none of A, B, C is named"), LETTERS)}
-        yield {"messages": [prompt, odd, again], "answers": letters}
+        prompt = Message("user", prompt_only.prompt_for(pair, asked))
+        yield _exercise((prompt,), letters)
+        again = show_letter(Unparsed("none of A, B, C is named"), LETTERS)
+        yield _exercise((prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
         found = dossier(gather(pair, Packs(), view, debate.tools(debated)), pair).text
         yield from _debates(Case(pair.pert, pair.gene, found, "", debated), rng)
 
@@ -87,7 +90,11 @@ def _debates(case: Case, rng: random.Random) -> Iterator[dict[str, Any]]:
     lines = {side: line.format(pert=case.pert, gene=case.gene) for side, line in LINES.items()}
     for stage, sides in SIDES.items():
         for side in sides:
-            yield _exercise(debate_texts.brief(side, case), [lines[side]])
+            asked = debate_texts.brief(side, case)
+            yield _exercise(asked, [lines[side]])
+            if rng.random() < 0.25:
+                rejected = Message("assistant", "The evidence is mixed."), Message("user", debate_texts.again(side, case, SHORT))
+                yield _exercise((*asked, *rejected), [lines[side]])
         yield _verdict(stage, case, lines, rng)
 
 
@@ -96,9 +103,8 @@ def _verdict(stage: Stage, case: Case, lines: dict[str, str], rng: random.Random
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]
     if rng.random() < 0.5:
         return _exercise(asked, [f"The dossier says little. {prob}" for prob in probs])
-    rejected = [{"role": "assistant", "content": "The evidence is mixed."}]
-    again = [{"role": "user", "content": show_probability(Unparsed("no number"))}]
-    return {"messages": [*_exercise(asked, [])["messages"], *rejected, *again], "answers": probs}
+    rejected = Message("assistant", "The evidence is mixed."), Message("user", show_probability(Unparsed("no number")))
+    return _exercise((*asked, *rejected), probs)
 
 
 def _exercise(messages: Messages, answers: list[str]) -> dict[str, Any]:

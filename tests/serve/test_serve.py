@@ -186,7 +186,7 @@ def test_the_same_seed_gives_the_same_answer(server: Endpoint) -> None:
 
 def test_a_debate_is_held(server: Endpoint) -> None:
     pairs = PAIRS[:10]
-    results = predict("debate", server, pairs, rounds=1, advocate_tokens=300, judge_tokens=200)
+    results = predict("debate", server, pairs, rounds=1, advocate_tokens=1000, judge_tokens=200)
     for pair, result in zip(pairs, results, strict=True):
         prediction = result.prediction
         assert (prediction.pair_id, prediction.p_source) == (pair.pair_id, "trace")
@@ -201,7 +201,8 @@ def test_a_debate_is_held(server: Endpoint) -> None:
         assert (Flag.ROLE_COLLAPSE in prediction.flags) == collapsed
         assert len(result.calls) == 6 + sum(event.kind == "rejected" for event in result.events)
         assert not any(call.error for call in result.calls)
-    assert not all(Flag.ROLE_COLLAPSE in result.prediction.flags for result in results)
+    stood = sum("role_collapse" not in event.meta for result in results for event in result.events if event.kind == "brief")
+    assert stood >= 20, "half of the briefs at least, of a model that was taught four lines"
 
 
 def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -> None:

@@ -78,9 +78,10 @@ def forget() -> None:
     st.cache_resource.clear()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium; tests that need it are skipped where it is absent."""
+    """Chromium; tests that need it are skipped where it is absent. Playwright keeps an event loop running in this thread
+    meanwhile, in which nothing else can start one: so it ends with each file."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs the Python package playwright")
     found = chromium()
     if found is None:
@@ -109,9 +110,10 @@ def open_tab(browser: Browser) -> Iterator[OpenTab]:
 
 
 @pytest.fixture(scope="session")
-def demo_server(browser: Browser, demo_desk: Desk) -> Iterator[Server]:
+def demo_server(demo_desk: Desk) -> Iterator[Server]:
     """The hardened start on the demo; tests only read it. Where there is no browser it is not started."""
-    del browser
+    if chromium() is None:
+        pytest.skip("needs Chromium on the path")
     with serving(demo_desk.settings.workspace) as server:
         yield server
 
