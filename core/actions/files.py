@@ -94,7 +94,7 @@ def _recognised(path: Path, name: str, content: bytes | None) -> Found:
         raise
     except InputError as no_table:
         try:
-            return SpaceFile(load_space(path, Path(name).stem))
+            return SpaceFile(load_space(path, Path(name).stem, named=True))
         except (UnsafeFile, MissingPackage):
             raise
         except InputError as no_space:

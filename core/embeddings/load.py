@@ -28,14 +28,16 @@ _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the index that it writes along
 
 
-def load_space(path: Path, name: str) -> Space:
+def load_space(path: Path, name: str, *, named: bool = False) -> Space:
     """The space in a file or folder of one of FORMATS; `name` is what it is called here.
+
+    named: take a CSV only where a column is called symbol or gene, or the first has no name, as when it is not known whether a table is a space.
 
     Raises UnknownFormat, UnsafeFile (a pickle that asks for anything, an archive that explodes), MissingPackage (a scGPT
     checkpoint without torch) or InputError (damaged, incomplete, or not one finite vector a gene).
     """
     try:
-        return _load_folder(path, name) if path.is_dir() else _load_file(path, name)
+        return _load_folder(path, name) if path.is_dir() else _load_file(path, name, named)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror or first_line(error)})") from error
     except UnicodeDecodeError as error:
@@ -61,7 +63,7 @@ def _load_folder(path: Path, name: str) -> Space:
     )
 
 
-def _load_file(path: Path, name: str) -> Space:
+def _load_file(path: Path, name: str, named: bool) -> Space:
     with path.open("rb") as file:
         first = file.readline(_MAX_LINE_BYTES)
     if first.startswith(b"PAR1"):
@@ -80,7 +82,7 @@ def _load_file(path: Path, name: str) -> Space:
     if _is_word2vec(header):
         return _load_word2vec(path, name)
     if "," in header or "\t" in header:
-        return _load_csv(path, name, header)
+        return _load_csv(path, name, header, named)
     raise UnknownFormat(f"{path.name}: starts with {header[:40].strip()!r}, expected {FORMATS}")
 
 
@@ -141,13 +143,13 @@ def _load_parquet(path: Path, name: str) -> Space:
     return _from_table(table, _symbol_column(table.column_names, texts, path.name), path.name, name)
 
 
-def _load_csv(path: Path, name: str, header: str) -> Space:
+def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
     delimiter = "," if "," in header else "\t"
     try:
         columns = next(csv.reader(header.splitlines(), delimiter=delimiter))
     except csv.Error as error:
         raise InputError(f"{path.name}, line 1: {error}, expected the names of columns") from error
-    symbol = _symbol_column(columns, columns[:1], path.name)
+    symbol = _symbol_column(columns, columns[:1] if not named or columns[:1] == [""] else [], path.name)
     # Types are said, not guessed, and nothing is a missing value: NA and None are gene symbols.
     types = {column: pa.string() if column == symbol else pa.float64() for column in columns}
     try:
