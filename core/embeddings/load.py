@@ -31,7 +31,8 @@ _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the 
 def load_space(path: Path, name: str, *, named: bool = False) -> Space:
     """The space in a file or folder of one of FORMATS; `name` is what it is called here.
 
-    named: take a CSV only where a column is called symbol or gene, or the first has no name, as when it is not known whether a table is a space.
+    named: take a CSV only where a column is called symbol or gene, or the first has no name, as when it is not known
+    whether a table is a space.
 
     Raises UnknownFormat, UnsafeFile (a pickle that asks for anything, an archive that explodes), MissingPackage (a scGPT
     checkpoint without torch) or InputError (damaged, incomplete, or not one finite vector a gene).
