@@ -167,4 +167,4 @@ def _parent(desk: Desk, made: Mix, key: str, name: str, on_test: bool, twins: di
         return key
     if on_test:
         plan = replace(plan, protocol=Protocol("test"))
-    return transfer.save_knn(desk, made.dataset, plan, f"{name}: neighbours").id
+    return transfer.save_knn(desk, made.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}").id
