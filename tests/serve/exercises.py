@@ -34,7 +34,7 @@ SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
 
-# Each names its genes once, since copying a symbol is what so small a model finds hardest.
+# Each names its genes once; which genes they are is what so small a model does not learn in a minute.
 LINES = {
     "EFFECT": "{pert} works where {gene} is needed. Its loss reaches the programs that hold the target. "
     "Nothing in the dossier speaks against a link. So the target changes.",
@@ -113,7 +113,9 @@ def _exercise(messages: Messages, answers: list[str]) -> dict[str, Any]:
 
 def tiny_model(python: Path) -> Path:
     """The folder of the model, made with an interpreter that has torch and transformers unless it is there already."""
-    lines = "".join(f"{json.dumps(one, ensure_ascii=False)}\n" for one in exercises(*rows_and_view()))
+    pairs, view = rows_and_view()
+    symbols = {"symbols": sorted({symbol for pair in pairs for symbol in (pair.pert, pair.gene)})}
+    lines = "".join(f"{json.dumps(one | symbols, ensure_ascii=False)}\n" for one in exercises(pairs, view))
     key = hashlib.sha256(lines.encode() + SCRIPT.read_bytes()).hexdigest()[:12]
     folder = REPOSITORY / "cache" / "serve" / f"tiny-{key}"
     if not folder.is_dir():

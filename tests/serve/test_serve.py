@@ -186,6 +186,7 @@ def test_the_same_seed_gives_the_same_answer(server: Endpoint) -> None:
 
 def test_a_debate_is_held(server: Endpoint) -> None:
     pairs = PAIRS[:10]
+    prose = 0
     results = predict("debate", server, pairs, rounds=1, advocate_tokens=1000, judge_tokens=200)
     for pair, result in zip(pairs, results, strict=True):
         prediction = result.prediction
@@ -201,8 +202,12 @@ def test_a_debate_is_held(server: Endpoint) -> None:
         assert (Flag.ROLE_COLLAPSE in prediction.flags) == collapsed
         assert len(result.calls) == 6 + sum(event.kind == "rejected" for event in result.events)
         assert not any(call.error for call in result.calls)
-    stood = sum("role_collapse" not in event.meta for result in results for event in result.events if event.kind == "brief")
-    assert stood >= 20, "half of the briefs at least, of a model that was taught four lines"
+        for event in (event for event in result.events if event.kind == "brief"):
+            # So small a model writes sentences, but mostly about other genes than those it was asked about.
+            prose += event.content.count(".") >= 3
+            named = pair.pert in event.content and pair.gene in event.content
+            assert named or "does not name both genes" in event.meta["role_collapse"]
+    assert prose >= 30, "of 40 briefs"
 
 
 def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -> None:
