@@ -8,8 +8,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from core.embeddings.space import Space, make_space
 from core.errors import InputError
@@ -24,6 +22,8 @@ def build_text(descriptions: Mapping[str, str], name: str, columns: int = 200, s
     The same texts in the same order and the same seed give the same space; the SVD is randomized, so another order or
     seed gives a slightly different one. Raises InputError where no word stands in two texts.
     """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # here, since a worker that builds no space can do without
+
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     try:
         matrix = words.fit_transform(descriptions.values())
@@ -110,6 +110,8 @@ def _reduce(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDArray[np
     """The leading columns of a sparse matrix's SVD, scaled by their singular values, and a note on how."""
     if columns < 1:
         raise InputError(f"space {name!r}: {columns} columns, expected at least 1")
+    from sklearn.decomposition import TruncatedSVD  # see build_text
+
     kept = min(columns, *matrix.shape)
     svd = TruncatedSVD(kept, random_state=seed)
     vectors: NDArray[np.float64] = svd.fit_transform(matrix)

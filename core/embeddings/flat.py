@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.decomposition import PCA
 
 
 def two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
@@ -13,6 +12,8 @@ def two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[f
     vectors: of shape (n, columns), NaN throughout a row that has none; the result of shape (n, 2), NaN there. Shares are
     NaN, and the second axis 0, where there is nothing to spread.
     """
+    from sklearn.decomposition import PCA  # here, since few need it and it takes 60 MB
+
     there = np.isfinite(vectors).all(axis=1)
     length = np.linalg.norm(vectors, axis=1)
     there &= length > 0
