@@ -19,9 +19,10 @@ from core.transfer.rows import Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
 
 CHUNK = 2**24  # weights held at a time: 128 MB
-BATCH = 16  # groups that share one product
+BATCH = 128  # groups that share one product, for which the weights are read once
 DENSE = 16  # a block's element, gathered one by one, costs as much as so many of a product
 CANCELLED = 1e-4  # a sum that keeps less than this of what it was before a subtraction is summed anew
+STRETCH = 2**17  # rows that are worked on at a time: 4 MB of sums, which stay in the caches
 LEVEL = 1 - 1e-9  # weights that differ by less, as rounding makes them, are level
 
 
@@ -62,8 +63,7 @@ def table_of(known: Knowledge, parts: Parts | None) -> Table:
     """The label sums of a knowledge base; without parts there are no groups."""
     genes, gene = distinct(known.rows.gene)
     part = np.zeros(len(known), dtype=np.intp) if parts is None else parts.pert[known.rows.pert]
-    order = _sorting(gene)
-    order = order[_sorting(part[order])]
+    order = _sorting(part * max(len(genes), 1) + gene)
     part, gene = part[order], gene[order]
     starts = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(gene, prepend=-1))
     sums = np.add.reduceat(known.flags[order], starts, axis=0, dtype=np.float64) if len(starts) else np.empty((0, 4))
@@ -102,8 +102,8 @@ def chunks(queries: Rows, table: Table, similarity: Similarity, power: float, pa
     """The query rows, a chunk of their distinct genes after the other."""
     genes, position = distinct(queries.gene)
     group = _groups_of(queries.pert, table, parts)
-    order = _sorting(group + 1)
-    order = order[_sorting(position[order] // (size := max(CHUNK // max(len(table.genes), 1), 1)))]
+    size = max(CHUNK // max(len(table.genes), 1), 1)
+    order = _sorting(position // size * (len(table.groups) + 1) + group + 1)
     bounds = np.cumsum([0, *np.bincount(position // size)])
     for some, (start, end) in zip(slices(len(genes), size), pairwise(bounds), strict=True):
         rows = order[start:end]
@@ -122,8 +122,9 @@ def distinct(codes: Codes) -> tuple[Codes, Codes]:
 
 
 def _sorting(codes: Codes) -> Codes:
-    """What sorts codes stably; two bytes are sorted in linear time."""
-    return np.argsort(codes.astype(np.uint16) if codes.max(initial=0) < 2**16 else codes, kind="stable")
+    """What sorts codes stably: each with its place in one number, since numbers are sorted in a quarter of np.argsort's time."""
+    places = max(len(codes), 1).bit_length()
+    return np.sort(codes << places | np.arange(len(codes))) & ((1 << places) - 1)
 
 
 def slices(n: int, size: int) -> Iterator[slice]:
@@ -149,10 +150,30 @@ def by_group(group: Codes) -> Iterator[tuple[int, slice]]:
 
 def _all_sums(chunk: Chunk, table: Table) -> Floats:
     """Sums over all rows outside each row's group: the totals less the group's block, or all others at once."""
-    weights, gene = chunk.weights, chunk.gene
-    everything = (weights @ table.totals)[gene]
-    sums, large = everything.copy(), []
-    for group, rows in by_group(chunk.group):
+    sums = np.empty((len(chunk.rows), 4))
+    everything = chunk.weights @ table.totals
+    for rows in _stretches(chunk.group):
+        _stretch_sums(chunk, table, everything, rows, sums[rows])
+    return sums
+
+
+def _stretches(group: Codes) -> Iterator[slice]:
+    """Rows of whole groups, some at a time, so that what is worked on stays in the processor's caches."""
+    ends = [rows.stop for _, rows in by_group(group)]
+    start = 0
+    for end, following in zip(ends, [*ends[1:], None], strict=True):
+        if following is None or following - start > STRETCH:
+            yield slice(start, end)
+            start = end
+
+
+def _stretch_sums(chunk: Chunk, table: Table, everything: Floats, stretch: slice, sums: Floats) -> None:
+    """The sums of a stretch of rows, written into `sums`."""
+    weights, gene, groups = chunk.weights, chunk.gene[stretch], chunk.group[stretch]
+    before = everything[gene]
+    sums[:] = before
+    large = []
+    for group, rows in by_group(groups):
         known, own = table.own(group)
         if (rows.stop - rows.start) * len(known) * DENSE > weights.size:
             large.append((group, rows))
@@ -163,10 +184,9 @@ def _all_sums(chunk: Chunk, table: Table) -> Floats:
         product = (weights @ others).reshape(len(weights), -1, 4)
         for column, (_, rows) in enumerate(large[batch]):
             sums[rows] = product[gene[rows], column]
-    cancelled = np.flatnonzero((sums < CANCELLED * everything).any(axis=1))
-    for group, some in by_group(chunk.group[cancelled]):
+    cancelled = np.flatnonzero((sums < CANCELLED * before).any(axis=1))
+    for group, some in by_group(groups[cancelled]):
         sums[cancelled[some]] = weights[gene[cancelled[some]]] @ table.others(group)
-    return sums
 
 
 def _nearest_sums(chunk: Chunk, table: Table, least: Floats) -> Floats:

@@ -34,6 +34,7 @@ def test_equal_to_rows_against_rows(world: World) -> None:
 def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sums, "CHUNK", 5)  # a chunk of one or two genes
+        patch.setattr(sums, "STRETCH", 3)  # a group or two
         patch.setattr(sums, "DENSE", 0)  # every group is subtracted
         assert_equal_to_oracle(world)
         patch.setattr(sums, "DENSE", 10**6)  # none is
