@@ -9,6 +9,7 @@ runs        runs, set, rename, note, delete
 numbers     score, compare, audit, bench
 embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose
+submission  check, package
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 
@@ -16,11 +17,11 @@ from __future__ import annotations
 
 import sys
 
-from core.cli import embed, engine, files, numbers, runs, transfer
+from core.cli import embed, engine, files, numbers, runs, submission, transfer
 from core.cli.base import app, say
 from core.errors import DeskError
 
-__all__ = ["embed", "engine", "files", "main", "numbers", "runs", "transfer"]
+__all__ = ["embed", "engine", "files", "main", "numbers", "runs", "submission", "transfer"]
 
 
 def main() -> None:

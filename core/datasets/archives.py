@@ -1,4 +1,4 @@
-"""The CSV inside a zip, unpacked in memory and within bounds."""
+"""The CSV inside a zip, and other members, unpacked in memory and within bounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import IO
 
@@ -47,6 +48,29 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
         raise InputError(f"{name}: damaged zip ({error})") from error
     most = min(max_bytes, MAX_RATIO * member.compress_size)
     return _Bounded(stream, f"{name}/{member.filename}", most), member.filename
+
+
+def unpack(
+    content: bytes, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+) -> tuple[tuple[str, ...], dict[str, bytes]]:
+    """The paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
+
+    Bounded and refused as in `open_csv`, each wanted member as the CSV is there.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        members = [member for member in archive.infolist() if not member.filename.endswith("/")]
+        _refuse_unsafe(archive.infolist(), name, len(content), max_bytes)
+        found = {}
+        for member in members:
+            if wanted(member.filename):
+                _refuse_odd(member, name)
+                most = min(max_bytes, MAX_RATIO * member.compress_size)
+                with _Bounded(archive.open(member), f"{name}/{member.filename}", most) as stream:
+                    found[member.filename] = stream.readall() or b""
+    except _DAMAGE as error:
+        raise InputError(f"{name}: damaged zip ({error})") from error
+    return tuple(member.filename for member in members), found
 
 
 class _Bounded(io.RawIOBase):
@@ -98,8 +122,12 @@ def _the_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
         inside = ", ".join(shown(str(path)) for path, _ in (found or paths)[:5]) or "nothing"
         raise InputError(f"{name}: {len(found)} CSV files to choose from in {inside}, expected one submission.csv")
     member = found[0][1]
+    _refuse_odd(member, name)
+    return member
+
+
+def _refuse_odd(member: zipfile.ZipInfo, name: str) -> None:
     if not member.filename.isprintable():
         raise UnsafeFile(f"{name}: member {shown(member.filename)} has control characters in its name")
     if member.compress_type not in _METHODS:
         raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate")
-    return member

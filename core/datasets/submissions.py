@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.datasets.own_trace import Own
 from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, shown
 from core.datasets.traces import Format, Trace, parse_trace
@@ -28,9 +29,9 @@ class SubmissionTable:
     """The rows of one submission: `lines[i]` (from 1) is where `rows[i]` starts; `sha256` is of the whole file.
 
     `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
-    prediction_up, prediction_down is C too. `method` is what most traces look like, "unknown" without traces;
-    `model_name` is the most frequent one, "" without such a column. A "sample_submission" says .333/.333 on every row,
-    without a trace or a model.
+    prediction_up, prediction_down is C too. `method` is what most traces look like, or say that they are of; "unknown"
+    without traces. `model_name` is the most frequent one, "" where that is `none` or there is no such column. A
+    "sample_submission" says .333/.333 on every row, without a trace or a model.
     """
 
     kind: Literal["submission", "sample_submission"]
@@ -69,6 +70,7 @@ class _Tally:
     """What the rows say about the file."""
 
     formats: Counter[Format] = field(default_factory=Counter)
+    methods: Counter[str] = field(default_factory=Counter)  # that traces of our own name
     models: Counter[str] = field(default_factory=Counter)
 
 
@@ -98,7 +100,7 @@ def read_submission(table: Table, sha256: str) -> SubmissionTable:
         "sample_submission" if _is_sample(rows, tally) else "submission",
         track,
         _method(track, tally),
-        tally.models.most_common(1)[0][0] if tally.models else "",
+        _model(tally),
         tuple(rows),
         tuple(lines.values()),
         tuple(table.rejected),
@@ -150,13 +152,18 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: di
     return up, down
 
 
-def _number(text: str) -> float | None:
-    """A finite number, else None; Python's own spellings (1_000) are not numbers in a file."""
+def number_in(text: str) -> float | None:
+    """A cell's number, which may be NaN or infinite, else None; Python's own spellings (1_000) are not numbers in a file."""
     try:
-        number = float(text)
+        return None if "_" in text else float(text)
     except ValueError:
         return None
-    return number if math.isfinite(number) and "_" not in text else None
+
+
+def _number(text: str) -> float | None:
+    """A finite number, else None."""
+    number = number_in(text)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, tally: _Tally) -> RowResult:
@@ -169,21 +176,27 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
         tally.formats["text"] += 1
     if layout.model is not None:
         tally.models[cells[layout.model]] += 1
-    tool_calls = trace.tool_calls if layout.tool_calls is None else _count(cells[layout.tool_calls])
-    p_de, p_up_given_de, source, flags = _parts(up, down, trace, _seeds_disagree(seed_events))
+    if trace.own is not None:
+        tally.methods[trace.own.method] += 1
+        return RowResult(_own_prediction(pair_id, up, down, cells, layout, trace.own), events)
+    tool_calls = trace.tool_calls if layout.tool_calls is None else count_in(cells[layout.tool_calls])
     prediction = Prediction(
-        pair_id,
-        up,
-        down,
-        p_de,
-        p_up_given_de,
-        source,
-        flags,
+        *(pair_id, up, down, *_parts(up, down, trace, _seeds_disagree(seed_events))),
         _tokens(cells, layout.tokens, bool(events)),
         _tokens(cells, layout.prompt_tokens, bool(events)),
         tool_calls,
     )
     return RowResult(prediction, events)
+
+
+def _own_prediction(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, own: Own) -> Prediction:
+    """The row as it was packaged, where its probabilities still reproduce the file's; a count of 0 is what the trace says."""
+    columns = ((layout.tokens, own.tokens), (layout.prompt_tokens, own.prompt_tokens), (layout.tool_calls, own.tool_calls))
+    counts = [(None if column is None else count_in(cells[column])) or said for column, said in columns]
+    if _reproduces(up, down, own.p_de, own.p_up_given_de):
+        return Prediction(pair_id, up, down, own.p_de, own.p_up_given_de, own.p_source, own.flags, *counts)
+    flags = own.flags if Flag.TRACE_DIFFERS in own.flags else (*own.flags, Flag.TRACE_DIFFERS)
+    return Prediction(pair_id, up, down, *_from_file(up, down), "file", flags, *counts)
 
 
 def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
@@ -200,31 +213,44 @@ def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
     return events
 
 
-def _is_uniform(up: float | None, down: float | None) -> bool:
+def is_uniform(up: float | None, down: float | None) -> bool:
+    """Whether two numbers are the thirds that stand for no answer."""
     return up is not None and down is not None and max(abs(up - 1 / 3), abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
 
 
 def _seeds_disagree(events: Iterable[TraceEvent]) -> bool:
     """Whether some seed gave another answer than .333/.333: then a mean of .333/.333 is an answer."""
-    return any(not _is_uniform(e.meta["prediction_up"], e.meta["prediction_down"]) for e in events)
+    return any(not is_uniform(e.meta["prediction_up"], e.meta["prediction_down"]) for e in events)
 
 
 def _parts(
     up: float, down: float, trace: Trace, disagreeing_seeds: bool
 ) -> tuple[float, float | None, Literal["trace", "file"], tuple[Flag, ...]]:
     """p_de, p_up_given_de, where they are from, and what is odd about the row."""
-    flags = (*trace.flags, Flag.UNIFORM) if _is_uniform(up, down) and not disagreeing_seeds else trace.flags
+    flags = (*trace.flags, Flag.UNIFORM) if is_uniform(up, down) and not disagreeing_seeds else trace.flags
     p_de, p_up = trace.p_de, trace.p_up_given_de
     if p_de is not None and p_up is not None:
-        off = max(abs(up - p_de * p_up), abs(down - p_de * (1 - p_up)))
-        if off <= TRACE_TOLERANCE and 0 <= p_de <= 1 and 0 <= p_up <= 1:
+        if _reproduces(up, down, p_de, p_up):
             return p_de, p_up, "trace", flags
         flags = (*flags, Flag.TRACE_DIFFERS)
+    return *_from_file(up, down), "file", flags
+
+
+def _reproduces(up: float, down: float, p_de: float, p_up: float | None) -> bool:
+    """Whether a trace's probabilities are the file's; without an effect there is no direction to agree on."""
+    share = 0.0 if p_up is None else p_up
+    off = max(abs(up - p_de * share), abs(down - p_de * (1 - share)))
+    return off <= TRACE_TOLERANCE and 0 <= p_de <= 1 and 0 <= share <= 1 and (p_up is not None or p_de <= TRACE_TOLERANCE)
+
+
+def _from_file(up: float, down: float) -> tuple[float, float | None]:
+    """p_de and p_up_given_de from the submitted numbers."""
     total = up + down
-    return min(total, 1.0), up / total if total > 0 else None, "file", flags
+    return min(total, 1.0), up / total if total > 0 else None
 
 
-def _count(text: str) -> int | None:
+def count_in(text: str) -> int | None:
+    """A cell's whole number of at least 0, else None."""
     if text.isdecimal() and len(text) < 16:
         return int(text)
     number = _number(text)
@@ -233,8 +259,13 @@ def _count(text: str) -> int | None:
 
 def _tokens(cells: list[str], column: int | None, has_trace: bool) -> int | None:
     """A count of tokens; 0 beside a trace was never counted, so it is unknown."""
-    count = None if column is None else _count(cells[column])
+    count = None if column is None else count_in(cells[column])
     return None if count == 0 and has_trace else count
+
+
+def _model(tally: _Tally) -> str:
+    named = tally.models.most_common(1)
+    return named[0][0] if named and named[0][0] != "none" else ""
 
 
 def _is_sample(rows: list[RowResult], tally: _Tally) -> bool:
@@ -246,6 +277,8 @@ def _is_sample(rows: list[RowResult], tally: _Tally) -> bool:
 def _method(track: Track, tally: _Tally) -> str:
     if not tally.formats:
         return "unknown"
+    if tally.methods and tally.formats["own"] == tally.formats.most_common(1)[0][1]:
+        return tally.methods.most_common(1)[0][0]
     of_text = {"A": "prompt_only", "B": "unknown", "C": "local_model"}
     most = tally.formats.most_common(1)[0][0]
     return _METHODS.get(most, of_text[track])

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.datasets import archives
 from core.datasets.archives import is_zip, open_csv
 from core.errors import InputError, UnsafeFile
 
@@ -163,3 +164,28 @@ def test_no_single_byte_can_break_it(make_zip: ZipMaker) -> None:
             except InputError:
                 continue
     assert read == {CSV * 5}
+
+
+def test_the_members_that_are_wanted(make_zip: ZipMaker) -> None:
+    content = make_zip({"submission.csv": CSV, "tools/": b"", "tools/a.py": b"pass", "notes.txt": b"x"})
+    paths, found = archives.unpack(content, "z.zip", lambda path: not path.endswith(".txt"))
+    assert paths == ("submission.csv", "tools/a.py", "notes.txt")
+    assert found == {"submission.csv": CSV, "tools/a.py": b"pass"}
+
+
+def test_members_are_refused_as_the_csv_is(make_zip: ZipMaker) -> None:
+    bomb = make_zip({"prompt.txt": b"a" * 10_000_000})
+    with pytest.raises(UnsafeFile, match="expected at most"):
+        archives.unpack(bomb, "z.zip", bool)
+    liar = patched(bomb, 24, (100).to_bytes(4, "little"))  # says that it unpacks to 100 bytes
+    with pytest.raises((UnsafeFile, InputError), match="prompt"):
+        archives.unpack(liar, "z.zip", bool)
+    with pytest.raises(UnsafeFile, match="leaves the archive"):
+        archives.unpack(make_zip({"../a": b"x"}), "z.zip", bool)
+    with pytest.raises(InputError, match="damaged zip"):
+        archives.unpack(make_zip({"a.csv": b"x"})[:-8], "z.zip", bool)
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("a.py", b"pass")
+    with pytest.raises(InputError, match="packed by method 12"):
+        archives.unpack(packed.getvalue(), "z.zip", bool)

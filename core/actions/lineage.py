@@ -1,0 +1,115 @@
+"""What the store knows of a run and of the runs that it was made from: prompts, tools, models, what was learned."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import core.evidence as evidence_room
+from core import __version__
+from core.engine.spec import sha256_of
+from core.errors import DeskError
+from core.methods.registry import method_named
+from core.store import Cursor, runs, whole
+from core.store.runs import Run
+from core.submission.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """The prompt texts behind a run. text: as they are today, None where there are none or they cannot be shown to be those
+    that ran. recorded: the hashes that the runs' specifications hold. fault: what cannot be shown, "" for nothing."""
+
+    text: str | None
+    recorded: tuple[str, ...] = ()
+    fault: str = ""
+
+
+def lineage(db: Cursor, run: Run) -> list[Run]:
+    """The run, its parents and theirs, each once, as far as they are still in the workspace."""
+    known = {each.id: each for each in runs.all_of_them(db)}
+    found: dict[str, Run] = {}
+    waiting = [run.id]
+    while waiting:
+        key = waiting.pop(0)
+        if key in known and key not in found:
+            found[key] = known[key]
+            waiting += known[key].parents
+    return list(found.values())
+
+
+def prompts_of(line: Sequence[Run]) -> Prompts:
+    """The texts of every run in a lineage that recorded a prompt, one after the other, each once."""
+    texts: dict[str, str] = {}
+    faults, recorded = [], []
+    for run in line:
+        said = run.spec.get("prompts_sha256")
+        if not said:
+            continue
+        recorded.append(str(said))
+        try:
+            today = method_named(run.method).prompts(run.spec["options"])
+        except (DeskError, KeyError) as error:
+            faults.append(f"the prompt of {run.name} cannot be made again ({error})")
+            continue
+        if sha256_of(today) != said:
+            faults.append(
+                f"the texts of {run.method} are others than when {run.name} ran (hash {sha256_of(today)[:10]}, {said[:10]})"
+            )
+        else:
+            texts[today] = run.name
+    fault = "; ".join(faults)
+    return Prompts("\n\n".join(texts) if texts and not fault else None, tuple(recorded), fault)
+
+
+def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
+    """File name → source of every evidence tool that a row of the lineage asked, as far as it is still here."""
+    asked = {name for run in line for name in whole.tools(db, run.id)}
+    return {f"{name}.py": file.read_bytes() for name, file in _tool_files() if name in asked}
+
+
+def _tool_files() -> Iterator[tuple[str, Path]]:
+    for found in pkgutil.iter_modules(evidence_room.__path__):
+        module = importlib.import_module(f"{evidence_room.__name__}.{found.name}")
+        if hasattr(module, "TOOL") and module.__file__ is not None:
+            yield module.TOOL.name, Path(module.__file__)
+
+
+def facts_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> Facts:
+    """What rules may ask about the first run of a lineage."""
+    asked = [request for run in line for request in whole.asked(db, run.id)]
+    models = [*(run.model for run in line), *(model for model, _, _ in asked)]
+    sampling = {(heat, top_p) for _, heat, top_p in asked if heat is not None and top_p is not None}
+    return Facts(
+        run=line[0].name,
+        prompt=prompts.text,
+        prompt_fault=prompts.fault,
+        sampling=tuple(sorted(sampling)),
+        models=tuple(dict.fromkeys(model for model in models if model)),
+        learned=tuple(_learned(line)),
+        shots=max((int(run.spec.get("options", {}).get("shots", 0)) for run in line), default=0),
+        changed="; ".join(_changed(line)),
+    )
+
+
+def _learned(line: Sequence[Run]) -> Iterator[str]:
+    for run in line:
+        if run.method == "knn":
+            spaces = run.spec.get("spaces") or run.spec.get("options", {}).get("spaces") or "unknown"
+            named = spaces if isinstance(spaces, str) else ", ".join(spaces)
+            yield f"{run.name}, a kNN over the training labels (gene spaces: {named}; say what made them)"
+        elif run.method == "recovered":
+            yield f"{run.name}, recovered from a fusion, of which nobody here knows what it learned"
+
+
+def _changed(line: Sequence[Run]) -> Iterator[str]:
+    here = {run.id for run in line}
+    lost = [parent for run in line for parent in run.parents if parent not in here]
+    if lost:
+        yield f"made from {', '.join(lost)}, no longer in this workspace, so nothing is known of it"
+    old = sorted({run.code_version for run in line if run.code_version != __version__})
+    if old:
+        yield f"made by version {', '.join(old)}; prompt and tools are those of {__version__}"

@@ -1,0 +1,205 @@
+"""Check a submission, and package a run as one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import replace as replace_in
+from pathlib import Path
+
+from core.actions.desk import Desk
+from core.actions.lineage import Prompts, facts_of, lineage, prompts_of, tools_of
+from core.actions.transfer import default_dataset
+from core.datasets.archives import MAX_UNPACKED_BYTES
+from core.engine.plan import choose, read_ids, read_rows
+from core.engine.spec import sha256_of
+from core.engine.world import pairs_of
+from core.errors import InputError, NotFound
+from core.store import Cursor, runs, whole
+from core.store.runs import Run
+from core.submission import package as packages
+from core.submission.check import check, is_valid
+from core.submission.facts import NOTHING, Facts
+from core.submission.fusion_trace import explained, with_base
+from core.submission.package import Contents
+from core.submission.rules import Problem
+from core.types import RowResult, Track
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What to package of a run.
+
+    rows: as in `--rows`, "" for the test split where there is one. prompt: a file instead of the method's own texts. tools: a
+    folder of *.py instead of those that the run asked. fusion_trace: add to each row's trace what a fusion left out.
+    """
+
+    track: Track
+    rows: str = ""
+    prompt: Path | None = None
+    tools: Path | None = None
+    fusion_trace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Packaged:
+    """What became of it: path and sha256 are None where an error stands among the problems and nothing was written."""
+
+    path: Path | None
+    sha256: str | None
+    problems: list[Problem]
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A run as it would be packaged."""
+
+    content: bytes
+    problems: list[Problem]
+
+
+def check_file(
+    desk: Desk,
+    file: Path | bytes,
+    track: Track,
+    *,
+    dataset: str | None = None,
+    rows: str = "",
+    prompt: Path | None = None,
+    run: str | None = None,
+    name: str = "upload",
+) -> list[Problem]:
+    """Every problem of a submission's file or bytes, which are called `name` in messages.
+
+    rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose
+    facts are then checked too. Raises InputError for a file that cannot be opened, and where there is no dataset.
+    """
+    content = file if isinstance(file, bytes) else _bytes_of(file)
+    facts = NOTHING
+    with desk.store.read() as db:
+        if run is not None:
+            found = runs.find(db, run)
+            dataset = dataset or found.dataset
+            line = lineage(db, found)
+            facts = facts_of(db, line, prompts_of(line))
+    if prompt is not None:
+        facts = replace_in(facts, prompt=_text_of(prompt), prompt_fault="")
+    expected = expected_ids(desk, default_dataset(desk, dataset).id, rows)
+    return check(content, name if isinstance(file, bytes) else file.name, track, expected, facts)
+
+
+def expected_ids(desk: Desk, dataset: str, rows: str = "") -> tuple[str, ...]:
+    """The ids that a submission should have, in order: of the test split where there is one, else of every row.
+
+    rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raises InputError or NotFound for rows that
+    cannot be.
+    """
+    known = pairs_of(desk.store, dataset)
+    chosen = read_rows(rows)
+    if chosen.ids is not None and chosen.split is None and chosen.sample is None:
+        ids = read_ids(chosen.ids)
+        unknown = [key for key in ids if key not in known]
+        if unknown:
+            raise NotFound(f"{chosen.ids}: {len(unknown):,} of {len(ids):,} ids are not in the dataset, such as {unknown[0]!r}")
+        return ids
+    test = any(pair.split == "test" for pair in known.values())
+    return choose(list(known.values()), chosen if rows or not test else read_rows("split=test"))
+
+
+def checked(desk: Desk, run: str, wanted: Wanted) -> Checked:
+    """A run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
+    with desk.store.read() as db:
+        found = runs.find(db, run)
+    expected = expected_ids(desk, found.dataset, wanted.rows)
+    with desk.store.read() as db:
+        contents, facts = _contents(db, found, expected, wanted)
+    content = packages.as_zip(contents)
+    problems = check(content, f"{found.name}.zip", wanted.track, expected, facts)
+    return Checked(content, [*packages.changes(content, contents), *problems])
+
+
+def package(desk: Desk, run: str, wanted: Wanted, out: Path, *, replace: bool = False) -> Packaged:
+    """Write a run's package, unless one of its problems is an error; the trail names its SHA-256.
+
+    Raises StateError where another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
+    """
+    desk.refuse_if_read_only("package", run)
+    made = checked(desk, run, wanted)
+    if not is_valid(made.problems):
+        return Packaged(None, None, made.problems)
+    sha256 = hashlib.sha256(made.content).hexdigest()
+    with desk.change("package", run) as (db, detail):
+        detail |= {"run": runs.find(db, run).id, "track": wanted.track, "file": out.name, "sha256": sha256}
+        packages.write(made.content, out, replace=replace)
+    return Packaged(out, sha256, made.problems)
+
+
+def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: Wanted) -> tuple[Contents, Facts]:
+    """What goes into a run's zip, and what is known of the run."""
+    line = lineage(db, run)
+    prompts = _prompts(line, wanted.prompt)
+    there = whole.rows(db, run.id)
+    known = set(expected)
+    rows = _traced(db, run, [there[key] for key in expected if key in there], wanted)
+    contents = Contents(
+        track=wanted.track,
+        rows=rows,
+        model=next((each.model for each in line if each.model), ""),
+        method=run.method,
+        prompt=prompts.text if wanted.prompt is None else _text_of(wanted.prompt),
+        tools=tools_of(db, line) if wanted.tools is None else _tools_in(wanted.tools),
+        distinct_tools=_distinct_tools(db, line),
+    )
+    facts = facts_of(db, line, prompts)
+    repeated = packages.repeated(rows) if wanted.track == "A" else ()
+    return contents, replace_in(facts, left_out=tuple(key for key in there if key not in known), repeated=repeated)
+
+
+def _prompts(line: list[Run], given: Path | None) -> Prompts:
+    """The prompt that was run; a file that has the recorded hash is, whatever the texts of today say."""
+    found = prompts_of(line)
+    if given is None or len(found.recorded) != 1:
+        return found
+    text = _text_of(given)
+    same = next((version for version in (text, text.rstrip("\n")) if sha256_of(version) == found.recorded[0]), None)
+    return found if same is None else Prompts(text, found.recorded)
+
+
+def _traced(db: Cursor, run: Run, rows: list[RowResult], wanted: Wanted) -> list[RowResult]:
+    """Rows with what a fusion left out of their traces, where that is wanted."""
+    if not wanted.fusion_trace:
+        return rows
+    base = run
+    while base.method == "fusion" and base.parents:
+        base = runs.find(db, base.parents[0])
+        rows = with_base(rows, whole.rows(db, base.id))
+    return explained(rows)
+
+
+def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
+    """Row → how many tools it asked, as the first run of the lineage that kept evidence knows."""
+    return next((counts for run in line if (counts := whole.distinct_tools(db, run.id))), {})
+
+
+def _tools_in(folder: Path) -> dict[str, bytes]:
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder, expected one with the tools' Python files")
+    return {file.name: _bytes_of(file) for file in sorted(folder.glob("*.py"))}
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return _bytes_of(file).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8 ({error.reason} at byte {error.start:,}), expected a text") from error
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        size = file.stat().st_size
+        if size > MAX_UNPACKED_BYTES:
+            raise InputError(f"{file}: {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,63 @@
+"""Rows of a run as the records they were made from, and what is known of how they came about: for packages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from core.store.connection import Cursor
+from core.types import Flag, Prediction, RowResult, TraceEvent
+
+
+def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
+    """Every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
+    events: dict[str, list[TraceEvent]] = {}
+    said = cursor.execute(
+        """SELECT pair_id, stage, role, kind, content, tokens, latency_ms, meta FROM trace_event
+           WHERE run = ? ORDER BY pair_id, seq""",
+        [run],
+    )
+    for pair_id, stage, role, kind, content, tokens, latency_ms, meta in said.fetchall():
+        event = TraceEvent(stage, role, kind, content, tokens, latency_ms, json.loads(meta))
+        events.setdefault(pair_id, []).append(event)
+    found = cursor.execute(
+        """SELECT q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.p_source, q.flags, q.tokens,
+             q.prompt_tokens, q.tool_calls
+           FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+           WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
+        [run],
+    )
+    return {
+        pair_id: RowResult(
+            Prediction(pair_id, up, down, p_de, p_up, source, tuple(map(Flag, flags)), *counts), tuple(events.get(pair_id, ()))
+        )
+        for pair_id, up, down, p_de, p_up, source, flags, *counts in found.fetchall()
+    }
+
+
+def tools(cursor: Cursor, run: str) -> list[str]:
+    """The names of the evidence tools that a run's rows asked."""
+    found = cursor.execute(
+        "SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? ORDER BY 1", [run]
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
+    """How many tools each row asked, of the rows that kept their evidence."""
+    found = cursor.execute(
+        """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id = s.evidence
+           WHERE s.run = ? GROUP BY s.pair_id""",
+        [run],
+    )
+    return dict(found.fetchall())
+
+
+def asked(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
+    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None for what a request left to the server."""
+    return cursor.execute(
+        """SELECT DISTINCT json_extract_string(c.request, '$.model'),
+             TRY_CAST(json_extract(c.request, '$.temperature') AS DOUBLE), TRY_CAST(json_extract(c.request, '$.top_p') AS DOUBLE)
+           FROM row_call r JOIN call c ON c.id = r.call WHERE r.run = ? ORDER BY ALL""",
+        [run],
+    ).fetchall()

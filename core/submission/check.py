@@ -1,0 +1,38 @@
+"""Every problem of a submission, before anybody submits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from core.submission import eligibility, on_cells, on_columns, on_files, on_traces
+from core.submission.facts import NOTHING, Facts
+from core.submission.opened import open_file
+from core.submission.rules import RULES, Problem
+from core.submission.tracks import LAYOUTS
+from core.types import Track
+
+__all__ = ["Problem", "check", "eligibility", "frame", "is_valid", "on_cells", "on_columns", "on_files", "on_traces"]
+
+
+def check(content: bytes, name: str, track: Track, expected: Sequence[str], facts: Facts | None = None) -> list[Problem]:
+    """What is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises.
+
+    expected: the ids of the rows to submit, in order. facts: of the run behind it, where these are known. A bare CSV is not
+    asked for a prompt or tools.
+    """
+    file = open_file(content, name, LAYOUTS[track], expected, facts or NOTHING)
+    found = [problem for rule in RULES.values() for problem in rule.problems(file)]
+    return sorted(found, key=lambda problem: problem.severity != "error")
+
+
+def is_valid(problems: Iterable[Problem]) -> bool:
+    """Whether none of them is an error."""
+    return all(problem.severity != "error" for problem in problems)
+
+
+def frame(problems: Sequence[Problem]) -> pd.DataFrame:
+    """Problems as a table: rule, severity, n (rows that are named), rows (a list), message."""
+    columns = ["rule", "severity", "n", "rows", "message"]
+    return pd.DataFrame([[p.rule, p.severity, len(p.rows), list(p.rows), p.message] for p in problems], columns=columns)

@@ -1,0 +1,42 @@
+"""What a trace lacks after a fusion: how the submitted numbers come from what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from core.types import Flag, RowResult, TraceEvent
+
+
+def with_base(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
+    """A fusion's rows, whose trace is the arithmetic alone, each with what its base run said in front."""
+    return [
+        replace(row, events=(*base[row.prediction.pair_id].events, *row.events)) if row.prediction.pair_id in base else row
+        for row in rows
+    ]
+
+
+def explained(rows: Sequence[RowResult]) -> list[RowResult]:
+    """Rows whose trace states other probabilities than were submitted get an event that names both, and lose that flag.
+
+    A row whose trace states none is left as it is.
+    """
+    return [_explained(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
+
+
+def _explained(row: RowResult) -> RowResult:
+    stated = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
+    p_de, p_up = stated.get("de"), stated.get("dir")
+    if p_de is None or p_up is None:
+        return row
+    told = row.prediction
+    direction = "no direction" if told.p_up_given_de is None else f"P(up | DE) {told.p_up_given_de:.6f}"
+    said = (
+        f"The verdicts: P(DE) {p_de:.6f}, P(up | DE) {p_up:.6f}, which give up {p_de * p_up:.6f}, down {p_de * (1 - p_up):.6f}.\n"
+        f"Submitted after a fusion: up {told.prediction_up:.6f}, down {told.prediction_down:.6f}, which are "
+        f"P(DE) {told.p_de:.6f}, {direction}.\n"
+        "The fusion's other components and weights are not recorded here."
+    )
+    flags = tuple(flag for flag in told.flags if flag is not Flag.TRACE_DIFFERS)
+    event = TraceEvent("fusion", "FUSION", "arithmetic", said, tokens=0)
+    return replace(row, prediction=replace(told, flags=flags), events=(*row.events, event))

@@ -1,0 +1,198 @@
+"""A submission's zip from finished rows: the same input gives the same bytes.
+
+In tracks B and C a row's trace is the JSON of core.datasets.own_trace, which holds the row whole but for its evidence and
+calls. Track A's columns hold less: of each seed what was said and its two numbers, of the row the two numbers and two counts.
+What they cannot carry: flags, tool calls, other events than the seeds', and of a seed's events role, kind, tokens, latency
+and other facts; where a seed said several things, they stand in one cell with an empty line between them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.datasets import SubmissionTable, read
+from core.datasets.own_trace import write_trace
+from core.datasets.submissions import is_uniform
+from core.errors import InputError, StateError
+from core.submission.rules import Problem, listed
+from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS
+from core.types import Flag, Prediction, RowResult, TraceEvent, Track
+
+_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
+_PLAIN_FILE = 0o100644 << 16
+_UNIX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What goes into a zip.
+
+    rows: in the order in which they are submitted. model: "" stands as `none`. method: for the traces. prompt: None leaves
+    it out. tools: file name → source. distinct_tools: row → how many it asked; a row that is not in there has those that
+    its trace names.
+    """
+
+    track: Track
+    rows: Sequence[RowResult]
+    model: str
+    method: str
+    prompt: str | None = None
+    tools: Mapping[str, bytes] = field(default_factory=dict)
+    distinct_tools: Mapping[str, int] = field(default_factory=dict)
+
+
+def as_zip(contents: Contents) -> bytes:
+    """The zip's bytes. Raises InputError for a row that cannot be written down."""
+    members = {CSV: as_csv(contents)}
+    if contents.prompt is not None:
+        members[PROMPT] = contents.prompt.encode()
+    if LAYOUTS[contents.track].has_tools:
+        members |= {f"{TOOLS}{name}": source for name, source in sorted(contents.tools.items())}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for path, data in members.items():
+            info = zipfile.ZipInfo(path, _DATE)
+            info.compress_type, info.external_attr, info.create_system = zipfile.ZIP_DEFLATED, _PLAIN_FILE, _UNIX
+            archive.writestr(info, data, compresslevel=6)
+    return out.getvalue()
+
+
+def as_csv(contents: Contents) -> bytes:
+    """submission.csv: numbers as they read back exactly, an unknown count 0, an empty trace `none`.
+
+    Raises InputError for a row that cannot be written down.
+    """
+    columns = LAYOUTS[contents.track].columns
+    out = io.StringIO(newline="")
+    writer = csv.writer(out)  # ends lines in CR LF, so that it quotes a lone CR inside a trace
+    writer.writerow(columns)
+    for row in contents.rows:
+        cells = _cells(row, contents)
+        writer.writerow([cells[name] for name in columns])
+    try:
+        return out.getvalue().encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{CSV}: cannot be written down ({error}), expected text without half of a surrogate pair") from error
+
+
+def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
+    """Column → text; more columns than the track has."""
+    told = row.prediction
+    cells = {
+        "id": told.pair_id,
+        "prediction_up": repr(float(told.prediction_up)),
+        "prediction_down": repr(float(told.prediction_down)),
+        "tokens_used": str(told.tokens or 0),
+        "prompt_tokens": str(told.prompt_tokens or 0),
+        "num_tool_calls": str(told.tool_calls or 0),
+        "num_distinct_tools": str(contents.distinct_tools.get(told.pair_id, len(_called(row)))),
+        "model_name": contents.model or NO_TRACE,
+    }
+    if contents.track == "A":
+        return cells | dict(_seed_cells(row))
+    return cells | {"reasoning_trace": _trace(row, contents)}
+
+
+def _called(row: RowResult) -> set[str]:
+    """The tools that a row's trace names."""
+    return {event.role for event in row.events if event.kind == "tool_call"}
+
+
+def _trace(row: RowResult, contents: Contents) -> str:
+    """`none` for a row without events that the track's other columns hold whole."""
+    told = row.prediction
+    total = told.prediction_up + told.prediction_down
+    p_up = told.prediction_up / total if total else None
+    columns = (("tokens_used", told.tokens), ("prompt_tokens", told.prompt_tokens), ("num_tool_calls", told.tool_calls))
+    counts = [(count or 0) if column in LAYOUTS[contents.track].columns else None for column, count in columns]
+    flags = (Flag.UNIFORM,) if is_uniform(told.prediction_up, told.prediction_down) else ()
+    plain = Prediction(told.pair_id, told.prediction_up, told.prediction_down, min(total, 1.0), p_up, "file", flags, *counts)
+    return NO_TRACE if not row.events and told == plain else write_trace(row, contents.method)
+
+
+def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
+    """Columns of the seeds. One without an answer gets the mean over the others, which changes no mean; see `repeated`."""
+    answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
+    told = row.prediction
+    for seed in SEEDS:
+        up, down = answers.get(seed, (told.prediction_up, told.prediction_down))
+        yield f"prediction_up_seed{seed}", repr(float(up))
+        yield f"prediction_down_seed{seed}", repr(float(down))
+        said = "\n\n".join(event.content for event in _of_seed(row, seed))
+        yield f"reasoning_trace_seed{seed}", said if said.strip() else NO_TRACE
+
+
+def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:
+    return [event for event in row.events if event.stage == f"seed {seed}"]
+
+
+def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
+    """A seed's two numbers, None where its events hold none."""
+    for event in reversed(_of_seed(row, seed)):
+        up, down = event.meta.get("prediction_up"), event.meta.get("prediction_down")
+        if up is not None and down is not None:
+            return float(up), float(down)
+    return None
+
+
+def repeated(rows: Sequence[RowResult]) -> tuple[str, ...]:
+    """The ids of rows in which some seed of track A has no answer of its own."""
+    return tuple(row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS))
+
+
+def changes(content: bytes, contents: Contents) -> list[Problem]:
+    """The rows that would not come back from a packaged file as they are: an error, which no run should ever meet.
+
+    Of track A only what its columns carry is held against the run.
+    """
+    try:
+        table = read(content, "package")
+    except InputError as error:
+        return [Problem("round_trip", "error", (), f"the package cannot be read back ({error})")]
+    found = {row.prediction.pair_id: row for row in table.rows} if isinstance(table, SubmissionTable) else {}
+    differ = [
+        row.prediction.pair_id for row in contents.rows if not _same(row, found.get(row.prediction.pair_id), contents.track)
+    ]
+    if not differ:
+        return []
+    return [
+        Problem("round_trip", "error", tuple(differ), f"{len(differ):,} rows would not come back as they are: {listed(differ)}")
+    ]
+
+
+def _same(row: RowResult, back: RowResult | None, track: Track) -> bool:
+    if back is None:
+        return False
+    if track != "A":
+        return (row.prediction, row.events) == (back.prediction, back.events)
+    ours, theirs = row.prediction, back.prediction
+    numbers = (ours.prediction_up, ours.prediction_down) == (theirs.prediction_up, theirs.prediction_down)
+    counts = ((ours.tokens or 0), (ours.prompt_tokens or 0)) == ((theirs.tokens or 0), (theirs.prompt_tokens or 0))
+    said = {f"seed {seed}": "\n\n".join(event.content for event in _of_seed(row, seed)) for seed in SEEDS}
+    heard = {event.stage: event.content for event in back.events}
+    return numbers and counts and heard == {stage: text for stage, text in said.items() if text.strip() not in ("", NO_TRACE)}
+
+
+def write(content: bytes, out: Path, *, replace: bool = False) -> None:
+    """Write a file whole or not at all. Raises StateError where another lies there, unless `replace`, InputError where it
+    cannot be written."""
+    try:
+        if out.exists():
+            if out.is_file() and out.read_bytes() == content:
+                return
+            if not replace or not out.is_file():
+                raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
+        partial = out.with_name(f".{out.name}.{os.getpid()}.part")
+        try:
+            partial.write_bytes(content)
+            partial.replace(out)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be written ({error.strerror})") from error

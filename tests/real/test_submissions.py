@@ -1,0 +1,123 @@
+"""The published files and the competition's samples, as the checker sees them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.desk import Desk
+from core.datasets.tables import MAX_CELL_CHARACTERS
+from core.store import runs, whole
+from core.submission.check import check, is_valid
+from core.submission.package import Contents, as_zip, changes
+from core.types import Track
+from tests.commands import core, core_json
+
+pytestmark = pytest.mark.real
+
+POOL = "track_a_logprobs_train2499"
+FUSED = {"trace_differs": 1813, "fallbacks": 59}
+WARNINGS: dict[str, tuple[Track, dict[str, int]]] = {  # rule → rows that it names
+    "track_b_sharp": ("B", {"ties": 1362, "fallbacks": 59}),
+    "track_b_knn_fusion": ("B", FUSED),
+    "track_b_scgpt_fusion": ("B", FUSED),
+    "track_b_scgpt_fusion_wdir07": ("B", FUSED),
+    "track_b_react": ("B", {"ties": 1813, "uncounted": 466}),
+    "track_c_qwen3_4b": ("C", {"ties": 1813, "fallbacks": 17}),
+}
+EMPTY = {"constant_column": 0, "ties": 1813, "fallbacks": 1813, "empty_traces": 1813}
+
+Ids = Callable[[Path], list[str]]
+
+
+@pytest.fixture(scope="module")
+def ids() -> Ids:
+    def load(path: Path) -> list[str]:
+        csv.field_size_limit(MAX_CELL_CHARACTERS)
+        return [row["id"] for row in csv.DictReader(io.StringIO(inside(path).decode(), newline=""))]
+
+    return load
+
+
+def inside(path: Path) -> bytes:
+    if path.suffix != ".zip":
+        return path.read_bytes()
+    with zipfile.ZipFile(path) as archive:
+        return archive.read("submission.csv")
+
+
+def counted(problems: list[Any]) -> dict[str, int]:
+    return {problem.rule: len(problem.rows) for problem in problems}
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_the_published_files_are_valid(shared_data: Path, ids: Ids, name: str) -> None:
+    track, warnings = WARNINGS[name]
+    test = ids(shared_data / "challenge" / "test.csv")
+    path = shared_data / "perturbagent" / f"{name}.zip"
+    bare = check(inside(path), f"{name}.csv", track, test)
+    assert is_valid(bare)
+    assert counted(bare) == warnings
+    zipped = check(path.read_bytes(), path.name, track, test)
+    missing = {"prompt_missing"} | ({"tools_missing"} if track == "B" else set())
+    assert {problem.rule for problem in zipped if problem.severity == "error"} == missing
+    assert [problem for problem in zipped if problem.severity == "warning"] == bare
+
+
+def test_the_labelled_pool_is_valid_for_its_own_rows(shared_data: Path, ids: Ids) -> None:
+    content = inside(shared_data / "perturbagent" / f"{POOL}.zip")
+    own = ids(shared_data / "perturbagent" / f"{POOL}.zip")
+    assert check(content, POOL, "A", own) == []
+    against_test = check(content, POOL, "A", ids(shared_data / "challenge" / "test.csv"))
+    assert counted(against_test) == {"missing_ids": 1813, "unknown_ids": 2499}
+    # train.csv has them in another order, and more of them
+    against_train = counted(check(content, POOL, "A", ids(shared_data / "challenge" / "train.csv")))
+    assert against_train["missing_ids"] == 7705 - 2499
+    assert set(against_train) == {"missing_ids", "id_order"}
+
+
+@pytest.mark.parametrize(("track", "model"), [("A", "other_model"), ("B", "other_model"), ("C", "model_size")])
+def test_the_samples_are_valid_and_empty(shared_data: Path, ids: Ids, track: Track, model: str) -> None:
+    path = shared_data / "challenge" / f"sample_submission_track_{track.lower()}.csv"
+    found = check(path.read_bytes(), path.name, track, ids(shared_data / "challenge" / "test.csv"))
+    assert is_valid(found)
+    assert counted(found) == EMPTY | {model: 1813}
+
+
+def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None:
+    path = shared_data / "challenge" / "sample_submission.csv"
+    for track in ("A", "B", "C"):
+        found = check(path.read_bytes(), path.name, track, ids(shared_data / "challenge" / "test.csv"))
+        assert [problem.rule for problem in found if problem.severity == "error"] == ["missing_columns"]
+
+
+@pytest.mark.parametrize("name", WARNINGS)
+def test_a_published_run_survives_being_packaged(real_desk: Desk, name: str) -> None:
+    track, _ = WARNINGS[name]
+    with real_desk.store.read() as db:
+        run = runs.find(db, name)
+        rows = whole.rows(db, run.id)
+    made = Contents(track, list(rows.values()), run.model or "", run.method, "A prompt.", {"a.py": b"pass"})
+    content = as_zip(made)
+    assert changes(content, made) == []
+    assert is_valid(check(content, name, track, list(rows)))
+
+
+def test_through_the_commands(real_desk: Desk, shared_data: Path, ids: Ids, tmp_path: Path) -> None:
+    workspace = real_desk.settings.workspace
+    pool = shared_data / "perturbagent" / f"{POOL}.zip"
+    rows = tmp_path / "ids.csv"
+    rows.write_text("\n".join(["id", *ids(pool)]))
+    result = core_json(workspace, "check", str(pool), "--track", "A", "--rows", f"ids={rows}")
+    assert [problem["rule"] for problem in result["problems"]] == ["prompt_missing"]
+    fused = shared_data / "perturbagent" / "track_b_knn_fusion.zip"
+    done = core(workspace, "check", str(fused), "--track", "B")
+    assert done.status == 0
+    assert done.out.startswith(f"{fused}: not valid for track B\n2 errors\n  prompt_missing: ")
+    assert "1,813 rows: Slc35b1_Pdia6" in done.out

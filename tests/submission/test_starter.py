@@ -1,0 +1,82 @@
+"""The starter kit's functions, by name and meaning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.evidence.packs import Packs
+from core.evidence.view import LabelView
+from core.methods.base import Context, read_options
+from core.methods.prompt_only import METHOD, prompt_for
+from core.submission import build_submission, format_prompt, format_prompts_from_csv, parse_answer, parse_answers
+from core.submission.check import check
+from core.types import Label, Pair
+from tests.cases import TEST, as_csv
+
+STATED = Pair("Pa_Ga", "Pa", "Ga", Label.UP, "train")
+
+
+def prompt_of(shots: int) -> str:
+    """What the method itself sends about Pc and Gc, with one labelled row in view."""
+    context = Context((), read_options(METHOD.options, {"shots": shots}), lambda _: LabelView((STATED,)), Packs())
+    return prompt_for(Pair("Pc_Gc", "Pc", "Gc", None, "test"), context)
+
+
+def test_a_prompt_is_the_one_that_the_method_sends() -> None:
+    assert format_prompt("Pc", "Gc") == prompt_of(0)
+    assert format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga", "label": "up"}]) == prompt_of(2)
+    assert "Pa -> Ga: up" in format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga", "label": "up"}])
+    with pytest.raises(InputError, match="has no label, expected pert, gene and label"):
+        format_prompt("Pc", "Gc", [{"pert": "Pa", "gene": "Ga"}])
+
+
+def test_braces_in_a_symbol_are_no_fields() -> None:
+    assert "{gene}" in format_prompt("{gene}", "Gc")
+
+
+def test_prompts_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "test.csv"
+    path.write_bytes(TEST)
+    frame = format_prompts_from_csv(path)
+    assert list(frame.columns) == ["id", "prompt"]
+    assert frame["id"].tolist() == ["Pc_Gc", "Pc_Gm12"]
+    assert frame["prompt"].tolist() == [format_prompt("Pc", "Gc"), format_prompt("Pc", "Gm12")]
+    path.write_bytes(as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gd"]]))
+    with pytest.raises(InputError, match="line 2: id 'Pc_Gc', expected 'Pc_Gd'"):
+        format_prompts_from_csv(str(path))
+    path.write_bytes(as_csv(["id", "prediction_up", "prediction_down"], [["Pc_Gc", 0, 0]]))
+    with pytest.raises(InputError, match="a submission; expected rows of id, pert, gene"):
+        format_prompts_from_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("<answer>A</answer>", (1.0, 0.0)),
+        ("I think so.\nAnswer: B", (0.0, 1.0)),
+        ("C) none", (0.0, 0.0)),
+        ("A or B", (0.333, 0.333)),
+        ("", (0.333, 0.333)),
+    ],
+)
+def test_an_answer_is_two_numbers(text: str, answer: tuple[float, float]) -> None:
+    assert parse_answer(text) == answer
+
+
+def test_answers_with_a_default_of_one_s_own() -> None:
+    assert parse_answers(["<answer>C</answer>", "?"], (0.2, 0.1)) == [(0.0, 0.0), (0.2, 0.1)]
+
+
+def test_the_smallest_submission(tmp_path: Path) -> None:
+    out = tmp_path / "s.csv"
+    frame = build_submission(["Pc_Gc", "Pc_Gm12"], [0.1, 1 / 3], [0.2, 0.3], out)
+    assert frame["prediction_up"].tolist() == [0.1, 1 / 3]
+    pd.testing.assert_frame_equal(pd.read_csv(out), frame)
+    missing = [problem.rule for problem in check(out.read_bytes(), "s.csv", "C", ["Pc_Gc", "Pc_Gm12"])]
+    assert missing == ["missing_columns"]
+    with pytest.raises(InputError, match="got 1 ids, 2 and 1 predictions"):
+        build_submission(["Pc_Gc"], [0.1, 0.2], [0.2])
