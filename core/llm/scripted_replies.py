@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from core.llm.scripted_agent import by_fields
 from core.llm.scripted_text import Ask, by_prompt, logprobs, pieces, tokens, wrong_format
 
 MODEL = "scripted"
@@ -39,6 +40,12 @@ class Faults:
         return cls(*(rate for _ in fields(cls)))
 
 
+def as_asked(ask: Ask) -> str:
+    """What an agent's prompt asks for, else what any other does."""
+    fields_said = by_fields(ask)
+    return by_prompt(ask) if fields_said is None else fields_said
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """How a scripted server behaves; the same script and requests give the same answers and faults, in any order.
@@ -57,7 +64,7 @@ class Script:
     tokenizer: bool = True
     max_model_len: int = 131_072
     api_key: str = ""
-    answer: Callable[[Ask], str] = by_prompt
+    answer: Callable[[Ask], str] = as_asked
 
 
 def fault_of(script: Script, body: bytes, attempt: int) -> str:

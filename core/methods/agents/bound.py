@@ -1,0 +1,84 @@
+"""Evidence tools as an agent may call them: bound to a row's label view, and never raising at the model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import InputError
+from core.evidence.render import render
+from core.evidence.tool import Tool
+from core.methods.agents.episode import Episode
+from core.types import Evidence
+
+TEXT = {"type": "string"}
+FAILED = "This tool failed, so it gives no evidence either way."
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A tool of one row's agent: what the model is told of it, and what is done when it calls it.
+
+    arguments: name → JSON schema. act: from the arguments to the text that the model sees.
+    """
+
+    name: str
+    description: str
+    arguments: Mapping[str, Mapping[str, str]]
+    act: Callable[[Mapping[str, Any]], Awaitable[str]]
+
+
+def evidence_tool(episode: Episode, tool: Tool) -> Bound:
+    """An evidence tool for an agent; what it answers is kept with the row."""
+
+    async def act(given: Mapping[str, Any]) -> str:
+        pert, gene = _arguments(tool, given)
+        found = await tool.run(pert, gene, episode.context.packs, episode.view, episode.context.web)
+        episode.evidence.setdefault((found.tool, found.key), found)
+        text, note = render(found, (episode.pair.pert, episode.pair.gene))
+        return text or note
+
+    arguments: dict[str, dict[str, str]]
+    if tool.together:
+        arguments = {name: {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
+    else:
+        arguments = {"symbol": {**TEXT, "description": "a gene symbol"}} if tool.takes else {}
+    return Bound(tool.name, tool.description, arguments, act)
+
+
+async def call(episode: Episode, bound: Bound, given: Mapping[str, Any]) -> str:
+    """What the model sees of a call, whatever happens in it; only what ends the row is raised."""
+    episode.count(bound.name)
+    unknown = [name for name in given if name not in bound.arguments]
+    if unknown:
+        said = f"{bound.name} takes {', '.join(bound.arguments) or 'no arguments'}, not {', '.join(map(str, unknown))}."
+        episode.observed(bound.name, said, error="arguments")
+        return said
+    try:
+        said = await bound.act(given)
+    except InputError as error:
+        said = str(error)
+        episode.observed(bound.name, said, error="arguments")
+    except Exception as error:  # whatever a tool does wrong, the model must not see where our files lie
+        if episode.failure is not None:  # a colleague's question to the model: not the tool's fault
+            raise
+        _log.exception("tool %s of row %s", bound.name, episode.pair.pair_id)
+        said = FAILED
+        failed = Evidence(bound.name, str(dict(given)), "error", f"{type(error).__name__}: {error}", None, {})
+        episode.evidence.setdefault((failed.tool, failed.key), failed)
+        episode.observed(bound.name, said, error=type(error).__name__)
+    else:
+        episode.observed(bound.name, said)
+    return said
+
+
+def _arguments(tool: Tool, given: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """The perturbation and the gene that a call names, None for what it leaves out."""
+    values = {name: str(value).strip() or None for name, value in given.items() if value is not None}
+    if tool.together or not tool.takes:
+        return values.get("pert"), values.get("gene")
+    symbol = values.get("symbol")
+    return (symbol, None) if tool.takes[0] == "pert" else (None, symbol)

@@ -1,0 +1,123 @@
+"""One row of an agent: every call it makes, what it may not exceed, and what happened, in order.
+
+Nothing here is shared between rows, so that what concurrent rows do is never counted together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from core.errors import DeskError
+from core.evidence.view import LabelView
+from core.llm.records import Message, Reply
+from core.methods.agents.options import MOST_CALLS, MOST_PROMPT_TOKENS, MOST_TOOLS
+from core.methods.ask import Asking, Voice
+from core.methods.base import Context
+from core.types import Evidence, Pair, TraceEvent
+
+
+class TooMuch(DeskError):
+    """An agent would exceed what a row of track B may use: 250 tool calls, 100 distinct tools, 16,384 tokens of prompt."""
+
+
+class Episode:
+    """What one row's agents do. stage: of its events.
+
+    events and evidence: what happened and what was found, in order. tool_calls: of all of its agents. failure: what ends
+    the row, kept because DSPy goes on after some errors.
+    """
+
+    def __init__(self, context: Context, pair: Pair, stage: str, agent: str) -> None:
+        self.context, self.pair, self.stage = context, pair, stage
+        self.view: LabelView = context.view_of(pair)
+        self.asking = Asking(context, pair)
+        self.events: list[TraceEvent] = []
+        self.evidence: dict[tuple[str, str], Evidence] = {}
+        self.tool_calls = 0
+        self.tools: set[str] = set()
+        self.failure: Exception | None = None
+        self.last: tuple[tuple[Message, ...], Reply] | None = None
+        self._agents = [agent]
+        self._steps = [0]
+        self._unwritten: list[Reply] = []
+
+    @property
+    def agent(self) -> str:
+        """Who is at work."""
+        return self._agents[-1]
+
+    @property
+    def nested(self) -> bool:
+        """Whether one agent has asked another."""
+        return len(self._agents) > 1
+
+    @contextmanager
+    def consulting(self, agent: str) -> Iterator[None]:
+        """While another agent is at work."""
+        self._agents.append(agent)
+        self._steps.append(0)
+        try:
+            yield
+        finally:
+            self._agents.pop()
+            self._steps.pop()
+
+    def voice(self) -> Voice:
+        """Who asks the model now, and how."""
+        options = self.context.options
+        return Voice(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
+
+    async def say(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
+        """The model's reply to a conversation. Raises what the client raises, or what has ended the row already."""
+        if self.failure is not None:
+            raise self.failure
+        sent = tuple(Message(str(message["role"]), str(message["content"])) for message in messages)
+        try:
+            reply = await self.asking.ask(self.voice(), sent)
+        except DeskError as error:
+            self.failure = error
+            raise
+        self.last = sent, reply
+        self._unwritten.append(reply)
+        return reply
+
+    def step(self, thought: str, tool: str, arguments: Mapping[str, Any]) -> None:
+        """Write down what an agent has decided to do next."""
+        self.write(self.agent, "thought", thought)
+        if tool != "finish":
+            self.write(tool, "tool_call", json.dumps(dict(arguments), ensure_ascii=False))
+
+    def observed(self, tool: str, said: str, **meta: Any) -> None:
+        """Write down what a tool answered, which ends a step."""
+        self.write(tool, "observation", said, **meta)
+        self._steps[-1] += 1
+
+    def write(self, role: str, kind: str, content: str, **meta: Any) -> None:
+        """Add an event; the replies since the last one count as its cost."""
+        replies, self._unwritten = self._unwritten, []
+        tokens = sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies) if replies else None
+        latency = round(sum(reply.latency_ms for reply in replies), 1) if replies else None
+        where = {"depth": len(self._agents) - 1, "agent": self.agent, "step": self._steps[-1]}
+        self.events.append(TraceEvent(self.stage, role, kind, content, tokens, latency, {**where, **meta}))
+
+    def count(self, tool: str) -> None:
+        """Count a call of a tool. Raises TooMuch, which ends the row, where it is one too many."""
+        self.tool_calls += 1
+        self.tools.add(tool)
+        if self.tool_calls > MOST_CALLS:
+            self.end(f"call {self.tool_calls:,} of a tool, expected at most {MOST_CALLS}")
+        if len(self.tools) > MOST_TOOLS:
+            self.end(f"{len(self.tools)} distinct tools, expected at most {MOST_TOOLS}")
+
+    def check_prompt(self, tokens: int) -> None:
+        """Raise TooMuch for a longer system prompt, tool definitions included, than allowed."""
+        if tokens > MOST_PROMPT_TOKENS:
+            self.end(f"system prompt of {tokens:,} tokens, expected at most {MOST_PROMPT_TOKENS:,}")
+
+    def end(self, why: str) -> None:
+        """End the row: nothing more is asked."""
+        self.failure = TooMuch(f"{self.pair.pair_id}: {why}")
+        raise self.failure

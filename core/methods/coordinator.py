@@ -1,0 +1,79 @@
+"""Track B: a coordinator that asks a biology expert and a data analyst, each an agent with tools of its own, then answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from core.methods.agents import options as agents
+from core.methods.agents.bound import TEXT, Bound, evidence_tool
+from core.methods.agents.episode import Episode
+from core.methods.agents.row import consult, finish, kept, started
+from core.methods.base import Context, Option, RowMethod
+from core.methods.texts import text
+from core.types import Pair, RowResult
+
+
+class Colleague(NamedTuple):
+    """Who can be asked: a name, what for, and the tools it has by default."""
+
+    name: str
+    about: str
+    tools: str
+
+
+COLLEAGUES = (
+    Colleague("biology_expert", "Knows what genes do and with what they interact.", "gene_info,protein_interactions"),
+    Colleague("data_analyst", "Knows what changed in the measured pairs of a perturbation or a target gene.", "train_lookup"),
+)
+
+
+class Coordinator:
+    """One agent that asks two others."""
+
+    name = "coordinator"
+    version = 1
+    about = (
+        "A coordinator asks a biology expert and a data analyst, agents with tools of their own, and answers from what they say."
+    )
+    needs_model = True
+    options: tuple[Option, ...] = (
+        *(
+            Option(f"{who.name}_tools", "text", who.tools, f"Evidence tools of the {who.name.replace('_', ' ')}.")
+            for who in COLLEAGUES
+        ),
+        *agents.SHARED,
+    )
+
+    def calls(self, options: Mapping[str, Any]) -> float:
+        """The model decides; three steps and an answer of each agent, where that many are allowed."""
+        return 3 * (min(int(options["max_steps"]), 3) + 1)
+
+    def prompts(self, options: Mapping[str, Any]) -> str:
+        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
+        tools = agents.tools_of(",".join(options[f"{who.name}_tools"] for who in COLLEAGUES))
+        return agents.all_texts(options, tools, text("agent_coordinator"), *(text(f"agent_{who.name}") for who in COLLEAGUES))
+
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
+        """Raises RowFailed with the calls that were made."""
+        episode = Episode(context, pair, "coordinator", "coordinator")
+        return await kept(episode.asking, _predict(episode))
+
+
+METHOD: RowMethod = Coordinator()
+
+
+async def _predict(episode: Episode) -> RowResult:
+    told = agents.instructions(episode.context.options, text("agent_coordinator"))
+    return await finish(episode, await started(episode, told, [_ask(episode, who) for who in COLLEAGUES]))
+
+
+def _ask(episode: Episode, who: Colleague) -> Bound:
+    """The tool with which the coordinator asks a colleague."""
+
+    async def act(given: Mapping[str, Any]) -> str:
+        tools = agents.tools_of(episode.context.options[f"{who.name}_tools"])
+        bound = [evidence_tool(episode, tool) for tool in tools]
+        return await consult(episode, who.name, text(f"agent_{who.name}"), bound, str(given.get("question", "")))
+
+    return Bound(who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}, act)

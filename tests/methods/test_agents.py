@@ -1,0 +1,308 @@
+"""react and coordinator against the scripted server and canned ones, on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.errors import InputError, MissingPackage, NotFound
+from core.evidence import registry
+from core.evidence.tool import Answer, Query, Tool
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.errors import Malformed, Refused
+from core.llm.scripted import MODEL, Script, served, serving
+from core.methods import coordinator, react
+from core.methods.agents import episode, options
+from core.methods.agents.episode import TooMuch
+from core.methods.base import RowFailed, RowMethod, read_options
+from core.types import Flag, Pair, RowResult
+from tests.evidence.world import TEST
+from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import serving as canned
+from tests.methods.world import BLIND, context, predict
+
+pytest.importorskip("dspy", reason="requirements-agents.txt is not installed")
+CHAT = "/v1/chat/completions"
+METHODS = (react.METHOD, coordinator.METHOD)
+
+
+def fields(**said: object) -> str:
+    """A reply in DSPy's format."""
+    return "\n\n".join([*(f"[[ ## {name} ## ]]\n{value}" for name, value in said.items()), "[[ ## completed ## ]]"])
+
+
+def step(tool: str, **arguments: object) -> str:
+    return fields(next_thought=f"ask {tool}", next_tool_name=tool, next_tool_args=json.dumps(arguments))
+
+
+def probabilities(p_de: object = 40, p_up: object = 75) -> str:
+    return fields(reasoning="because", p_de=p_de, p_up_given_de=p_up)
+
+
+DONE = step("finish")
+
+
+def says(*answers: str) -> Callable[[Asked], Canned]:
+    """A server that gives these answers one after the other."""
+    said = iter(answers)
+    return lambda asked: Canned(completion(next(said))) if asked.path == CHAT else Canned({"error": "no"}, 404)
+
+
+def act(method: RowMethod, *answers: str, **given: object) -> tuple[RowResult, list[Asked]]:
+    with canned(says(*answers)) as (url, asked):
+        found = predict(method, url, **given)  # type: ignore[arg-type]
+    return found, [one for one in asked if one.path == CHAT]
+
+
+def kinds(found: RowResult) -> list[tuple[str, str]]:
+    return [(event.role, event.kind) for event in found.events]
+
+
+@contextmanager
+def another_tool(ask: Callable[[Query], Answer]) -> Iterator[None]:
+    """The tool "odd" among the evidence tools."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "TOOLS", {**registry.TOOLS, "odd": Tool("odd", "An odd one.", ("pert", "gene"), ask)})
+        yield
+
+
+def test_steps_are_written_down_as_they_happen() -> None:
+    found, asked = act(
+        react.METHOD, step("train_lookup", gene="Cdkn1a"), step("gene_class", symbol=TEST.gene), DONE, probabilities()
+    )
+    assert kinds(found) == [
+        ("AGENT", "thought"),
+        ("train_lookup", "tool_call"),
+        ("train_lookup", "observation"),
+        ("AGENT", "thought"),
+        ("gene_class", "tool_call"),
+        ("gene_class", "observation"),
+        ("AGENT", "thought"),
+        ("AGENT", "answer"),
+    ]
+    prediction = found.prediction
+    assert (prediction.p_de, prediction.p_up_given_de) == (0.4, 0.75)
+    assert (prediction.prediction_up, prediction.prediction_down) == pytest.approx((0.3, 0.1))
+    assert prediction.tool_calls == 2
+    assert prediction.tokens == 4 * 5  # each answer says 3 and 2
+    assert sum(event.tokens or 0 for event in found.events) == 4 * 5
+    assert [event.meta["step"] for event in found.events] == [0, 0, 0, 1, 1, 1, 2, 2]
+    assert [(item.tool, item.status) for item in found.evidence] == [("train_lookup", "ok"), ("gene_class", "ok")]
+    observed = found.events[2].content
+    assert observed in asked[1].body["messages"][-1]["content"]  # what the page shows is what the model saw
+    assert found.events[-1].meta["largest_request_tokens"] == 3
+
+
+def test_letters_are_hard() -> None:
+    for letter, expected in (("A", (1.0, 0.0)), ("B) down", (0.0, 1.0)), ("C", (0.0, 0.0))):
+        found, _ = act(react.METHOD, DONE, fields(reasoning="", answer=letter), answers="letter")
+        assert (found.prediction.prediction_up, found.prediction.prediction_down) == expected
+
+
+def test_what_cannot_be_read_is_asked_once_more_then_flagged() -> None:
+    found, asked = act(react.METHOD, DONE, probabilities("high"), "<prob>30</prob>")
+    assert found.prediction.p_de == 0.3
+    assert found.prediction.flags == ()
+    assert "p_de" in asked[-1].body["messages"][-1]["content"]
+    found, _ = act(react.METHOD, DONE, probabilities("high"), "no idea")
+    assert found.prediction.flags == (Flag.DE_FALLBACK,)
+    assert found.prediction.p_de == pytest.approx(5 / 9)  # the base rate of the view
+    assert found.events[-1].meta["fallback"]
+
+
+def test_a_step_that_cannot_be_read_ends_the_steps_and_says_so() -> None:
+    found, asked = act(react.METHOD, "What?", "Still what?", probabilities())
+    assert kinds(found) == [("AGENT", "cut short"), ("AGENT", "answer")]
+    assert len(asked) == 3
+    assert found.prediction.tokens == 3 * 5
+
+
+def test_steps_end_at_the_most() -> None:
+    found, _ = act(react.METHOD, step("base_rates"), step("base_rates"), probabilities(), max_steps=2)
+    assert kinds(found)[-2:] == [("AGENT", "cut short"), ("AGENT", "answer")]
+    assert "2 steps" in found.events[-2].content
+
+
+def test_an_answer_that_cannot_be_read_at_all_fails_the_row() -> None:
+    with pytest.raises(RowFailed) as failed:
+        act(react.METHOD, DONE, "What?", "Still what?")
+    assert isinstance(failed.value.cause, Malformed)
+    assert len(failed.value.calls) == 3
+
+
+def test_wrong_arguments_are_told_to_the_model_without_a_path() -> None:
+    found, asked = act(react.METHOD, step("gene_class", gene="Abc", why=1), step("train_lookup"), DONE, probabilities())
+    said = [event.content for event in found.events if event.kind == "observation"]
+    assert said == [
+        "gene_class takes symbol, not gene, why.",
+        "train_lookup: pert None, gene None; expected pert and/or gene",
+    ]
+    assert_no_paths(asked)
+
+
+def test_a_tool_that_raises_shows_no_path() -> None:
+    def broken(query: Query) -> Answer:
+        raise ZeroDivisionError(f"{__file__} is broken for {query.symbol}")
+
+    with another_tool(broken):
+        found, asked = act(react.METHOD, step("odd", symbol="Abc"), DONE, probabilities(), tools="odd")
+    assert_no_paths(asked)
+    observed = next(event for event in found.events if event.kind == "observation")
+    assert observed.content == "This tool failed, so it gives no evidence either way."
+    assert observed.meta["error"] == "ZeroDivisionError"
+    assert [item.status for item in found.evidence] == ["error"]
+
+
+def assert_no_paths(asked: list[Asked]) -> None:
+    for one in asked:
+        for message in one.body["messages"]:
+            assert ".py" not in message["content"]
+            assert "Traceback" not in message["content"]
+            assert "/core/" not in message["content"]
+
+
+def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert options.MOST_CALLS == 250
+    assert options.MOST_TOOLS == 100
+    with pytest.raises(RowFailed) as failed:
+        act(react.METHOD, *(step("base_rates") for _ in range(251)), max_steps=400)
+    assert isinstance(failed.value.cause, TooMuch)
+    assert "call 251" in str(failed.value.cause)
+    assert len(failed.value.calls) == 251  # nothing was asked after it
+    monkeypatch.setattr(episode, "MOST_TOOLS", 1)
+    with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
+        act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
+    with pytest.raises(InputError, match="expected 1 to 100"):
+        options.tools_of(",".join(f"tool_{i}" for i in range(101)))
+
+
+def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> None:
+    def answer(asked: Asked) -> Canned:
+        return Canned({"count": 16_385}) if asked.path == "/tokenize" else Canned(completion(DONE))
+
+    with canned(answer) as (url, asked), pytest.raises(RowFailed) as failed:
+        predict(react.METHOD, url)
+    assert isinstance(failed.value.cause, TooMuch)
+    assert not [one for one in asked if one.path == CHAT]
+
+
+def test_a_conversation_that_no_longer_fits_loses_its_oldest_step_and_says_so() -> None:
+    said = iter((step("base_rates"), step("gene_class", symbol="Abc"), None, DONE, probabilities()))
+
+    def answer(asked: Asked) -> Canned:
+        if asked.path != CHAT:
+            return Canned({"error": "no"}, 404)
+        reply = next(said)
+        too_long = {"error": {"message": "This model's maximum context length is 99 tokens."}}
+        return Canned(completion(reply)) if reply else Canned(too_long, 400)
+
+    with canned(answer) as (url, asked):
+        found = predict(react.METHOD, url)
+    assert ("AGENT", "shortened") in kinds(found)
+    assert [event.role for event in found.events if event.kind == "observation"] == ["base_rates", "gene_class"]
+    last = [one for one in asked if one.path == CHAT][-1].body["messages"][-1]["content"]
+    assert "base rates" not in last
+
+
+def test_another_refusal_fails_the_row_with_its_own_cause() -> None:
+    with canned(lambda _: Canned({"error": {"message": "no such model"}}, 404)) as (url, _), pytest.raises(RowFailed) as failed:
+        predict(react.METHOD, url)
+    assert isinstance(failed.value.cause, Refused)
+
+
+def test_a_coordinator_asks_its_colleagues_who_have_tools_of_their_own() -> None:
+    found, asked = act(
+        coordinator.METHOD,
+        step("biology_expert", question="What does Jak1 do?"),
+        step("gene_info", symbol="Jak1"),
+        DONE,
+        fields(reasoning="", answer="It signals."),
+        step("data_analyst", question=""),
+        DONE,
+        probabilities(),
+    )
+    assert [(event.meta["depth"], event.role, event.kind) for event in found.events] == [
+        (0, "coordinator", "thought"),
+        (0, "biology_expert", "tool_call"),
+        (1, "biology_expert", "question"),
+        (1, "biology_expert", "thought"),
+        (1, "gene_info", "tool_call"),
+        (1, "gene_info", "observation"),
+        (1, "biology_expert", "thought"),
+        (1, "biology_expert", "answer"),
+        (0, "biology_expert", "observation"),
+        (0, "coordinator", "thought"),
+        (0, "data_analyst", "tool_call"),
+        (0, "data_analyst", "observation"),
+        (0, "coordinator", "thought"),
+        (0, "coordinator", "answer"),
+    ]
+    assert found.prediction.tool_calls == 3
+    assert "no question" in found.events[11].content
+    systems = [one.body["messages"][0]["content"] for one in asked]
+    assert "train_lookup" not in "".join(systems)  # nobody but the analyst, who was not at work, is offered it
+    assert "gene_info" not in systems[0]
+    assert "perturbed_gene" not in systems[1]
+    assert {call.role for call in found.calls} == {"coordinator", "biology_expert"}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_concurrent_rows_are_counted_apart(method: RowMethod) -> None:
+    """200 rows at once on one server: each row's calls and tokens are those of its own conversation, and all add up."""
+    n = 200 if method is react.METHOD else 20
+    pairs = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(n)]
+
+    async def all_rows(url: str) -> list[RowResult]:
+        async with Client(Endpoint(url), concurrency=64) as client:
+            shared = replace(context(method, client), model=MODEL, pairs=tuple(pairs))
+            return await asyncio.gather(*(method.predict_row(pair, shared) for pair in pairs))
+
+    with serving(Script(seed=3)) as url:
+        rows = asyncio.run(all_rows(url))
+        assert served(url)[CHAT] == sum(len(row.calls) for row in rows)
+    for pair, row in zip(pairs, rows, strict=True):
+        assert row.prediction.pair_id == pair.pair_id
+        assert row.prediction.tokens == sum(call.prompt_tokens + call.completion_tokens for call in row.calls)
+        assert row.prediction.tokens == sum(event.tokens or 0 for event in row.events)
+        assert row.prediction.tool_calls == sum(event.kind == "tool_call" for event in row.events)
+        others = Counter(symbol for call in row.calls for symbol in symbols(json.loads(call.request)) - {pair.pert, pair.gene})
+        assert not others, f"{pair.pair_id} was mixed with {others}"
+
+
+def symbols(request: dict[str, Any]) -> set[str]:
+    """The pairs' symbols in a request."""
+    words = " ".join(message["content"] for message in request["messages"]).split()
+    return {word.strip('",.:}') for word in words if word.strip('",.:}')[1:].isdecimal() and word.strip('",.:}')[0] in "PG"}
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_prompts_change_with_the_options_that_they_depend_on(method: RowMethod) -> None:
+    base = method.prompts(read_options(method.options, {}))
+    assert method.prompts(read_options(method.options, {"answers": "letter"})) != base
+    assert method.prompts(read_options(method.options, {"context": "site"})) != base
+    tools = next(option.name for option in method.options if option.name.endswith("tools"))
+    assert method.prompts(read_options(method.options, {tools: "gene_class"})) != base
+    with pytest.raises(NotFound):
+        method.prompts(read_options(method.options, {tools: "nothing"}))
+
+
+def test_without_dspy_the_error_names_the_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> str:
+        raise options.PackageNotFoundError("dspy")
+
+    monkeypatch.setattr(options, "version", missing)
+    with pytest.raises(MissingPackage, match=r"requirements-agents\.txt"):
+        react.METHOD.prompts(read_options(react.METHOD.options, {}))
+
+
+def test_without_labels_in_view_a_fallback_is_a_failure() -> None:
+    with pytest.raises(RowFailed, match="0 labelled rows are in view"):
+        act(react.METHOD, DONE, probabilities("high"), "no idea", view=BLIND)
