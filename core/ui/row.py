@@ -12,7 +12,7 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.plots import theme
 from core.store.runs import Run
-from core.ui import links, loaders
+from core.ui import links, loaders, steps
 from core.ui.shell import View
 from core.ui.widgets import HELP, NAMES, as_text, bar, heading, pair, percent, symbol
 
@@ -20,7 +20,8 @@ Event = dict[str, Any]
 TITLES = {
     "de": "Does it change at all?",
     "dir": "If it changes, up or down?",
-    "react": "Steps",
+    "react": "What the agent did",
+    "coordinator": "What the coordinator did",
     "trace": "Trace",
     "knn": "Neighbours",
     "fusion": "The fusion's arithmetic",
@@ -128,7 +129,7 @@ def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) 
         return
     titles = [as_text(f"{i['tool'].replace('_', ' ')} · {i['key'].replace('|', ' ⟶ ')}") for i in items]
     chosen = st.pills(
-        f"Dossier: {len(items)} answers",
+        f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}",
         range(len(items)),
         default=0,
         format_func=lambda i: titles[i],
@@ -169,6 +170,8 @@ def trace(events: Sequence[Event], *, narrow: bool = False) -> None:
         st.markdown(f"**{as_text(TITLES.get(stage, stage.replace('_', ' ')))}**")
         if stage in SIDES and any(e["kind"] == "brief" for e in said):
             _debate(said, SIDES[stage], narrow)
+        elif steps.has_steps(said):
+            steps.show(said)
         else:
             for event in said:
                 _step(event)
@@ -199,7 +202,7 @@ def _speech(event: Event, suffix: str) -> None:
 
 
 def _step(event: Event) -> None:
-    """A thought, a call, an observation or a plain answer."""
+    """A plain answer, or anything else that was said."""
     asked = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
     numbers_said = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in asked.items())
     with st.container(border=True):
@@ -207,10 +210,7 @@ def _step(event: Event) -> None:
             f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers_said})' if numbers_said else ''}",
             theme.ROLE_COLOURS.get(event["role"], theme.NONE),
         )
-        if event["kind"] == "tool_call":
-            st.code(event["content"], language=None, wrap_lines=True)
-        else:
-            st.text(event["content"])
+        st.text(event["content"])
 
 
 def others(view: View, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
