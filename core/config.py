@@ -10,6 +10,9 @@ from pathlib import Path
 from core.errors import InputError
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens by itself
+MYGENE = "https://mygene.info/v3"
+STRING = "https://version-12-0.string-db.org/api"
+PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -34,6 +37,11 @@ class Settings:
     endpoint: str = ENDPOINT
     price_prompt: float | None = None
     price_completion: float | None = None
+    mygene: str = MYGENE
+    string: str = STRING
+    pubmed: str = PUBMED
+    ncbi_api_key: str = field(default="", repr=False)
+    contact: str = ""
 
     @property
     def data(self) -> Path:
@@ -84,4 +92,9 @@ def load_settings(workspace: Path | None = None) -> Settings:
         endpoint=os.environ.get("PERTURBDESK_ENDPOINT") or ENDPOINT,
         price_prompt=_price("PROMPT"),
         price_completion=_price("COMPLETION"),
+        mygene=os.environ.get("PERTURBDESK_MYGENE") or MYGENE,
+        string=os.environ.get("PERTURBDESK_STRING") or STRING,
+        pubmed=os.environ.get("PERTURBDESK_PUBMED") or PUBMED,
+        ncbi_api_key=os.environ.get("PERTURBDESK_NCBI_API_KEY", "").strip(),
+        contact=os.environ.get("PERTURBDESK_CONTACT", "").strip(),
     )

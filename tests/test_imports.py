@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "errors", "config", "symbols"}
+EVERYONE = {"types", "errors", "config", "symbols", "cachefile", "loopback"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
-    "cli": {"actions", "audit", "stats", "transfer", "plots", "report", "store", "llm"},
-    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "report", "engine", "llm", "methods"},
-    "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"},
+    "cli": {"actions", "audit", "stats", "transfer", "plots", "report", "store", "llm", "submission"},
+    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "report", "engine", "llm", "methods"}
+    | {"submission"},
+    "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
+    | {"submission"},
+    "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},
     "audit": {"stats"},
@@ -28,6 +31,8 @@ MAY_IMPORT = {
     "llm": set(),
     "evidence": set(),
     "symbols": set(),
+    "cachefile": set(),
+    "loopback": set(),
     "types": set(),
     "errors": set(),
     "config": set(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from core import __version__
@@ -23,6 +24,7 @@ from core.engine.worker import work
 from core.engine.world import FOLD_S, World, pairs_of
 from core.errors import StateError
 from core.evidence.packs import PackName, Packs, Source
+from core.evidence.sites import net_of
 from core.methods.base import Method, read_options
 from core.methods.registry import method_named
 from core.store import datasets, folding, imports, knowledge, runs, versions
@@ -118,7 +120,8 @@ def work_on(
     with desk.store.read() as db:
         tables = Tables(desk, datasets.find(db, found.dataset))
     key = api_key or desk.settings.api_key
-    world = World(desk.store, packs_of(desk), desk.settings.cache / CACHE, key, method, tables, fold_s=fold_s)
+    net = partial(net_of, desk.settings)
+    world = World(desk.store, packs_of(desk), desk.settings.cache / CACHE, key, method, tables, fold_s=fold_s, net=net)
     return work(folder_of(desk, found.id), world)
 
 

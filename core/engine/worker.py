@@ -19,7 +19,7 @@ from core.engine.fold import begin, fold
 from core.engine.journal import Folder, Journal
 from core.engine.silence import Silence
 from core.engine.states import Counts, Ending, State, Status, alone, beat, end, status_of
-from core.engine.world import World, context_of
+from core.engine.world import World, context_of, web_of
 from core.errors import DeskError, InputError, NotFound, StoreBusy
 from core.llm.cache import ReplyCache
 from core.llm.client import Client
@@ -131,7 +131,10 @@ class _Worker:
         method = self.world.method(self.spec.method)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
-            yield await asyncio.to_thread(context_of, self.world, self.spec, method, client)
+            web = web_of(self.world, self.spec)
+            if web is not None:
+                await stack.enter_async_context(web)
+            yield await asyncio.to_thread(context_of, self.world, self.spec, method, client, web)
 
     def _client(self) -> Client:
         if self.endpoint is None:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from core.engine.spec import RunSpec, dataset_sha256
 from core.engine.states import BEAT_S
-from core.errors import NotFound, StateError
+from core.errors import InputError, NotFound, StateError
+from core.evidence.http import Web
 from core.evidence.packs import Packs
+from core.evidence.sites import Net
 from core.evidence.view import TRAIN, LabelView, all_training, blinded, fold_views
 from core.llm.client import Client
 from core.methods.base import Context, Method, Tables
@@ -25,7 +27,8 @@ class World:
     """Where a worker works.
 
     cache: the file of the response cache. api_key: for the model server, in memory only. method: the method of a name.
-    tables: as in `Context`. fold_s: between two folds into the store. beat_s: between two beats.
+    tables: as in `Context`. fold_s: between two folds into the store. beat_s: between two beats. net: where public sources
+    of evidence are, asked for by runs that need them.
     """
 
     store: Store
@@ -36,6 +39,7 @@ class World:
     tables: Tables | None = None
     fold_s: float = FOLD_S
     beat_s: float = BEAT_S
+    net: Callable[[], Net] | None = None
 
 
 def pairs_of(store: Store, dataset: str) -> dict[str, Pair]:
@@ -63,8 +67,21 @@ def rows_of(known: Mapping[str, Pair], spec: RunSpec) -> tuple[Pair, ...]:
     return tuple(known[row] for row in spec.rows)
 
 
-def context_of(world: World, spec: RunSpec, method: Method, client: Client | None) -> Context:
-    """What the method may use. Raises StateError where it, the dataset or a pack is another than the specification says."""
+def web_of(world: World, spec: RunSpec) -> Web | None:
+    """The client for public sources, None for a run that reads the packs alone. Raises InputError without addresses."""
+    sources = spec.options.get("sources", "packs")
+    if sources == "packs":
+        return None
+    if world.net is None:
+        raise InputError(f"sources: {sources}, but no addresses of public sources are known here; expected packs")
+    return Web(world.net(), "live" if sources == "web" else "offline", spec.options.get("literature", "passage"))
+
+
+def context_of(world: World, spec: RunSpec, method: Method, client: Client | None, web: Web | None = None) -> Context:
+    """What the method may use; the web learns which symbols the run is about.
+
+    Raises StateError where the method, the dataset or a pack is another than the specification says.
+    """
     if method.version != spec.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
     packs: dict[str, str] = {name: source.sha256 for name, source in world.packs.sources.items()}
@@ -72,6 +89,8 @@ def context_of(world: World, spec: RunSpec, method: Method, client: Client | Non
         raise StateError(f"knowledge packs: {_named(packs)}, expected {_named(spec.packs)} as planned; start a new run")
     known = pairs_of(world.store, spec.dataset)
     rows = rows_of(known, spec)
+    if web is not None:
+        web.expect((row.pert for row in rows), (row.gene for row in rows))
     return Context(
         pairs=tuple(unlabelled(row) for row in rows),
         options=dict(spec.options),
@@ -82,6 +101,7 @@ def context_of(world: World, spec: RunSpec, method: Method, client: Client | Non
         seed=spec.seed,
         repeat=spec.repeat,
         tables=world.tables,
+        web=web,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.evidence.packs import Partner
+from core.evidence.protein_interactions import partner_table
 from core.evidence.tool import Answer, Query, Tool, look_up
 from core.evidence.view import Counts, Tally, pooled
 
@@ -25,7 +26,7 @@ class Neighbours(Tally):
     p_up_given_de: float | None
 
 
-def _ask(query: Query) -> Answer:
+async def _ask(query: Query) -> Answer:
     view = query.view
 
     def counts_of(partner: Partner) -> tuple[str, Counts] | None:
@@ -45,8 +46,9 @@ def _ask(query: Query) -> Answer:
             p_up_given_de=total.p_up_given_de,
         )
 
-    answer = look_up(query.symbol, query.packs.partners, body)
-    return answer._replace(source=f"{answer.source}; {view.source}")
+    table, at = await partner_table(query)
+    answer = look_up(query.symbol, table, body)
+    return answer._replace(source=f"{answer.source}; {view.source}", retrieved_at=at)
 
 
 TOOL = Tool(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING
 
 import core.evidence as room
 from core.errors import NotFound
@@ -13,6 +15,9 @@ from core.evidence.packs import Packs
 from core.evidence.tool import Tool
 from core.evidence.view import LabelView
 from core.types import Evidence, Pair
+
+if TYPE_CHECKING:
+    from core.evidence.http import Web
 
 
 def tools_in(package: ModuleType) -> Mapping[str, Tool]:
@@ -32,14 +37,15 @@ def tool_named(name: str) -> Tool:
     return TOOLS[name]
 
 
-def gather(pair: Pair, packs: Packs, view: LabelView, names: Sequence[str]) -> tuple[Evidence, ...]:
+async def gather(pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], web: Web | None = None) -> tuple[Evidence, ...]:
     """What the named tools say of a pair, in the order of their names; each answer once.
 
-    A tool about single symbols is asked about the perturbation, then about the gene. Raises NotFound for an unknown name.
+    A tool about single symbols is asked about the perturbation, then about the gene; all are asked at the same time.
+    Raises NotFound for an unknown name.
     """
+    asked = [(tool, about) for tool in map(tool_named, names) for about in tool.calls(pair.pert, pair.gene)]
+    answers = await asyncio.gather(*(tool.run(*about, packs, view, web) for tool, about in asked))
     found: dict[tuple[str, str], Evidence] = {}
-    for chosen in map(tool_named, names):
-        for pert, gene in chosen.calls(pair.pert, pair.gene):
-            item = chosen.run(pert, gene, packs, view)
-            found.setdefault((item.tool, item.key), item)
+    for item in answers:
+        found.setdefault((item.tool, item.key), item)
     return tuple(found.values())

@@ -51,7 +51,8 @@ def render(item: Evidence, first: Symbols = (), limit: int = CHARACTERS) -> Rend
         return Rendered(textwrap.shorten(f"{title}: nothing known{unclear}.", limit, placeholder=" …"), "")
     said = _WRITERS.get(item.tool, _fields)(item.body, first)
     listed = f" (listed as {_spelled(item.body)})" if "asked" in item.body else ""
-    return Rendered(textwrap.shorten(f"{title}{listed}: {said}", limit, placeholder=" …"), "")
+    abstracts = len(item.body["passages"]) if item.body.get("mode") == "keyword" else 1  # each has the room of an answer
+    return Rendered(textwrap.shorten(f"{title}{listed}: {said}", limit * abstracts, placeholder=" …"), "")
 
 
 def _subject(item: Evidence) -> str:
@@ -69,8 +70,10 @@ def _spelled(body: Body) -> str:
 
 
 def _gene_info(body: Body, _: Symbols) -> str:
-    parts = [body["name"], f"ortholog {body['ortholog']}" if body["ortholog"] else None, body["summary"]]
-    return ". ".join(part for part in parts if part)
+    parts = [body["name"], f"ortholog {body['ortholog']}" if body["ortholog"] else None]
+    for name, said in (("go_bp", "processes"), ("kegg", "KEGG pathways")):
+        parts.append(f"{said}: {'; '.join(body[name])}" if body.get(name) else None)
+    return ". ".join(part for part in (*parts, body["summary"]) if part)
 
 
 def _gene_class(body: Body, _: Symbols) -> str:
@@ -123,6 +126,18 @@ def _lps_response(body: Body, _: Symbols) -> str:
     return f"log fold change {body['logfc']:+.3g} ({means}; adjusted p {p_adj})."
 
 
+def _literature(body: Body, _: Symbols) -> str:
+    """Every passage with where it is from. Those that name both genes say so, since few do."""
+    said = []
+    for passage in body["passages"]:
+        year = f", {passage['year']}" if passage["year"] else ""
+        both = ", names both genes" if passage["co_mention"] else ""
+        title = f"{passage['title']} " if body["mode"] == "keyword" else ""
+        text = textwrap.shorten(f"{title}{passage['text']}", CHARACTERS - 100, placeholder=" …")
+        said.append(f"“{text}” (PMID {passage['pmid']}{year}{both})")
+    return "; ".join(said)
+
+
 def _fields(body: Body, first: Symbols) -> str:
     """Any other tool's body: its fields, one after the other."""
     said = []
@@ -145,6 +160,7 @@ _WRITERS: Mapping[str, Callable[[Body, Symbols], str]] = {
     "regulators": _regulators,
     "pathways": _pathways,
     "lps_response": _lps_response,
+    "literature": _literature,
 }
 
 

@@ -16,6 +16,7 @@ from core.transfer.protocols import Predicted
 from core.types import Call, Pair, RowResult
 
 if TYPE_CHECKING:
+    from core.evidence.http import Web
     from core.llm.client import Client
 
 Kind = Literal["int", "float", "text", "flag", "choice"]
@@ -84,6 +85,7 @@ class Context:
 
     pairs: the run's rows, their labels taken away. options: every option of the method. view_of: the labelled rows that
     may be seen for a row. client: None where the method needs no model. tables: for methods that predict all rows at once.
+    web: public sources of evidence, None where the packs alone are to be read.
     """
 
     pairs: tuple[Pair, ...]
@@ -95,6 +97,7 @@ class Context:
     seed: int = 0
     repeat: int = 0
     tables: Tables | None = None
+    web: Web | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
 

@@ -23,6 +23,21 @@ CONTEXT = Option(
     "kit",
     "The cells as prompts describe them: kit (CRISPRi knockdown), site (Cas9 knockout and nine hours of LPS), or a text.",
 )
+SOURCES = Option(
+    "sources",
+    "choice",
+    "packs",
+    "Where gene_info, protein_interactions, pathway_neighbours and literature look: packs asks nobody, web asks public "
+    "sources, cache takes what they answered before.",
+    ("packs", "web", "cache"),
+)
+LITERATURE = Option(
+    "literature",
+    "choice",
+    "passage",
+    "What literature brings: the best 5 sentences of abstracts (passage), or 4 whole abstracts (keyword).",
+    ("passage", "keyword"),
+)
 SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchanged.", least=0, most=MOST_SHOTS)
 
 

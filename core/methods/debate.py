@@ -30,7 +30,7 @@ from core.methods.ask import (
     together,
 )
 from core.methods.base import Context, Option, RowFailed, RowMethod
-from core.methods.case import CONTEXT, EFFORTS, SHOTS, examples, read_seeds
+from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, examples, read_seeds
 from core.methods.debate_texts import JUDGES, SIDES, Case, Stage
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -64,6 +64,8 @@ class Debate:
         Option("judge_tokens", "int", 4_000, "The longest verdict in tokens, reasoning included.", least=1),
         Option("tools", "text", ",".join(OFFLINE_TOOLS), "Evidence tools of the dossier, in this order."),
         Option("seeds", "text", "", "Seeds to hold the debates under, averaged; empty takes the run's."),
+        SOURCES,
+        LITERATURE,
         CONTEXT,
         SHOTS,
     )
@@ -107,7 +109,7 @@ class _Held(NamedTuple):
 
 async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
     view, options = context.view_of(pair), context.options
-    evidence = gather(pair, context.packs, view, tools(options))
+    evidence = await gather(pair, context.packs, view, tools(options), context.web)
     shown = examples(pair, view, options["shots"], context.seed)
     case = Case(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
     seeds = read_seeds(options["seeds"], context.seed)

@@ -6,6 +6,7 @@ programs that were expected to go down have no weight, because on the challenge'
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -171,7 +172,7 @@ class EvidenceRules:
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """One result a row, in order."""
-        return [_row(pair, context.view_of(pair), context) for pair in pairs]
+        return asyncio.run(_rows(pairs, context))  # a batch has a thread of its own, without a loop
 
 
 METHOD: BatchMethod = EvidenceRules()
@@ -203,11 +204,15 @@ def _scored(rule: Rule, item: Evidence, facts: Facts) -> Scored:
     return Scored(rule, value, "" if value is not None else "does not apply")
 
 
-def _row(pair: Pair, view: LabelView, context: Context) -> RowResult:
+async def _rows(pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+    return [await _row(pair, context.view_of(pair), context) for pair in pairs]
+
+
+async def _row(pair: Pair, view: LabelView, context: Context) -> RowResult:
     evidence: dict[tuple[str, Subject], Evidence] = {}
     for tool, subject in ASKED:
         about = (pair.pert if subject == "pert" else None, pair.gene if subject == "gene" else None)
-        evidence[tool, subject] = tool_named(tool).run(*about, context.packs, view)
+        evidence[tool, subject] = await tool_named(tool).run(*about, context.packs, view)
     scored = score(pair, evidence, view)
     p_de, p_up = (float(expit(sum(one.product for one in scored if one.rule.task == task))) for task in TASKS)
     without_base = [one.value is None for one in scored if one.rule.tool == "base_rates"]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.evidence.registry import TOOLS, gather
+from core.evidence.registry import TOOLS
 from core.evidence.tool import Answer, Query, Tool
 from core.evidence.view import LabelView, all_training, blinded, fold_views
 from core.types import Label, Pair
-from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, TRAINING, UP, answers, pair
+from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, TRAINING, UP, answers, gathered, pair, run
 
 EVALUATED = (TRAINING[0],)  # Stat1_Cxcl10: hides the rows of Stat1 and of Cxcl10, three of nine
 HIDDEN = TRAINING[:3]
@@ -74,7 +74,7 @@ def test_a_tool_that_does_not_say_so_gets_no_label(sees_labels: bool) -> None:
         return Answer("ok", "", {"rows": len(query.view)})
 
     tool = Tool("curious", "Counts what it can see.", (), look, sees_labels)
-    assert tool.run(None, None, PACKS, all_training(PAIRS)).body == {"rows": 9 if sees_labels else 0}
+    assert run(tool, None, None, PACKS, all_training(PAIRS)).body == {"rows": 9 if sees_labels else 0}
 
 
 def test_nothing_hidden_can_be_reached_from_a_view() -> None:
@@ -91,9 +91,9 @@ def test_nothing_hidden_can_be_reached_from_a_view() -> None:
 def test_no_row_of_a_fold_sees_its_own_perturbation_or_gene() -> None:
     folds = fold_views(PAIRS, 2)
     for row in TRAINING:
-        for item in gather(row, PACKS, folds.view_of(row), ["train_lookup"]):
+        for item in gathered(row, PACKS, folds.view_of(row), ["train_lookup"]):
             assert item.status == "empty"
-    seen = gather(TRAINING[0], PACKS, all_training(PAIRS), ["train_lookup"])
+    seen = gathered(TRAINING[0], PACKS, all_training(PAIRS), ["train_lookup"])
     assert [item.status for item in seen] == ["ok", "ok"]
 
 

@@ -7,12 +7,13 @@ from core.evidence.programs import PROGRAMS, program_of
 from core.evidence.registry import TOOLS
 from core.evidence.view import LabelView
 from core.symbols import naming
+from tests.evidence.world import run
 
 RIBOSOME, BIOGENESIS = "ribosomal proteins", "ribosome biogenesis"
 
 
 def flags(symbol: str) -> dict[str, object]:
-    found = TOOLS["gene_class"].run(None, symbol, Packs(), LabelView(()))
+    found = run(TOOLS["gene_class"], None, symbol, Packs(), LabelView(()))
     assert found.status == "ok"
     return dict(found.body)
 

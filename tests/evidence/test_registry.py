@@ -7,9 +7,9 @@ import pytest
 
 import core.evidence as room
 from core.errors import NotFound
-from core.evidence.registry import TOOLS, gather, tools_in
+from core.evidence.registry import TOOLS, tools_in
 from core.evidence.view import all_training
-from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, pair
+from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, gathered, pair, run
 
 VIEW = all_training(PAIRS)
 
@@ -43,11 +43,11 @@ def test_a_new_file_is_a_new_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.syspath_prepend(str(tmp_path))
     tools = tools_in(importlib.import_module("some_room"))
     assert list(tools) == ["length"]
-    assert tools["length"].run(None, "Il6", PACKS, VIEW).body == {"n": 3}
+    assert run(tools["length"], None, "Il6", PACKS, VIEW).body == {"n": 3}
 
 
-def test_a_pair_is_asked_about_by_both_of_its_symbols() -> None:
-    found = gather(TRAINING[0], PACKS, VIEW, ["train_lookup", "gene_info", "base_rates", "lps_response", "pathway_neighbours"])
+def test_a_pair_is_asked_about_by_each_of_its_symbols_and_of_the_literature_as_a_pair() -> None:
+    found = gathered(TRAINING[0], PACKS, VIEW, ["train_lookup", "gene_info", "base_rates", "lps_response", "literature"])
     assert [(item.tool, item.key.removesuffix(f" @ {VIEW.name}")) for item in found] == [
         ("train_lookup", "Stat1|*"),
         ("train_lookup", "*|Cxcl10"),
@@ -55,14 +55,14 @@ def test_a_pair_is_asked_about_by_both_of_its_symbols() -> None:
         ("gene_info", "Cxcl10"),
         ("base_rates", "all rows in view"),
         ("lps_response", "Cxcl10"),
-        ("pathway_neighbours", "Stat1"),
+        ("literature", "Stat1|Cxcl10"),
     ]
 
 
 def test_an_answer_stands_there_once() -> None:
-    assert len(gather(pair("Stat1_Stat1", None), PACKS, VIEW, ["gene_info", "gene_info"])) == 1
+    assert len(gathered(pair("Stat1_Stat1", None), PACKS, VIEW, ["gene_info", "gene_info"])) == 1
 
 
 def test_an_unknown_tool_is_not_found() -> None:
     with pytest.raises(NotFound, match="evidence tool 'oracle': not known, expected one of base_rates, gene_class"):
-        gather(TEST, PACKS, VIEW, ["base_rates", "oracle"])
+        gathered(TEST, PACKS, VIEW, ["base_rates", "oracle"])

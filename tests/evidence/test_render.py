@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.evidence.packs import Packs
-from core.evidence.registry import TOOLS, gather
+from core.evidence.registry import TOOLS
 from core.evidence.render import CHARACTERS, dossier, render
 from core.evidence.view import LabelView, all_training
 from core.types import Evidence
-from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, pair
+from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, gathered, pair, run
 
 VIEW = all_training(PAIRS)
 
 
 def text(name: str, pert: str | None = None, gene: str | None = None, packs: Packs = PACKS, view: LabelView = VIEW) -> str:
-    said, note = render(TOOLS[name].run(pert, gene, packs, view))
+    said, note = render(run(TOOLS[name], pert, gene, packs, view))
     assert note == ""
     return said
 
@@ -100,7 +100,7 @@ def test_several_spellings_are_nothing_known() -> None:
 
 
 @pytest.mark.parametrize("status", ["error", "offline"])
-@pytest.mark.parametrize("name", [*TOOLS, "literature"])
+@pytest.mark.parametrize("name", TOOLS)
 def test_a_failure_is_a_note_and_never_text(name: str, status: Literal["error", "offline"]) -> None:
     failed = Evidence(name, "Stat1", status, "PubMed", None, {"name": "HTTP 500", "rows": ["503 Service Unavailable"]})
     said, note = render(failed)
@@ -111,7 +111,7 @@ def test_a_failure_is_a_note_and_never_text(name: str, status: Literal["error", 
 def test_a_dossier_keeps_failures_apart() -> None:
     packs = Packs(descriptions={"Stat1": "[no summary] x"}, sources=SOURCES)
     row = TRAINING[0]
-    found = dossier(gather(row, packs, VIEW, ["gene_info", "lps_response", "regulators"]), row)
+    found = dossier(gathered(row, packs, VIEW, ["gene_info", "lps_response", "regulators"]), row)
     assert found.text == "- gene info, Stat1: x\n- gene info, Cxcl10: nothing known."
     assert found.notes == (
         "lps response, Cxcl10: offline, so this tool gave no evidence either way",
@@ -123,13 +123,13 @@ def test_long_lists_are_cut_after_the_pair_and_counted() -> None:
     edges = [("Jak1", f"P{i:02}", 999 - i) for i in range(40)]
     signs = {(f"T{i:02}", "P39"): 1 for i in range(30)} | {("Zap", "P39"): 1}
     packs = Packs(edges=edges, signs=signs, sources=SOURCES)
-    found = dossier(gather(pair("Jak1_P39", None), packs, VIEW, ["protein_interactions", "regulators"]), pair("Jak1_P39", None))
+    found = dossier(gathered(pair("Jak1_P39", None), packs, VIEW, ["protein_interactions", "regulators"]), pair("Jak1_P39", None))
     of_pert, of_gene, factors = found.text.splitlines()
     assert of_pert.startswith("- protein interactions, Jak1: 40 partners, scores out of 1000: P39 960, P00 999, P01 998, ")
     assert of_pert.endswith("P18 981 and 20 more.")  # 20 are listed: P39, then P00 to P18
     assert of_gene.endswith("P39: 1 partner, scores out of 1000: Jak1 960.")
     assert factors.endswith("T19 and 11 more.")
-    by_zap = render(TOOLS["regulators"].run(None, "P39", packs, VIEW), ["Zap"])
+    by_zap = render(run(TOOLS["regulators"], None, "P39", packs, VIEW), ["Zap"])
     assert "activated by Zap, T00, " in by_zap.text
 
 
@@ -138,7 +138,7 @@ def test_a_long_text_is_cut_between_words_and_marked() -> None:
     said = text("gene_info", "Il6", packs=packs)
     assert CHARACTERS - 10 < len(said) <= CHARACTERS
     assert said.endswith("word …")
-    short = render(TOOLS["gene_info"].run("Il6", None, packs, VIEW), limit=50).text
+    short = render(run(TOOLS["gene_info"], "Il6", None, packs, VIEW), limit=50).text
     assert short == "gene info, Il6: " + "word " * 6 + "…"
 
 
@@ -146,13 +146,13 @@ def test_a_long_text_is_cut_between_words_and_marked() -> None:
 @given(description=st.text(), limit=st.integers(20, 300))
 def test_any_description_becomes_one_bounded_line(description: str, limit: int) -> None:
     packs = Packs(descriptions={"Il6": description}, sources=SOURCES)
-    said, note = render(TOOLS["gene_info"].run("Il6", None, packs, VIEW), limit=limit)
+    said, note = render(run(TOOLS["gene_info"], "Il6", None, packs, VIEW), limit=limit)
     assert len(said) <= limit
     assert len(said.splitlines()) == 1
     assert note == ""
 
 
-@pytest.mark.parametrize("name", TOOLS)
+@pytest.mark.parametrize("name", [name for name in TOOLS if name != "literature"])
 def test_every_answer_has_a_text_in_words_of_its_own(name: str) -> None:
     for item in answers(name, PACKS, VIEW):
         said, note = render(item)
@@ -172,9 +172,9 @@ def test_a_body_of_another_tool_is_listed_field_by_field() -> None:
         "passages": [{"title": "A", "id": "PMID 1"}, {"title": "B", "id": "PMID 2"}],
         "terms": [],
     }
-    said = render(Evidence("literature", "Stat1|Il6", "ok", "PubMed", None, body)).text
+    said = render(Evidence("hearsay", "Stat1|Il6", "ok", "PubMed", None, body)).text
     assert said == (
-        "literature, perturbation Stat1 and gene Il6: co mention: True, p de: 0.25, none known: not known, "
+        "hearsay, perturbation Stat1 and gene Il6: co mention: True, p de: 0.25, none known: not known, "
         "passages: title: A, id: PMID 1; title: B, id: PMID 2, terms: not known"
     )
 

@@ -11,14 +11,14 @@ from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.view import LabelView, all_training, blinded
 from core.types import Evidence
-from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, UP, answers, pair
+from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, UP, answers, pair, run
 
 VIEW = all_training(PAIRS)
 NOTHING = LabelView(())
 
 
 def ask(name: str, pert: str | None = None, gene: str | None = None, packs: Packs = PACKS, view: LabelView = VIEW) -> Evidence:
-    return TOOLS[name].run(pert, gene, packs, view)
+    return run(TOOLS[name], pert, gene, packs, view)
 
 
 def test_gene_info() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
 
 from core.evidence.packs import PACK_NAMES, Packs, Source
-from core.evidence.registry import TOOLS
+from core.evidence.registry import TOOLS, gather
+from core.evidence.tool import Tool
 from core.evidence.view import LabelView
 from core.types import Evidence, Label, Pair
 
+T = TypeVar("T")
 UP, DOWN, NONE, DE = Label.UP, Label.DOWN, Label.NONE, Label.DE
 
 
@@ -30,6 +34,7 @@ TRAINING = (
 )
 TEST = pair("Jak1_Gm12345", None, "test")
 PAIRS = (*TRAINING, TEST)
+ALL = LabelView(TRAINING)
 
 SOURCES = {name: Source(f"{name} of the tests", f"{number}" * 64) for number, name in enumerate(PACK_NAMES)}
 PACKS = Packs(
@@ -58,6 +63,27 @@ PACKS = Packs(
 )
 
 
+def at_once(work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that waits for nothing, as no tool does that reads the packs alone."""
+    try:
+        work.send(None)
+    except StopIteration as ended:
+        found: T = ended.value
+        return found
+    work.close()
+    raise AssertionError("it waits for something")
+
+
+def run(tool: Tool, pert: str | None, gene: str | None, packs: Packs = PACKS, view: LabelView = ALL) -> Evidence:
+    """What a tool says without public sources."""
+    return at_once(tool.run(pert, gene, packs, view))
+
+
+def gathered(row: Pair, packs: Packs, view: LabelView, names: Sequence[str]) -> tuple[Evidence, ...]:
+    """A row's dossier without public sources."""
+    return asyncio.run(gather(row, packs, view, names))
+
+
 def answers(name: str, packs: Packs, view: LabelView) -> Iterator[Evidence]:
     """All that a tool says when it is asked about every symbol, in two cases, in every way it can be asked."""
     tool = TOOLS[name]
@@ -67,4 +93,4 @@ def answers(name: str, packs: Packs, view: LabelView) -> Iterator[Evidence]:
         for gene in spellings if "gene" in tool.takes else [None]:
             given = sum(symbol is not None for symbol in (pert, gene))
             if given == min(1, len(tool.takes)) or (tool.together and given == 2):
-                yield tool.run(pert, gene, packs, view)
+                yield run(tool, pert, gene, packs, view)

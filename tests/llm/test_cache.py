@@ -156,7 +156,7 @@ def test_a_place_that_cannot_be_used_is_done_without(tmp_path: Path) -> None:
 
 
 def test_a_file_that_another_process_keeps_locked(cache: ReplyCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.llm.cache._BUSY_S", 0.05)
+    monkeypatch.setattr("core.cachefile.BUSY_S", 0.05)
     cache.put("k", REPLY)
     holder = sqlite3.connect(cache.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")

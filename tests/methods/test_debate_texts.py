@@ -7,14 +7,13 @@ import re
 
 import pytest
 
-from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.methods import debate_texts as texts
 from core.methods.base import read_options
 from core.methods.case import examples
 from core.methods.debate import METHOD, OFFLINE_TOOLS
 from core.types import Pair
-from tests.evidence.world import PACKS, TEST, TRAINING
+from tests.evidence.world import PACKS, TEST, TRAINING, gathered
 from tests.methods.world import ARGUED, VIEW
 
 # An option's letter with a bracket, dot or colon at the start of a line, a bracketed letter anywhere, or an answer's tag.
@@ -22,7 +21,7 @@ CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC
 
 
 def case(pair: Pair, **options: object) -> texts.Case:
-    found = dossier(gather(pair, PACKS, VIEW, OFFLINE_TOOLS), pair).text
+    found = dossier(gathered(pair, PACKS, VIEW, OFFLINE_TOOLS), pair).text
     return texts.Case(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.options, options))
 
 

@@ -12,13 +12,15 @@ import pytest
 
 from core.datasets import PairTable, knowledge, read_path
 from core.evidence.packs import Packs, Source
-from core.evidence.registry import TOOLS, gather
+from core.evidence.registry import TOOLS
 from core.evidence.render import CHARACTERS, dossier
 from core.evidence.view import LabelView, all_training, blinded, fold_views
 from core.types import Evidence, Pair
+from tests.evidence.world import gathered, run
 
 pytestmark = pytest.mark.real
 
+OF_PACKS = [name for name in TOOLS if name != "literature"]
 FILES = {
     "descriptions": ("gene_desc", "texts"),
     "orthologs": ("mouse_to_human_ortholog", "symbols"),
@@ -54,7 +56,7 @@ def view(train: tuple[Pair, ...]) -> LabelView:
 
 @pytest.fixture(scope="module")
 def dossiers(shared_data: Path, packs: Packs, view: LabelView) -> dict[Pair, tuple[Evidence, ...]]:
-    return {pair: gather(pair, packs, view, list(TOOLS)) for pair in pairs_of(shared_data, "test")}
+    return {pair: gathered(pair, packs, view, OF_PACKS) for pair in pairs_of(shared_data, "test")}
 
 
 def test_the_whole_training_set_is_in_view(view: LabelView) -> None:
@@ -110,7 +112,7 @@ def test_neighbours_pool_the_labels_of_the_training_file(shared_data: Path, doss
 def test_the_published_response_is_given_as_it_stands(shared_data: Path, packs: Packs, view: LabelView) -> None:
     prior = json.loads((shared_data / "knowledge" / "hagai_lps_prior.json").read_text("utf-8"))["prior"]
     for gene in ("Gnai3", "Narf", "Cav2"):
-        assert TOOLS["lps_response"].run(None, gene, packs, view).body == {"symbol": gene, **prior[gene]}
+        assert run(TOOLS["lps_response"], None, gene, packs, view).body == {"symbol": gene, **prior[gene]}
 
 
 def test_a_blinded_benchmark_leaves_what_was_measured(train: tuple[Pair, ...]) -> None:
@@ -126,9 +128,9 @@ def test_a_blinded_benchmark_leaves_what_was_measured(train: tuple[Pair, ...]) -
 def test_blinded_lookups_of_training_rows_are_empty(packs: Packs, train: tuple[Pair, ...]) -> None:
     folds = fold_views(train)
     for pair in train[::40]:
-        lookups = gather(pair, packs, folds.view_of(pair), ["train_lookup"])
+        lookups = gathered(pair, packs, folds.view_of(pair), ["train_lookup"])
         assert [item.status for item in lookups] == ["empty", "empty"]
-        near = gather(pair, packs, folds.view_of(pair), ["pathway_neighbours"])[0].body.get("partners", [])
+        near = gathered(pair, packs, folds.view_of(pair), ["pathway_neighbours"])[0].body.get("partners", [])
         assert pair.pert not in {partner["symbol"] for partner in near}
 
 

@@ -13,7 +13,6 @@ from core.audit.briefs import findings
 from core.audit.conclusions import concludes_against
 from core.datasets import PairTable, SubmissionTable, knowledge, read_path
 from core.evidence.packs import Packs, Source
-from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.evidence.view import LabelView, all_training
 from core.methods import debate_texts as texts
@@ -21,7 +20,9 @@ from core.methods.base import Context, read_options
 from core.methods.debate import METHOD as DEBATE
 from core.methods.debate import OFFLINE_TOOLS
 from core.methods.evidence_rules import METHOD as RULE_SET
+from core.methods.limits import B_PROMPT_TOKENS
 from core.types import Pair
+from tests.evidence.world import gathered
 
 pytestmark = pytest.mark.real
 
@@ -34,7 +35,6 @@ FILES = {
     "responses": ("hagai_lps_prior", "genes"),
 }
 MARKED = Path(__file__).resolve().parents[1] / "audit" / "marked_briefs.csv"
-MOST_PROMPT_TOKENS = 16_384  # of track B
 
 
 def rows_of(data: Path, name: str) -> tuple[Pair, ...]:
@@ -73,12 +73,12 @@ def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: t
 def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
     options = read_options(DEBATE.options, {})
     for row in asked[::20]:
-        found = dossier(gather(row, packs, view, OFFLINE_TOOLS), row).text
+        found = dossier(gathered(row, packs, view, OFFLINE_TOOLS), row).text
         case = texts.Case(row.pert, row.gene, found, "", options)
         for side in texts.OPPONENT:
             sent = "\n".join(message.content for message in texts.brief(side, case))
             assert not re.search(r"^\W*[A-E][).:]|<answer>|<prob>", sent, re.MULTILINE), sent
-            assert len(sent.encode()) < MOST_PROMPT_TOKENS  # and no tokenizer makes more tokens than bytes
+            assert len(sent.encode()) < B_PROMPT_TOKENS  # and no tokenizer makes more tokens than bytes
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import hashlib
 import json
@@ -82,7 +83,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         yield _exercise((prompt,), letters)
         again = show_letter(Unparsed("none of A, B, C is named"), LETTERS)
         yield _exercise((prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
-        found = dossier(gather(pair, Packs(), view, debate.tools(debated)), pair).text
+        found = dossier(asyncio.run(gather(pair, Packs(), view, debate.tools(debated))), pair).text
         yield from _debates(Case(pair.pert, pair.gene, found, "", debated), rng)
 
 

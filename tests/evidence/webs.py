@@ -1,0 +1,60 @@
+"""A small world behind a server that stands in for the public sources, and rows about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from core.evidence.http import Mode, Web
+from core.evidence.mimic import Mimic, invented
+from core.evidence.packs import Packs
+from core.evidence.pubmed import Article
+from core.evidence.registry import TOOLS
+from core.evidence.view import LabelView
+from core.types import Evidence, Pair
+
+T = TypeVar("T")
+PLANTED = "Loss of Jak1 silenced Gm12345 within hours (p < 0.05)."
+ARTICLES = (
+    Article("101", 2001, "Jak1 in macrophages", ("Jak1 signals. Jak1 binds receptors of Jak1 ligands in macrophages.",)),
+    Article("102", 2002, "Gm12345, a transcript of macrophages", ("Gm12345 is expressed.", "Macrophages need it.")),
+    Article("103", None, "A screen", ("Jak1 was one hit in macrophages. It was followed up. Gm12345 was another.",)),
+    Article("104", 2004, "Long after", ("Many things were done in macrophages, e.g. by others. " * 20 + PLANTED + " We end.",)),
+    Article("105", 2005, "Jak1 and Gm12345", ()),
+)
+SYMBOLS = ("Jak1", "Stat1", "Irf1", "Psmd1", "Psmd4", "Gm12345", "Cxcl10", "Il6", "Actb", "Cdkn1a")
+WORLD = invented(SYMBOLS, ARTICLES, {"Cd118": "Jak1"})
+ROW = Pair("Jak1_Gm12345", "Jak1", "Gm12345", None, "test")
+LIVE = ("gene_info", "protein_interactions", "pathway_neighbours", "literature")
+NOTHING = LabelView(())
+QUICK = {"faster": 100.0, "backoff_s": 0.01, "timeout_s": 5.0}
+
+
+def within(
+    mimic: Mimic,
+    folder: Path | None,
+    work: Callable[[Web], Awaitable[T]],
+    mode: Mode = "live",
+    literature: Any = "passage",
+    **net: Any,
+) -> T:
+    """What `work` returns when it has a client of the server, whose cache lies in a folder."""
+
+    async def inside() -> T:
+        cache = folder / "http.sqlite" if folder else None
+        async with Web(mimic.net(cache=cache, **{**QUICK, **net}), mode, literature) as web:
+            return await work(web)
+
+    return asyncio.run(inside())
+
+
+async def ask(web: Web, name: str, pert: str | None = None, gene: str | None = None, view: LabelView = NOTHING) -> Evidence:
+    """What a tool says with public sources and without packs."""
+    return await TOOLS[name].run(pert, gene, Packs(), view, web)
+
+
+def most_in_a_second(times: Sequence[float]) -> int:
+    """The largest number of requests in any window of one second."""
+    return max((sum(start <= at < start + 1 for at in times) for start in times), default=0)
