@@ -13,10 +13,10 @@ from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.ask import Asking, Voice, base_rates, event, read_letters, show_letter, together
 from core.methods.base import Context, Option, RowFailed, RowMethod
 from core.methods.case import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
+from core.methods.limits import A_PROMPT_TOKENS
 from core.methods.texts import check_fields, fill, text
 from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
-MOST_PROMPT_TOKENS = 4_096
 FIELDS = ("pert", "gene", "cell_desc", "examples")
 HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 
@@ -125,12 +125,12 @@ async def _count(prompt: str, pair: Pair, context: Context) -> TokenCount:
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
     bound = TokenCount(len(prompt.encode()), "bytes")
-    if bound.tokens <= MOST_PROMPT_TOKENS:
+    if bound.tokens <= A_PROMPT_TOKENS:
         return bound
     counted = await TokenCounter(context.client, context.model).count(prompt)
-    if counted.tokens > MOST_PROMPT_TOKENS:
+    if counted.tokens > A_PROMPT_TOKENS:
         who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
-        raise InputError(f"{pair.pair_id}: prompt of {counted.tokens:,} tokens ({who}), expected at most {MOST_PROMPT_TOKENS:,}")
+        raise InputError(f"{pair.pair_id}: prompt of {counted.tokens:,} tokens ({who}), expected at most {A_PROMPT_TOKENS:,}")
     return counted
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from core.methods.limits import C_NEW_TOKENS
 from core.submission.opened import File, Finding, Row
 from core.submission.rules import listed, rule
-from core.submission.tracks import MODEL, MOST_NEW_TOKENS, MOST_PARAMETERS_B, PROMPT
+from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT
 
 _ALLOWED = re.compile(rf"(?<![a-z0-9]){re.escape(MODEL)}(?![a-z0-9])", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])", re.IGNORECASE)
@@ -63,11 +64,9 @@ def parameters_b(name: str) -> float | None:
 @rule("long_answers", "warning", "C")
 def long_answers(file: File) -> Iterator[Finding]:
     """Rows that took more tokens than an answer may have."""
-    long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > MOST_NEW_TOKENS]
+    long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > C_NEW_TOKENS]
     if long:
-        told = (
-            f"{len(long):,} rows above {MOST_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
-        )
+        told = f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
         yield Finding(long, f"tokens_used: {told}: {listed(long)}")
 
 

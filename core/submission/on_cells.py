@@ -9,9 +9,9 @@ from decimal import Decimal
 
 from core.datasets.submissions import SUM_TOLERANCE, count_in, number_in
 from core.datasets.tables import shown
+from core.methods.limits import B_TOOL_CALLS, B_TOOLS
 from core.submission.opened import File, Finding, Row
 from core.submission.rules import listed, rule
-from core.submission.tracks import MOST_TOOL_CALLS, MOST_TOOLS
 
 _FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
 # What pandas and others take for an empty cell.
@@ -122,13 +122,13 @@ def counts(file: File) -> Iterator[Finding]:
 @rule("tool_calls", "error", "B")
 def tool_calls(file: File) -> Iterator[Finding]:
     """Rows with more tool calls than allowed."""
-    yield from _above(file, "num_tool_calls", MOST_TOOL_CALLS)
+    yield from _above(file, "num_tool_calls", B_TOOL_CALLS)
 
 
 @rule("distinct_tools", "error", "B")
 def distinct_tools(file: File) -> Iterator[Finding]:
     """Rows with more distinct tools than allowed."""
-    yield from _above(file, "num_distinct_tools", MOST_TOOLS)
+    yield from _above(file, "num_distinct_tools", B_TOOLS)
 
 
 @rule("prompt_tokens", "error", "A", "B")

@@ -7,9 +7,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 from core.llm.tokens import _tiktoken as counted_tokens
+from core.methods.limits import B_TOOLS
 from core.submission.opened import File, Finding, is_tool
 from core.submission.rules import listed, rule
-from core.submission.tracks import CSV, MODEL, MOST_TOOLS, PROMPT, TOOLS
+from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
 
 OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # what opening a file finds itself
 
@@ -91,8 +92,8 @@ def tools_missing(file: File) -> Iterator[Finding]:
 @rule("too_many_tools", "error", "B")
 def too_many_tools(file: File) -> Iterator[Finding]:
     """More tools than the track allows."""
-    if len(file.tools) > MOST_TOOLS:
-        yield Finding((), f"{TOOLS}: {len(file.tools):,} files, expected at most {MOST_TOOLS}")
+    if len(file.tools) > B_TOOLS:
+        yield Finding((), f"{TOOLS}: {len(file.tools):,} files, expected at most {B_TOOLS}")
 
 
 @rule("tool_syntax", "error", "B")

@@ -11,22 +11,18 @@ from __future__ import annotations
 import csv
 import io
 import os
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.datasets import SubmissionTable, read
+from core.datasets.archives import pack
 from core.datasets.own_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
 from core.submission.rules import Problem, listed
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
-
-_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
-_PLAIN_FILE = 0o100644 << 16
-_UNIX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +50,7 @@ def as_zip(contents: Contents) -> bytes:
         members[PROMPT] = contents.prompt.encode()
     if LAYOUTS[contents.track].has_tools:
         members |= {f"{TOOLS}{name}": source for name, source in sorted(contents.tools.items())}
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        for path, data in members.items():
-            info = zipfile.ZipInfo(path, _DATE)
-            info.compress_type, info.external_attr, info.create_system = zipfile.ZIP_DEFLATED, _PLAIN_FILE, _UNIX
-            archive.writestr(info, data, compresslevel=6)
-    return out.getvalue()
+    return pack(members)
 
 
 def as_csv(contents: Contents) -> bytes:

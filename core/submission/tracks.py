@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from core.methods import limits
 from core.types import Track
 
 CSV, PROMPT, TOOLS = "submission.csv", "prompt.txt", "tools/"  # members of a zip
 SEEDS = (42, 43, 44)  # of track A
 NO_TRACE = "none"  # stands where nothing was said; no cell may be empty
 MODEL = "gpt-oss-120b"  # the only one that tracks A and B allow
-MOST_TOOL_CALLS = 250  # in a row
-MOST_TOOLS = 100
-MOST_NEW_TOKENS = 16_000  # of an answer in track C
 MOST_PARAMETERS_B = 10.0  # billions; a model of track C has fewer
 
 IDENTITY = ("id", "prediction_up", "prediction_down")
@@ -56,7 +54,7 @@ LAYOUTS: Mapping[Track, Layout] = MappingProxyType(
             predictions=(_SUBMITTED, *((up, down) for up, down, _ in _BY_SEED)),
             traces=tuple(trace for _, _, trace in _BY_SEED),
             counts=("tokens_used", "prompt_tokens"),
-            most_prompt_tokens=4_096,
+            most_prompt_tokens=limits.A_PROMPT_TOKENS,
         ),
         "B": Layout(
             track="B",
@@ -65,7 +63,7 @@ LAYOUTS: Mapping[Track, Layout] = MappingProxyType(
             traces=(PLAIN_TRACE,),
             counts=_B_COUNTS,
             has_tools=True,
-            most_prompt_tokens=16_384,
+            most_prompt_tokens=limits.B_PROMPT_TOKENS,
         ),
         "C": Layout(
             track="C",

@@ -60,6 +60,7 @@ def told() -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"✓ Saved as **{as_text(run.name)}**: {run.total:,} rows.", width="content")
             links.to_rows(run, "Read its rows")
+            links.to_submit(run, "Check and export as a submission")
 
 
 def _presets(desk: Desk, made: Mix) -> None:

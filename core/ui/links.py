@@ -12,6 +12,7 @@ from core.store.runs import Run
 DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
 NEIGHBOURS = "pages/neighbours.py"
+SUBMIT = "pages/submit.py"
 
 
 def parameters() -> dict[str, list[str]]:
@@ -35,6 +36,12 @@ def to_rows(run: Run, label: str, **filters: str | list[str]) -> None:
 def to_row(run: Run, pair_id: str, label: str) -> None:
     """A link to one row of a run in Debates."""
     to_rows(run, label, row=pair_id)
+
+
+def to_submit(run: Run, label: str) -> None:
+    """A link to a run as a submission; what a fusion leaves out of its traces is added there."""
+    more = {"fusion_trace": "true"} if run.method == "fusion" else {}
+    st.page_link(SUBMIT, label=label, query_params={"dataset": run.dataset, "run": run.id, **more})
 
 
 def to_neighbours(dataset: str, pair_id: str, label: str) -> None:

@@ -77,6 +77,11 @@ def _version(scopes: list[str]) -> tuple[int, ...]:
     return tuple(counters.get(scope, 0) for scope in scopes)
 
 
+def run_version(run: str) -> tuple[int, ...]:
+    """What moves when a run or its dataset changes: part of the key where something made from them is kept."""
+    return _version([f"run:{run}", "datasets"])
+
+
 def loaded(query: Callable[Concatenate[Cursor, P], R]) -> Callable[P, R]:
     """Ask the store each time."""
 

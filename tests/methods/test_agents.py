@@ -19,7 +19,7 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
 from core.llm.scripted import MODEL, Script, served, serving
-from core.methods import coordinator, react
+from core.methods import coordinator, limits, react
 from core.methods.agents import episode, options
 from core.methods.agents.episode import TooMuch
 from core.methods.base import RowFailed, RowMethod, read_options
@@ -170,14 +170,13 @@ def assert_no_paths(asked: list[Asked]) -> None:
 
 
 def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert options.MOST_CALLS == 250
-    assert options.MOST_TOOLS == 100
+    assert (limits.B_TOOL_CALLS, limits.B_TOOLS) == (250, 100)
     with pytest.raises(RowFailed) as failed:
         act(react.METHOD, *(step("base_rates") for _ in range(251)), max_steps=400)
     assert isinstance(failed.value.cause, TooMuch)
     assert "call 251" in str(failed.value.cause)
     assert len(failed.value.calls) == 251  # nothing was asked after it
-    monkeypatch.setattr(episode, "MOST_TOOLS", 1)
+    monkeypatch.setattr(episode, "B_TOOLS", 1)
     with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
         act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
     with pytest.raises(InputError, match="expected 1 to 100"):

@@ -17,7 +17,8 @@ from core.llm.scripted_text import ask_of
 from core.llm.scripted_text import odds as scripted_odds
 from core.methods.ask import NoBaseRates
 from core.methods.base import RowFailed, read_options
-from core.methods.prompt_only import METHOD, MOST_PROMPT_TOKENS, prompt_for
+from core.methods.limits import A_PROMPT_TOKENS
+from core.methods.prompt_only import METHOD, prompt_for
 from core.types import Flag
 from tests.evidence.world import TEST
 from tests.llm.canned import Asked, Canned, completion
@@ -214,11 +215,11 @@ def test_the_prompt_texts_tell_runs_apart() -> None:
 
 
 def test_a_prompt_that_may_be_too_long_is_not_sent() -> None:
-    words = "word " * (MOST_PROMPT_TOKENS // 2) + "{pert} {gene}"
+    words = "word " * (A_PROMPT_TOKENS // 2) + "{pert} {gene}"
     with serving() as url:
         fits = predict(METHOD, url, template=words).prediction.prompt_tokens
         assert fits is not None
-        assert 2_048 < fits <= MOST_PROMPT_TOKENS
+        assert 2_048 < fits <= A_PROMPT_TOKENS
         asked = served(url)[CHAT]
         with pytest.raises(RowFailed, match=r"counted by server\), expected at most 4,096"):
             predict(METHOD, url, template=words * 2)

@@ -21,6 +21,7 @@ from tests.ui.conftest import APP, Visit, forget
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
+    "submit": ("tab", ("Check a file",)),
     "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Changes")),
     "breakdown": ("part", ("Curves", "Distributions", "Calibration")),
 }

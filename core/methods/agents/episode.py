@@ -13,9 +13,9 @@ from typing import Any
 from core.errors import DeskError
 from core.evidence.view import LabelView
 from core.llm.records import Message, Reply
-from core.methods.agents.options import MOST_CALLS, MOST_PROMPT_TOKENS, MOST_TOOLS
 from core.methods.ask import Asking, Voice
 from core.methods.base import Context
+from core.methods.limits import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
 from core.types import Evidence, Pair, TraceEvent
 
 
@@ -107,15 +107,15 @@ class Episode:
         """Count a call of a tool. Raises TooMuch, which ends the row, where it is one too many."""
         self.tool_calls += 1
         self.tools.add(tool)
-        if self.tool_calls > MOST_CALLS:
-            self.end(f"call {self.tool_calls:,} of a tool, expected at most {MOST_CALLS}")
-        if len(self.tools) > MOST_TOOLS:
-            self.end(f"{len(self.tools)} distinct tools, expected at most {MOST_TOOLS}")
+        if self.tool_calls > B_TOOL_CALLS:
+            self.end(f"call {self.tool_calls:,} of a tool, expected at most {B_TOOL_CALLS}")
+        if len(self.tools) > B_TOOLS:
+            self.end(f"{len(self.tools)} distinct tools, expected at most {B_TOOLS}")
 
     def check_prompt(self, tokens: int) -> None:
         """Raise TooMuch for a longer system prompt, tool definitions included, than allowed."""
-        if tokens > MOST_PROMPT_TOKENS:
-            self.end(f"system prompt of {tokens:,} tokens, expected at most {MOST_PROMPT_TOKENS:,}")
+        if tokens > B_PROMPT_TOKENS:
+            self.end(f"system prompt of {tokens:,} tokens, expected at most {B_PROMPT_TOKENS:,}")
 
     def end(self, why: str) -> None:
         """End the row: nothing more is asked."""

@@ -11,11 +11,8 @@ from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
 from core.methods.base import Option
 from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, cell_desc
+from core.methods.limits import B_TOOLS
 from core.methods.texts import fill, text
-
-MOST_CALLS = 250  # of tools, a row
-MOST_TOOLS = 100
-MOST_PROMPT_TOKENS = 16_384
 
 SHARED: tuple[Option, ...] = (
     Option(
@@ -38,8 +35,8 @@ SHARED: tuple[Option, ...] = (
 def tools_of(names: str) -> tuple[Tool, ...]:
     """Evidence tools from "a,b,c", each once. Raises NotFound for one that is not known, InputError for none or too many."""
     found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-    if not 1 <= len(found) <= MOST_TOOLS:
-        raise InputError(f"tools: got {len(found)}, expected 1 to {MOST_TOOLS}")
+    if not 1 <= len(found) <= B_TOOLS:
+        raise InputError(f"tools: got {len(found)}, expected 1 to {B_TOOLS}")
     return tuple(map(tool_named, found))
 
 
