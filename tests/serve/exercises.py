@@ -20,19 +20,25 @@ from core.evidence.packs import Packs
 from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.evidence.view import LabelView, all_training
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
 from core.llm.parsing import Unparsed
 from core.llm.records import Message
-from core.methods import debate, debate_texts, prompt_only
+from core.llm.scripted import MODEL, Script, serving
+from core.llm.scripted_text import Ask
+from core.methods import debate, debate_texts, prompt_only, react
 from core.methods.ask import Messages, show_letter, show_probability
 from core.methods.base import Context, Method, read_options
 from core.methods.debate_texts import SIDES, Case, Stage
-from core.types import Label, Pair
+from core.types import Label, Pair, RowResult
 from tests.conftest import SHARED_DATA
 
 SHORT = FAULTS["sentences"]
 ROWS = 40  # that it is shown, and asked about
 SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
+REACT_ROWS = 20  # that the agent is shown
+REACT_TOOLS = "base_rates,gene_class"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
 
 # Each names its genes once; which genes they are is what so small a model does not learn in a minute.
@@ -77,6 +83,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
     asked = context_for(prompt_only.METHOD, pairs, view, reasoning="no")
     debated = context_for(debate.METHOD, pairs, view).options
     rng = random.Random(0)
+    yield from react_exercises(pairs[:REACT_ROWS], view)
     for pair in pairs:
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))
@@ -85,6 +92,45 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         yield _exercise((prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
         found = dossier(asyncio.run(gather(pair, Packs(), view, debate.tools(debated))), pair).text
         yield from _debates(Case(pair.pert, pair.gene, found, "", debated), rng)
+
+
+def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
+    """The conversation of an agent that asks for the base rates, finishes and answers, as DSPy puts it to the model."""
+    asked = context_for(react.METHOD, pairs, view, tools=REACT_TOOLS)
+
+    async def held(url: str) -> list[RowResult]:
+        async with Client(Endpoint(url)) as client:
+            context = replace(asked, client=client, model=MODEL)
+            return [await react.METHOD.predict_row(pair, context) for pair in pairs]
+
+    with serving(Script(answer=_as_agent)) as url:
+        rows = asyncio.run(held(url))
+    for row in rows:
+        for call in row.calls:
+            said = json.loads(call.request)["messages"]
+            answer = json.loads(call.reply)["choices"][0]["message"]["content"]
+            last = "p_de" in answer
+            yield {"messages": said, "answers": [_agents_answer(p) for p in PROBS] if last else [answer]}
+
+
+def _as_agent(ask: Ask) -> str:
+    if "starting with the field `[[ ## reasoning ## ]]`" in ask.prompt:
+        return _agents_answer(PROBS[0])
+    step = (
+        ("This is enough.", "finish")
+        if "[[ ## thought_0 ## ]]" in ask.prompt
+        else ("How often does anything change?", "base_rates")
+    )
+    said = {"next_thought": step[0], "next_tool_name": step[1], "next_tool_args": "{}"}
+    return _fields(said)
+
+
+def _agents_answer(prob: int) -> str:
+    return _fields({"reasoning": "The base rates say it.", "p_de": str(prob), "p_up_given_de": str(100 - prob)})
+
+
+def _fields(said: dict[str, str]) -> str:
+    return "\n\n".join([*(f"[[ ## {name} ## ]]\n{value}" for name, value in said.items()), "[[ ## completed ## ]]"])
 
 
 def _debates(case: Case, rng: random.Random) -> Iterator[dict[str, Any]]:

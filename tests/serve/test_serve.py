@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from core.actions import journals
+from core.actions import journals, launching, submissions
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_upload
 from core.config import Settings
@@ -36,13 +36,15 @@ from core.methods.base import Context, RowMethod
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
 from core.methods.registry import method_named
-from core.store import predictions
+from core.store import predictions, runs, whole
 from core.store.runs import Run
-from core.types import Flag, Pair, RowResult
+from core.submission.check import is_valid
+from core.types import Flag, Pair, RowResult, Track
 from tests.cases import as_csv
-from tests.serve.exercises import context_for, rows_and_view, tiny_model
+from tests.serve.exercises import REACT_TOOLS, context_for, rows_and_view, tiny_model
 
 MODEL = "tiny"
+REACT = {"tools": REACT_TOOLS, "max_steps": 3, "max_tokens": 200}
 LENGTH = 4096
 PAIRS, VIEW = rows_and_view()
 # Here log-probabilities are those after what a request rules out, so that −inf occurs among them.
@@ -210,6 +212,49 @@ def test_a_debate_is_held(server: Endpoint) -> None:
     assert prose >= 30, "of 40 briefs"
 
 
+def test_an_agent_calls_tools_and_answers(server: Endpoint) -> None:
+    pairs = PAIRS[:5]
+    for pair, result in zip(pairs, predict("react", server, pairs, **REACT), strict=True):
+        prediction = result.prediction
+        assert (prediction.pair_id, prediction.flags) == (pair.pair_id, ())
+        observed = [event for event in result.events if event.kind == "observation"]
+        assert prediction.tool_calls == len(observed) >= 1
+        assert "base_rates" in {event.role for event in observed}
+        assert result.events[-1].kind == "answer"
+        assert prediction.tokens == sum(json.loads(call.reply)["usage"]["total_tokens"] for call in result.calls)
+        assert prediction.prompt_tokens is not None
+        assert 300 < prediction.prompt_tokens < result.events[-1].meta["largest_request_tokens"] <= LENGTH
+
+
+@pytest.mark.parametrize(
+    ("track", "method", "options"), [("A", "prompt_only", {"reasoning": "no", "max_tokens": 32}), ("B", "react", REACT)]
+)
+def test_a_run_is_packaged_and_checked(
+    server: Endpoint, tmp_path: Path, track: Track, method: str, options: dict[str, object]
+) -> None:
+    desk = _desk(tmp_path, 5)
+    wish = journals.Wish("bmdm", method_named(method), options, "split=test", MODEL)
+    run = journals.launch(desk, journals.specify(desk, wish), "mine", How(server.base_url), begin=launching.here)
+    run = journals.settle(desk, run.id)
+    assert (run.status, run.done, run.failed) == ("done", 5, 0), journals.log_tail(desk, run.id)
+    out = tmp_path / "mine.zip"
+    made = submissions.package(desk, run.id, submissions.Wanted(track), out)
+    assert made.path == out, made.problems
+    found = submissions.check_file(desk, out, track, run=run.id)
+    assert is_valid(found)
+    assert "other_model" in {problem.rule for problem in found}  # it is no GPT-OSS-120B, and that is said
+    other = _desk(tmp_path / "colleague", 5)
+    assert import_upload(other, out.read_bytes(), out.name).kind == "submission"
+    with desk.store.read() as ours, other.store.read() as theirs:
+        rows = whole.rows(ours, run.id)
+        back = whole.rows(theirs, runs.find(theirs, out.stem).id)
+    assert [(row.prediction.prediction_up, row.prediction.prediction_down) for row in rows.values()] == [
+        (row.prediction.prediction_up, row.prediction.prediction_down) for row in back.values()
+    ]
+    if track == "B":
+        assert [row.events for row in rows.values()] == [row.events for row in back.values()]
+
+
 def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -> None:
     prompt = prompt_for(PAIRS[0], context_for(method_named("prompt_only"), PAIRS, VIEW, reasoning="no"))
     request = Request(MODEL, (Message("user", prompt),), seed=1, max_completion_tokens=32, top_logprobs=20)
@@ -286,11 +331,11 @@ def _finished(desk: Desk, run: Run) -> set[str]:
     return set(journals.progress_of(desk, run.id).finished)
 
 
-def _desk(folder: Path) -> Desk:
-    """A workspace with the rows that the model knows, and some labelled ones."""
+def _desk(folder: Path, n: int | None = None) -> Desk:
+    """A workspace with the rows that the model knows, the first n of them, and some labelled ones."""
     desk = open_desk(Settings(workspace=folder, author="tester"))
     train = [(pair.pair_id, pair.pert, pair.gene, str(pair.label)) for pair in VIEW.rows[:200]]
-    test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS]
+    test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS[:n]]
     for content, name in (
         (as_csv(["id", "pert", "gene", "label"], train), "train.csv"),
         (as_csv(["id", "pert", "gene"], test), "test.csv"),

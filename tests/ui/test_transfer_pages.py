@@ -112,12 +112,16 @@ def test_the_same_on_a_test_run(visit: Visit, copy: Desk) -> None:
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
     assert not app.error
+    assert "Check and export as a submission" in text_of(app)
     run, base = the_run(copy, "to submit"), the_run(copy, TEST)
     with copy.store.read() as db:
         parent = runs.find(db, run.parents[1])
     assert run.parents[0] == base.id
     assert parent.spec["protocol"] == "test"
     assert run.total == base.total
+    submit = visit(copy, "submit", run=run.id, fusion_trace="true")
+    assert "trace differs" not in submit.dataframe[0].value["rule"].tolist()
+    assert "prompt missing" in submit.dataframe[0].value["rule"].tolist()  # the demo's debates were not made here
 
 
 def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_desk: Desk) -> None:
