@@ -7,12 +7,13 @@ from typing import Literal
 
 Naming = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
-# Source: the mouse nomenclature's provisional symbols; the patterns are those of the published agents' gene_class tool.
+# Source: the mouse nomenclature's provisional symbols; the patterns are those of the published agents' gene_class tool, and Ensembl's.
 _PROVISIONAL: tuple[tuple[re.Pattern[str], Naming], ...] = (
     (re.compile(r"Rik\d*$"), "RIKEN clone"),
     (re.compile(r"^Gm\d+$"), "gene model"),
     (re.compile(r"^LOC\d+"), "locus"),
     (re.compile(r"^(AW|BC|AI|AK|AA|AV)\d{5,}"), "accession"),
+    (re.compile(r"^ENS[A-Z]*G\d{6,}"), "accession"),
     (re.compile(r"^\d"), "accession"),
 )
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from core.actions.demo import make_demo
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths, import_upload
 from core.config import Settings
 from tests import cases
+
+settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
+settings.load_profile("patient")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

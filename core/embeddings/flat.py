@@ -6,6 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+SAME = 1e-9  # components of equal directions differ by less, as rounding makes them
+
+
 def two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float]]:
     """The first two principal components of vectors at length 1, and the share of the variance of each.
 
@@ -20,7 +23,7 @@ def two_axes(vectors: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[f
     places = np.full((len(vectors), 2), np.nan)
     known = vectors[there] / length[there, None]
     kept = min(2, *known.shape)
-    if kept == 0 or not np.ptp(known, axis=0).any():
+    if kept == 0 or np.ptp(known, axis=0).max() <= SAME:
         places[there] = 0.0
         return places, (float("nan"), float("nan"))
     fitted = PCA(kept, random_state=0)

@@ -48,8 +48,10 @@ def load_space(path: Path, name: str, *, named: bool = False) -> Space:
 def is_checkpoint(folder: Path) -> bool:
     """Whether a folder is to be loaded whole, as scGPT's or Geneformer's are."""
     inside = {file.name for file in folder.iterdir()}
-    scgpt = {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside
-    return scgpt or (any(n.endswith(".safetensors") for n in inside) and any(n.endswith((".pkl", ".pickle")) for n in inside))
+    if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside:
+        return True
+    pickles = sum(name.endswith((".pkl", ".pickle")) for name in inside)
+    return pickles >= 2 and any(name.endswith(".safetensors") for name in inside)  # Geneformer has two dictionaries
 
 
 def _load_folder(path: Path, name: str) -> Space:

@@ -27,6 +27,11 @@ class Answer:
         return bool(self.content and self.content.strip()) and self.finish_reason != "length"
 
 
+def _well_formed(text: str) -> str:
+    """The text with a mark for each half of a surrogate pair: nobody could be sent it, and no file could hold it."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def read_json(text: str) -> Any:
     """Any JSON value, NaN and Infinity included; raises ValueError for everything else."""
     try:
@@ -51,9 +56,10 @@ def read_answer(text: str) -> Answer | str:
     content = message.get("content")
     if content is not None and not isinstance(content, str):
         return f"content of type {type(content).__name__}"
+    reasoning = (said for name in ("reasoning", "reasoning_content") if isinstance(said := message.get(name), str) and said)
     return Answer(
-        content,
-        next((said for name in ("reasoning", "reasoning_content") if isinstance(said := message.get(name), str) and said), ""),
+        None if content is None else _well_formed(content),
+        _well_formed(next(reasoning, "")),
         str(choice.get("finish_reason") or ""),
         _usage(body.get("usage")),
         _logprobs(choice.get("logprobs")),

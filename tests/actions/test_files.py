@@ -65,11 +65,15 @@ def test_a_checkpoint_is_one_thing_and_other_folders_are_their_files(tmp_path: P
     checkpoint = geneformer(inner / "gf")
     (inner / "train.csv").write_bytes(cases.TRAIN)
     (inner / ".hidden").write_bytes(b"")
+    (inner / "notes.pkl").write_bytes(b"")  # one beside a space does not make its folder a checkpoint
+    (inner / "space.safetensors").write_bytes(b"")
     named = tmp_path / "named.csv"
     named.write_bytes(cases.TEST)
     assert expand([named, tmp_path]) == [
         (named, True),
         (checkpoint, False),
+        (inner / "notes.pkl", False),
+        (inner / "space.safetensors", False),
         (inner / "train.csv", False),
         (named, False),
     ]

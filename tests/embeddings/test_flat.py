@@ -13,6 +13,10 @@ from core.embeddings import two_axes
 NAN = float("nan")
 
 
+# One direction three times, at lengths whose division leaves different last digits.
+ROUNDED = np.outer([1.0, 3.0, 0.7], [0.1, 0.2, 0.3])
+
+
 def test_by_hand() -> None:
     """Directions right, left, up and down at whatever length: right–left spreads as much as up–down, the middle is 0."""
     places, shares = two_axes(np.array([[2.0, 0], [-0.5, 0], [0, 3], [0, -1]]))
@@ -34,7 +38,7 @@ def test_rows_without_a_vector_have_no_place_and_move_nothing() -> None:
     assert shares == pytest.approx(own)
 
 
-@pytest.mark.parametrize("vectors", [np.ones((3, 4)), np.ones((1, 4)), np.array([[1.0, 2], [2, 4], [0.5, 1]])])
+@pytest.mark.parametrize("vectors", [np.ones((3, 4)), np.ones((1, 4)), np.array([[1.0, 2], [2, 4], [0.5, 1]]), ROUNDED])
 def test_without_a_spread_all_is_at_the_origin(vectors: np.ndarray) -> None:
     places, shares = two_axes(vectors)
     assert np.isnan(shares).all()

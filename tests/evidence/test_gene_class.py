@@ -27,6 +27,7 @@ def flags(symbol: str) -> dict[str, object]:
         ("AW112010", "accession"),
         ("BC049762", "accession"),
         ("LOC100038947", "locus"),
+        ("ENSMUSG00000064351", "accession"),
         ("4931406", "accession"),
     ],
 )

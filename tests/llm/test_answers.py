@@ -19,6 +19,13 @@ def read(body: Any) -> Answer:
     return answer
 
 
+def test_halves_of_surrogate_pairs_are_marked_and_pairs_joined() -> None:
+    body = '{"choices": [{"message": {"content": "a\\ud83d b \\ud83d\\ude00", "reasoning": "\\ude00"}, "finish_reason": "stop"}]}'
+    answer = read_answer(body)
+    assert isinstance(answer, Answer)
+    assert (answer.content, answer.reasoning) == ("a\ufffd b \U0001f600", "\ufffd")
+
+
 @pytest.mark.parametrize("name", ["reasoning", "reasoning_content"])
 def test_both_spellings_of_reasoning(name: str) -> None:
     assert read(completion("A", message={name: "because"})).reasoning == "because"
