@@ -7,7 +7,7 @@ from typing import Literal
 
 Naming = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
-# Source: the mouse nomenclature's provisional symbols; the patterns are those of the published agents' gene_class tool, and Ensembl's.
+# Source: the mouse nomenclature's provisional symbols, as in the published agents' gene_class tool, and Ensembl's numbers.
 _PROVISIONAL: tuple[tuple[re.Pattern[str], Naming], ...] = (
     (re.compile(r"Rik\d*$"), "RIKEN clone"),
     (re.compile(r"^Gm\d+$"), "gene model"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-
 SAME = 1e-9  # components of equal directions differ by less, as rounding makes them
 
 
