@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "errors", "config", "symbols", "cachefile", "loopback"}
+EVERYONE = {"types", "errors", "config", "symbols", "cachefile", "loopback", "retryafter"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "symbols": set(),
     "cachefile": set(),
     "loopback": set(),
+    "retryafter": set(),
     "types": set(),
     "errors": set(),
     "config": set(),

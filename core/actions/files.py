@@ -1,12 +1,15 @@
-"""What a file is, by its content: a table of rows, a knowledge pack or a gene space."""
+"""What a file is, by its content: a table of rows, a run's bundle, a knowledge pack or a gene space."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.datasets import PairTable, SubmissionTable, read, read_path
+from core.datasets.archives import MAX_UNPACKED_BYTES
+from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
@@ -52,7 +55,23 @@ class SpaceFile:
         return ()
 
 
-Found = PairTable | SubmissionTable | PackFile | SpaceFile
+@dataclass(frozen=True, slots=True, eq=False)
+class BundleFile:
+    """A run's bundle; sha256: of its file."""
+
+    bundle: Bundle
+    sha256: str
+
+    @property
+    def kind(self) -> str:
+        return "bundle"
+
+    @property
+    def rejected(self) -> tuple[Rejected, ...]:
+        return ()
+
+
+Found = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
 
 
 def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
@@ -88,6 +107,8 @@ def _recognised(path: Path, name: str, content: bytes | None) -> Found:
     if _first_character(path) in (b"{", b"["):
         pack = read_knowledge_path(path) if content is None else read_knowledge(content, name)
         return PackFile(pack, path.read_bytes())
+    if is_bundle(path):
+        return _bundle(path, name)
     try:
         return read_path(path) if content is None else read(content, name)
     except UnsafeFile:
@@ -100,6 +121,14 @@ def _recognised(path: Path, name: str, content: bytes | None) -> Found:
         except InputError as no_space:
             told = no_table if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip") else no_space
             raise (type(told)(f"{told}; or a gene space ({FORMATS})") if told is no_table else told) from no_space
+
+
+def _bundle(path: Path, name: str) -> BundleFile:
+    size = path.stat().st_size
+    if size > MAX_UNPACKED_BYTES:
+        raise InputError(f"{name}: {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
+    content = path.read_bytes()
+    return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
 
 
 def _first_character(path: Path) -> bytes:

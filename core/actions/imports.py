@@ -1,16 +1,27 @@
-"""Files in: challenge files, PerturbQA, submissions, knowledge packs and gene spaces, recognised by content."""
+"""Files in: challenge files, PerturbQA, submissions, bundles, knowledge packs and gene spaces, recognised by content."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from core import embeddings
-from core.actions import packs, record, spaces
+from core.actions import bundles, journals, packs, record, spaces
 from core.actions.desk import Desk
-from core.actions.files import Found, PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.actions.files import BundleFile, Found, PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.actions.landing import (
+    USUAL,
+    Imported,
+    Options,
+    dataset_of_rows,
+    free_name,
+    known_rows,
+    record_import,
+    refuse_useless,
+    take_away,
+)
 from core.datasets import PairTable, SubmissionTable
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
@@ -21,41 +32,12 @@ from core.store.imports import Import
 from core.store.spaces import SpaceRecord
 from core.types import Rejected
 
+__all__ = ["CHALLENGE", "Imported", "Options", "import_paths", "import_space", "import_upload"]
+
 CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to import.
-
-    name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
-    whole file. replace: an existing run of that name goes.
-    """
-
-    name: str | None = None
-    dataset: str | None = None
-    strict: bool = False
-    replace: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """What became of one file.
-
-    kind is "failed" where nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
-    `message` says why. new is False when its content was here already, so that nothing changed.
-    """
-
-    path: str
-    kind: str
-    name: str | None
-    rows: int = 0
-    rejected: tuple[Rejected, ...] = ()
-    new: bool = True
-    message: str = ""
-
-
-def import_paths(desk: Desk, paths: Sequence[Path], options: Options = Options()) -> list[Imported]:
+def import_paths(desk: Desk, paths: Sequence[Path], options: Options = USUAL) -> list[Imported]:
     """Import files, and what is recognised in folders: pairs first, so that submissions find their rows.
 
     One file's failure does not stop the others; it is reported with kind "failed".
@@ -83,11 +65,11 @@ def _import_files(desk: Desk, files: Sequence[tuple[Path, bool]], options: Optio
 
 
 # Pairs before what stands on them; packs after them, so that their genes are described.
-_PRECEDENCE = {"challenge_train": 0, "challenge_test": 1, "perturbqa": 2, "sample_submission": 3, "submission": 4}
-_LAST = 5
+_PRECEDENCE = {"challenge_train": 0, "challenge_test": 1, "perturbqa": 2, "sample_submission": 3, "submission": 4, "bundle": 5}
+_LAST = 6
 
 
-def import_upload(desk: Desk, content: bytes, name: str, options: Options = Options()) -> Imported:
+def import_upload(desk: Desk, content: bytes, name: str, options: Options = USUAL) -> Imported:
     """Import the bytes of one file."""
     desk.refuse_if_read_only("import", name)
     try:
@@ -119,12 +101,16 @@ def _import_table(desk: Desk, table: Found, path: str, options: Options) -> Impo
     with desk.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         here = None if earlier is None else _already(db, earlier, path)
+        if here is None and isinstance(table, SubmissionTable):
+            here = _brought_by_a_bundle(db, table, path, options)
     if here is not None:
         return _put_back(desk, table, here)
     if isinstance(table, PackFile):
         return _write_pack(desk, table, path, options)
     if isinstance(table, SpaceFile):
         return _write_space(desk, table, path, options)
+    if isinstance(table, BundleFile):
+        return bundles.import_bundle(desk, table, path, options)
     batch = record.audited(table.rows if isinstance(table, SubmissionTable) and table.kind == "submission" else ())
     with desk.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
@@ -132,10 +118,13 @@ def _import_table(desk: Desk, table: Found, path: str, options: Options) -> Impo
         elif table.kind == "sample_submission":
             outcome = _write_sample(db, desk, table, path, options)
         else:
-            outcome = _write_run(db, desk, table, batch, path, options)
+            outcome, replaced = _write_run(db, desk, table, batch, path, options)
+            detail |= replaced
         versions.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
-        return outcome
+    if "replaced" in detail:
+        journals.remove_folder(desk, detail["replaced"])
+    return outcome
 
 
 def _already(db: Cursor, earlier: Import, path: str) -> Imported:
@@ -168,7 +157,7 @@ def _write_pack(desk: Desk, file: PackFile, path: str, options: Options) -> Impo
         there = next((pack for pack in knowledge.all_of_them(db) if pack.name == name), None)
         if there is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
-        source = _record_import(db, desk, file, path, None, None, len(file.pack), ())
+        source = record_import(db, desk, file, path, None, None, len(file.pack), ())
         packs.keep(desk, db, file.pack, file.content, name, source)
         if there is not None:
             imports.delete(db, there.source_file)
@@ -180,7 +169,7 @@ def _write_space(desk: Desk, file: SpaceFile, path: str, options: Options) -> Im
     space = replace(file.space, name=options.name or Path(path).stem)
     with desk.change("import", path) as (db, detail):
         spec = spaces.loaded_spec(space, Path(path).name)
-        source = _record_import(db, desk, file, path, None, None, len(space.symbols), ())
+        source = record_import(db, desk, file, path, None, None, len(space.symbols), ())
         _, replaced = spaces.record_space(db, desk, space, "loaded", spec, source, replace=options.replace)
         detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
     for old in replaced:
@@ -201,8 +190,8 @@ def _write_pairs(db: Cursor, desk: Desk, table: PairTable, path: str, options: O
             rejected.append(Rejected(path, line, "conflicting label", detail))
             continue
         kept += 1
-    _refuse_useless(path, kept, rejected, options)
-    source = _record_import(db, desk, table, path, target.id, None, kept, rejected)
+    refuse_useless(path, kept, rejected, options)
+    source = record_import(db, desk, table, path, target.id, None, kept, rejected)
     pairs.add(db, target.id, fresh, source)
     pairs.add_genes(db, [symbol for pair in fresh for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(desk, db)
@@ -235,39 +224,22 @@ def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str
     return dataset
 
 
-def _dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Options) -> Dataset:
-    if options.dataset is not None:
-        return datasets.find(db, options.dataset)
-    knowing = pairs.knowing(db, pair_ids)
-    if not knowing:
-        raise InputError(
-            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {pair_ids[0] if pair_ids else '…'}); "
-            "import the challenge's train.csv and test.csv first"
-        )
-    return datasets.find(db, knowing[0][0])
-
-
 def _known_rows(db: Cursor, table: SubmissionTable, path: str, options: Options) -> tuple[Dataset, list[bool], list[Rejected]]:
     """The dataset of a submission, which of its rows the dataset knows, and every rejected row."""
     ids = [row.prediction.pair_id for row in table.rows]
     if not ids:
-        _refuse_useless(path, 0, list(table.rejected), options)
-    target = _dataset_of_rows(db, ids, path, options)
-    known = pairs.labels(db, target.id)
-    keep = [key in known for key in ids]
-    rejected = list(table.rejected) + [
-        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
-        for key, line, kept in zip(ids, table.lines, keep, strict=True)
-        if not kept
-    ]
-    _refuse_useless(path, sum(keep), rejected, options)
+        refuse_useless(path, 0, list(table.rejected), options)
+    target = dataset_of_rows(db, ids, path, options)
+    keep, unknown = known_rows(db, target, ids, table.lines, path)
+    rejected = [*table.rejected, *unknown]
+    refuse_useless(path, sum(keep), rejected, options)
     return target, keep, rejected
 
 
 def _write_sample(db: Cursor, desk: Desk, table: SubmissionTable, path: str, options: Options) -> Imported:
     """A sample submission is a form to fill in: its ids are checked, but it is no run."""
     target, keep, rejected = _known_rows(db, table, path, options)
-    _record_import(db, desk, table, path, target.id, None, sum(keep), rejected)
+    record_import(db, desk, table, path, target.id, None, sum(keep), rejected)
     return Imported(
         path,
         table.kind,
@@ -278,15 +250,19 @@ def _write_sample(db: Cursor, desk: Desk, table: SubmissionTable, path: str, opt
     )
 
 
-def _write_run(db: Cursor, desk: Desk, table: SubmissionTable, batch: record.Audited, path: str, options: Options) -> Imported:
+def _write_run(
+    db: Cursor, desk: Desk, table: SubmissionTable, batch: record.Audited, path: str, options: Options
+) -> tuple[Imported, dict[str, object]]:
+    """What became of the file, and what the trail keeps of a run that made room for it."""
     target, keep, rejected = _known_rows(db, table, path, options)
     if not all(keep):
         batch = record.audited([row for row, kept in zip(batch.rows, keep, strict=True) if kept])
-    key = hashlib.sha256(f"{table.sha256} {target.name}".encode()).hexdigest()[:10]
+    name, there = free_name(db, target.id, Path(path).stem, path, table.sha256, options)
+    replaced = {} if there is None else take_away(db, desk, there)
     origin = record.Origin(
-        id=key,
+        id=_run_id(table, target),
         dataset=target.id,
-        name=_free_name(db, target.id, path, table.sha256, options),
+        name=name,
         method=table.method,
         origin="imported",
         spec={"method": table.method, "file": Path(path).name, "sha256": table.sha256},
@@ -294,43 +270,22 @@ def _write_run(db: Cursor, desk: Desk, table: SubmissionTable, batch: record.Aud
         model=table.model_name or None,
     )
     run = record.write(db, origin, batch)
-    _record_import(db, desk, table, path, target.id, run.id, run.done, rejected)
-    return Imported(path, table.kind, run.name, run.done, tuple(rejected))
+    record_import(db, desk, table, path, target.id, run.id, run.done, rejected)
+    return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
 
 
-def _free_name(db: Cursor, dataset: str, path: str, sha256: str, options: Options) -> str:
-    """The chosen name, which must be free (or is made free by --replace), or the file's own, told apart if need be."""
-    name = options.name or Path(path).stem
-    there = next((run for run in runs.all_of_them(db, dataset) if run.name == name), None)
+def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
+    return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
+
+
+def _brought_by_a_bundle(db: Cursor, table: SubmissionTable, path: str, options: Options) -> Imported | None:
+    """The run of a submission that is here without its file."""
+    ids = [row.prediction.pair_id for row in table.rows]
+    if not ids or table.kind != "submission":
+        return None
+    key = _run_id(table, dataset_of_rows(db, ids, path, options))
+    there = next((run for run in runs.all_of_them(db) if run.id == key), None)
     if there is None:
-        return name
-    if options.replace:
-        imports.delete_with_run(db, there.id)
-        return name
-    if options.name:
-        raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
-    return f"{name} ({sha256[:6]})"
-
-
-def _refuse_useless(path: str, kept: int, rejected: Sequence[Rejected], options: Options) -> None:
-    first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
-    if options.strict and rejected:
-        raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
-    if kept == 0:
-        raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
-
-
-def _record_import(
-    db: Cursor,
-    desk: Desk,
-    table: Found,
-    path: str,
-    dataset: str | None,
-    run: str | None,
-    rows: int,
-    rejected: Sequence[Rejected],
-) -> str:
-    key = table.sha256[:12]
-    entry = Import(key, table.sha256, Path(path).name, table.kind, dataset, run, rows, len(rejected), desk.settings.author)
-    imports.add(db, entry, rejected)
-    return key
+        return None
+    message = f"{path}: here already, as {there.name}, which a bundle brought; nothing changed"
+    return Imported(path, table.kind, there.name, there.done, table.rejected, new=False, message=message)

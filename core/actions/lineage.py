@@ -13,7 +13,7 @@ from core import __version__
 from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.methods.registry import method_named
-from core.store import Cursor, runs, whole
+from core.store import Cursor, bundles, runs, whole
 from core.store.runs import Run
 from core.submission.facts import Facts
 
@@ -39,6 +39,14 @@ def lineage(db: Cursor, run: Run) -> list[Run]:
             found[key] = known[key]
             waiting += known[key].parents
     return list(found.values())
+
+
+def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
+    """Id → name of every run that one of a lineage was made from and that is not in it; the id again where no bundle told it."""
+    here = {run.id for run in line}
+    lost = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
+    named = bundles.run_names(db) if lost else {}
+    return {parent: named.get(parent, parent) for parent in lost}
 
 
 def prompts_of(line: Sequence[Run]) -> Prompts:
@@ -91,7 +99,7 @@ def facts_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> Facts:
         models=tuple(dict.fromkeys(model for model in models if model)),
         learned=tuple(_learned(line)),
         shots=max((int(run.spec.get("options", {}).get("shots", 0)) for run in line), default=0),
-        changed="; ".join(_changed(line)),
+        changed="; ".join(_changed(line, list(missing_parents(db, line).values()))),
     )
 
 
@@ -105,11 +113,9 @@ def _learned(line: Sequence[Run]) -> Iterator[str]:
             yield f"{run.name}, recovered from a fusion, of which nobody here knows what it learned"
 
 
-def _changed(line: Sequence[Run]) -> Iterator[str]:
-    here = {run.id for run in line}
-    lost = [parent for run in line for parent in run.parents if parent not in here]
+def _changed(line: Sequence[Run], lost: Sequence[str]) -> Iterator[str]:
     if lost:
-        yield f"made from {', '.join(lost)}, no longer in this workspace, so nothing is known of it"
+        yield f"made from {', '.join(lost)}, not in this workspace, so nothing is known of it"
     old = sorted({run.code_version for run in line if run.code_version != __version__})
     if old:
         yield f"made by version {', '.join(old)}; prompt and tools are those of {__version__}"

@@ -9,7 +9,7 @@ runs        runs, set, rename, note, delete
 numbers     score, compare, audit, bench
 embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose
-submission  check, package
+submission  check, package, bundle
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 

@@ -19,6 +19,7 @@ from core.llm.serve import serve as serve_model
 from core.store import runs
 
 Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
+Detach = Annotated[bool, typer.Option("--detach", help="Return at once; the worker goes on by itself.")]
 
 
 @app.command()
@@ -37,7 +38,7 @@ def run(
     concurrency: Annotated[int, typer.Option(help="Calls under way at once.")] = 16,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for one answer.")] = 600.0,
     token_budget: Annotated[int | None, typer.Option(help="No row is begun once so many tokens are spent.")] = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return at once; the worker goes on by itself.")] = False,
+    detach: Detach = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again for what was answered before.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")] = False,
     as_json: Json = False,
@@ -85,27 +86,19 @@ def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(
-    context: typer.Context,
-    run: RunName,
-    detach: Annotated[bool, typer.Option("--detach", help="Return at once.")] = False,
-    as_json: Json = False,
-) -> None:
+def resume(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
     """Go on with a run that is paused, crashed or was ended."""
-    begin = journals.detached if detach else launching.here
-    _show(context.obj, journals.resume(context.obj, run, begin=begin).id, as_json)
+    _show(context.obj, journals.resume(context.obj, run, begin=_begin(detach)).id, as_json)
 
 
 @app.command()
-def retry(
-    context: typer.Context,
-    run: RunName,
-    detach: Annotated[bool, typer.Option("--detach", help="Return at once.")] = False,
-    as_json: Json = False,
-) -> None:
+def retry(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
     """Ask again for the rows that failed."""
-    begin = journals.detached if detach else launching.here
-    _show(context.obj, journals.retry(context.obj, run, begin=begin).id, as_json)
+    _show(context.obj, journals.retry(context.obj, run, begin=_begin(detach)).id, as_json)
+
+
+def _begin(detach: bool) -> journals.Begin:
+    return journals.detached if detach else launching.here
 
 
 @app.command()

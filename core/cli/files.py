@@ -35,7 +35,7 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import challenge files, submissions and PerturbQA."""
+    """Import challenge files, submissions, bundles of runs, PerturbQA, knowledge packs and gene spaces."""
     options = imports.Options(name, dataset, strict, replace)
     _report_imports(imports.import_paths(context.obj, paths, options), as_json)
 

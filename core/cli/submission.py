@@ -1,4 +1,4 @@
-"""Commands about submissions: check, package."""
+"""Commands about what leaves the workspace: check, package, bundle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import submissions
+from core.actions import bundles, submissions
 from core.cli.base import Json, RunName, app, say, show
 from core.submission.check import is_valid
 from core.submission.rules import Problem, listed
@@ -59,6 +59,20 @@ def package(
         errors = sum(problem.severity == "error" for problem in made.problems)
         say(f"error: {run}: {_counted(errors, 'error')}, so nothing was written to {out}")
         raise typer.Exit(1)
+
+
+@app.command()
+def bundle(
+    context: typer.Context,
+    run: RunName,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Over another file of that name.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a run with its predictions, traces, evidence, calls and notes as one file, for `import` elsewhere."""
+    made = bundles.bundle(context.obj, run, out, replace=replace)
+    result = {"path": str(out), "sha256": made.sha256, "problems": _records(made.problems)}
+    show(result, as_json, "\n".join([f"{out}: {made.sha256}", *_lines(made.problems)]))
 
 
 def _records(problems: Sequence[Problem]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The CSV inside a zip, and other members, unpacked in memory and within bounds."""
+"""Zips in memory: the CSV inside one, and other members, unpacked within bounds; files packed to the same bytes each time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import IO
 
@@ -22,6 +22,9 @@ _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ENCRYPTED = 0x1
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
+_PLAIN_FILE = 0o100644 << 16
+_UNIX = 3
 # What zipfile raises on bytes that are not a whole zip; ValueError covers names that do not decode and negative seeks.
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
 
@@ -71,6 +74,22 @@ def unpack(
     except _DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
     return tuple(member.filename for member in members), found
+
+
+def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> bytes:
+    """A zip of these files by their paths: equal files in the same order give equal bytes.
+
+    plain: paths to keep as they are. A file that deflates so well that `unpack` would take it for a bomb is kept so too.
+    """
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for path, data in members.items():
+            info = zipfile.ZipInfo(path, _DATE)
+            info.compress_type = zipfile.ZIP_STORED if path in plain else zipfile.ZIP_DEFLATED
+            info.external_attr, info.create_system = _PLAIN_FILE, _UNIX
+            archive.writestr(info, data, compresslevel=6)
+    dense = {info.filename for info in archive.infolist() if info.file_size * 2 > MAX_RATIO * info.compress_size} - plain
+    return pack(members, plain | dense) if dense else out.getvalue()
 
 
 class _Bounded(io.RawIOBase):

@@ -38,7 +38,7 @@ class TokenCounter:
             found = await self._ask(text)
             if found is not None:
                 return TokenCount(found, "server")
-        known = _tiktoken(self.model, text)
+        known = by_tiktoken(self.model, text)
         return TokenCount(len(text.encode()), "bytes") if known is None else TokenCount(known, "tiktoken")
 
     async def _ask(self, text: str) -> int | None:
@@ -56,7 +56,7 @@ class TokenCounter:
         return count if isinstance(count, int) else None
 
 
-def _tiktoken(model: str, text: str) -> int | None:
+def by_tiktoken(model: str, text: str) -> int | None:
     """None where the package is not installed, does not know the model, or cannot fetch its table."""
     try:
         tiktoken = importlib.import_module("tiktoken")

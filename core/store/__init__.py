@@ -3,6 +3,7 @@
 connection  who may use the file when: many readers or one writer, across threads and processes
 migrations  the schema, as numbered steps
 datasets, pairs, runs, predictions, traces, evidence, imports, notes, trail: what is asked of each table
+bundles     everything about a run, in bulk
 versions    counters that caches are keyed by
 """
 

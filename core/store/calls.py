@@ -27,7 +27,7 @@ def add(cursor: Cursor, run: str, rows: Mapping[str, Sequence[Call]]) -> None:
     made = [(pair_id, seq, call) for pair_id, calls in rows.items() for seq, call in enumerate(calls)]
     if not made:
         return
-    ids = [_identity(call) for _, _, call in made]
+    ids = [identity(call.key, call.request, call.reply) for _, _, call in made]
     distinct = {key: call for key, (_, _, call) in zip(ids, made, strict=True)}
     texts = {name: [getattr(call, name) for call in distinct.values()] for name in ("key", "request", "reply")}
     insert(cursor, "call", {"id": list(distinct), **texts}, ignore_existing=True)
@@ -44,10 +44,10 @@ def add(cursor: Cursor, run: str, rows: Mapping[str, Sequence[Call]]) -> None:
     insert(cursor, "row_call", columns)
 
 
-def _identity(call: Call) -> str:
+def identity(key: str, request: str, reply: str) -> str:
     """Equal for equal exchanges; the request's key alone would not do, since asking again may bring another answer."""
     digest = hashlib.sha256()
-    for part in (call.key, call.request, call.reply):
+    for part in (key, request, reply):
         digest.update(f"{len(part)} {part}".encode())
     return digest.hexdigest()[:20]
 

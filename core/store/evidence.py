@@ -22,7 +22,7 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
     for row in rows:
         for seq, item in enumerate(row.evidence):
             if id(item) not in ids:
-                ids[id(item)] = key = _identity(item)
+                ids[id(item)] = key = identity(item)
                 distinct[key] = item
             seen.append((row.prediction.pair_id, seq, ids[id(item)]))
     if not seen:
@@ -39,7 +39,7 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
     insert(cursor, "row_evidence", seen_columns)
 
 
-def _identity(item: Evidence) -> str:
+def identity(item: Evidence) -> str:
     """Equal for equal answers under the same label view, so that blinded and unblinded ones never mix."""
     parts = [item.tool, item.key, item.view, item.source, item.status, str(item.retrieved_at), dict(item.body)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]

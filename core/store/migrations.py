@@ -141,3 +141,9 @@ def calls_and_folding(cursor: duckdb.DuckDBPyConnection) -> None:
            reasoning_tokens BIGINT NOT NULL, error VARCHAR NOT NULL)""",
     ):
         cursor.execute(statement)
+
+
+@step
+def bundled_runs(cursor: duckdb.DuckDBPyConnection) -> None:
+    """What a bundle says of the run that came in it: how it was made at home, and the names of its parents."""
+    cursor.execute("CREATE TABLE bundled_run (run VARCHAR PRIMARY KEY, origin VARCHAR NOT NULL, parent_names VARCHAR NOT NULL)")

@@ -148,7 +148,7 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
     support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN where there is no kNN.
     """
     return cursor.execute(
-        f"""WITH near AS (SELECT pair_id, max(json_extract(meta, '$.support')::DOUBLE) AS support FROM trace_event
+        f"""WITH near AS (SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
               WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
               GROUP BY pair_id)
             SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support

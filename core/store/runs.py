@@ -60,14 +60,16 @@ class Run:
 
 
 def add(cursor: Cursor, run: Run) -> None:
-    """Create a run; its id must be new, its name new within the dataset."""
+    """Create a run, made now unless it says when; its id must be new, its name new within the dataset."""
     refuse_taken_name(cursor, run.dataset, run.name)
     cursor.execute(
-        f"INSERT INTO run ({_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,now()::TIMESTAMP,?,?,?,?,?,?,?,?,?)",
+        f"""INSERT INTO run ({_COLUMNS})
+            VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,coalesce(?, now()::TIMESTAMP),?,?,?,?,?,?,?,?,?)""",
         [
             *(run.id, run.dataset, run.name, run.method, run.origin, run.track, run.model),
             *(json.dumps(dict(run.spec), sort_keys=True), list(run.parents), run.status, run.total, run.done, run.failed),
-            *(run.fallbacks, run.collapsed, run.tokens, run.tokens_unknown, run.code_version, run.public_score, run.note),
+            *(run.fallbacks, run.collapsed, run.tokens, run.tokens_unknown, run.created_at, run.code_version),
+            *(run.public_score, run.note),
             *(run.folded_bytes, run.cause, run.spent_tokens, run.expected_calls, run.started_at, run.finished_at),
         ],
     )
@@ -127,6 +129,7 @@ def delete(cursor: Cursor, run: str) -> None:
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")
     cursor.execute("DELETE FROM call WHERE id NOT IN (SELECT call FROM row_call)")
+    cursor.execute("DELETE FROM bundled_run WHERE run = ?", [run])
     cursor.execute("DELETE FROM run WHERE id = ?", [run])
 
 

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 
-from core.llm.tokens import _tiktoken as counted_tokens
+from core.llm.tokens import by_tiktoken
 from core.methods.limits import B_TOOLS
 from core.submission.opened import File, Finding, is_tool
 from core.submission.rules import listed, rule
@@ -78,7 +78,7 @@ def _tokens(file: File) -> int | None:
     """None where nobody counts, and where the bytes say enough."""
     prompt = file.prompt or ""
     enough = len(prompt.encode()) <= (file.layout.most_prompt_tokens or 0)
-    return None if enough else counted_tokens(MODEL, prompt)
+    return None if enough else by_tiktoken(MODEL, prompt)
 
 
 @rule("tools_missing", "error", "B")

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.datasets import archives
-from core.datasets.archives import is_zip, open_csv
+from core.datasets.archives import MAX_RATIO, is_zip, open_csv, pack
+from core.datasets.archives import unpack as unpack_members
 from core.errors import InputError, UnsafeFile
 
 ZipMaker = Callable[[dict[str, bytes]], bytes]
@@ -189,3 +190,17 @@ def test_members_are_refused_as_the_csv_is(make_zip: ZipMaker) -> None:
         archive.writestr("a.py", b"pass")
     with pytest.raises(InputError, match="packed by method 12"):
         archives.unpack(packed.getvalue(), "z.zip", bool)
+
+
+def test_packing_gives_the_same_bytes_and_what_unpacking_takes() -> None:
+    members = {"b.txt": b"later", "a/plain.bin": bytes(range(256)), "none": b"", "dense": bytes(1_000_000)}
+    content = pack(members)
+    assert content == pack(dict(members))
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        found = archive.infolist()
+    assert [info.filename for info in found] == list(members)
+    assert {info.date_time for info in found} == {(1980, 1, 1, 0, 0, 0)}
+    assert {info.external_attr >> 16 for info in found} == {stat.S_IFREG | 0o644}
+    # a million zeros deflate to a thousandth, which nobody would unpack
+    assert max(info.file_size / max(info.compress_size, 1) for info in found) <= MAX_RATIO / 2
+    assert unpack_members(content, "z.zip", lambda _: True) == (tuple(members), members)

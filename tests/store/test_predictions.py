@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from core.actions import record
 from core.actions import runs as actions
 from core.actions.desk import Desk
 from core.errors import NotFound
 from core.store import predictions, runs, traces
 from core.store.predictions import RowFilter
+from core.types import Prediction, RowResult, TraceEvent
 
 
 def found(desk: Desk, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
@@ -82,3 +84,20 @@ def test_a_symbols_rows_with_and_without_a_run(small_desk: Desk) -> None:
         rows = predictions.of_symbol(db, run.dataset, "gene", "Gb")
     assert rows["pair_id"].tolist() == ["Pa_Gb", "Pb_Gb"]
     assert rows["run"].fillna("none").tolist() == [run.id, "none"]
+
+
+def test_a_support_that_is_no_number_is_none(small_desk: Desk) -> None:
+    told = {"Pa_Ga": 2.5, "Pa_Gb": "plenty", "Pb_Ga": None, "Pb_Gb": {"of": 3}}
+    rows = [
+        RowResult(
+            Prediction(key, 0.1, 0.1, 0.2, 0.5, "trace"), (TraceEvent("prior", "NEIGHBOURS", "text", "", meta={"support": s}),)
+        )
+        for key, s in told.items()
+    ]
+    with small_desk.change("test", "near") as (db, _):
+        dataset = runs.find(db, "debate").dataset
+        run = record.write(db, record.Origin("0123456789", dataset, "near", "knn", "made here", {}), record.audited(rows))
+    with small_desk.store.read() as db:
+        support = predictions.frame(db, run.id)["support"]
+    assert support.isna().tolist() == [False, True, True, True]
+    assert support[0] == 2.5

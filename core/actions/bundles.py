@@ -1,0 +1,293 @@
+"""A run as one file for a colleague, and the way back in."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from dataclasses import replace as replace_in
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from core.actions import journals
+from core.actions.desk import Desk
+from core.actions.files import BundleFile
+from core.actions.landing import Imported, Options, free_name, known_rows, record_import, refuse_useless, take_away
+from core.actions.lineage import lineage, missing_parents, prompts_of
+from core.config import Settings
+from core.datasets.bundle_parts import SCHEMAS, as_part
+from core.datasets.bundles import ENDED, Bundle, SentDataset, SentRun, differences, pairs_sha256, read_bundle, write_bundle
+from core.engine.states import status_of
+from core.errors import InputError, StateError
+from core.store import Cursor, datasets, folding, pairs, runs, versions
+from core.store import bundles as records
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.submission.package import write
+from core.submission.rules import Problem, listed, printable
+from core.transfer.plan import plan_of
+from core.types import Rejected
+
+SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
+_SHORTEST_KEY = 8  # characters; a shorter one would be found in any text
+_PATH = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+([^\s/\\'\":]*)")
+_ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A run's bundle. file_name: to save it under. problems: what it lacks, or what was changed on its way out."""
+
+    content: bytes
+    sha256: str
+    file_name: str
+    problems: list[Problem]
+
+
+def made(desk: Desk, run: str) -> Made:
+    """The bundle of a run; nothing is changed or written.
+
+    Raises StateError while a worker is on the run, or where an API key stands in it; InputError for a run without rows.
+    """
+    with desk.store.read() as db:
+        found = runs.find(db, run)
+    _settle(desk, found)
+    with desk.store.read() as db:
+        bundle, problems = _bundle_of(db, desk.settings, runs.find(db, found.id))
+    content = write_bundle(bundle)
+    _refuse_unreadable(content, bundle)
+    plain = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
+    return Made(content, hashlib.sha256(content).hexdigest(), f"{plain[:80]}.bundle.zip", problems)
+
+
+def bundle(desk: Desk, run: str, out: Path, *, replace: bool = False) -> Made:
+    """Write the bundle of a run. Raises StateError where another file lies at `out`, unless `replace`."""
+    found = made(desk, run)
+    write(found.content, out, replace=replace)
+    return found
+
+
+def _settle(desk: Desk, run: Run) -> None:
+    """Have the whole journal in the store."""
+    folder = journals.folder_of(desk, run.id)
+    if not folder.exists:
+        return
+    journals.refuse_live(desk, run.id)
+    if status_of(folder).state != run.status:
+        desk.refuse_if_read_only("settle", run.name)
+        journals.settle(desk, run.id)
+
+
+def _bundle_of(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
+    """A run as it travels, and what is to be said about that."""
+    parts = {part: as_part(table, part) for part, table in records.parts(db, run.id).items()}
+    if not parts["prediction"].num_rows or run.status not in ENDED:
+        raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
+    names = records.run_names(db)
+    told = {f.name: getattr(run, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    told |= {
+        "origin": records.origin_of(db, run.id) or run.origin,
+        "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
+    }
+    bundle = Bundle(SentRun(**told), _sent_dataset(db, datasets.find(db, run.dataset)), parts)
+    stripped = _without_places(bundle, settings)
+    changed = differences(bundle, stripped)
+    for key in (settings.api_key, settings.ncbi_api_key):
+        if len(key) >= _SHORTEST_KEY and _holds(stripped, key):
+            raise StateError(
+                f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first"
+            )
+    return stripped, list(_problems(stripped, changed))
+
+
+def _sent_dataset(db: Cursor, dataset: Dataset) -> SentDataset:
+    frame = pairs.frame(db, dataset.id)
+    rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
+    return SentDataset(dataset.name, dataset.kind, dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
+
+
+def _problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
+    run, rows = bundle.run, bundle.parts["prediction"]
+    if run.done + run.failed < run.total:
+        missing = run.total - run.done - run.failed
+        yield Problem("unfinished", "warning", (), f"{missing:,} of {run.total:,} rows were not predicted: it is {run.status}")
+    if run.failed:
+        failed = tuple(rows.filter(pc.is_valid(rows["error"]))["pair_id"].to_pylist())
+        yield Problem("failed", "warning", failed, f"{run.failed:,} rows failed: {listed(failed)}")
+    if run.parents:
+        named = [run.parent_names.get(parent, parent) for parent in run.parents]
+        yield Problem("parents", "warning", (), f"made from {', '.join(named)}, which have bundles of their own")
+    if changed:
+        told = f"paths and addresses of this machine are left out of {', '.join(changed)}"
+        yield Problem("places", "warning", (), told)
+
+
+def _without_places(bundle: Bundle, settings: Settings) -> Bundle:
+    """Without what only this machine knows: paths of files, of which the name stays, and addresses of servers."""
+    places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
+
+    def plain(text: str, *, inside: bool = True) -> str:
+        for place in reversed(places):
+            text = text.replace(place, "")
+        text = _PATH.sub(r"\1", text) if inside or _PATH.fullmatch(text) else text
+        return _ADDRESS.sub("a server", text) if inside else text
+
+    parts = dict(bundle.parts)
+    for part in ("prediction", "row_call"):
+        at = SCHEMAS[part].get_field_index("error")
+        column = [text and plain(text) for text in parts[part]["error"].to_pylist()]
+        parts[part] = parts[part].set_column(at, SCHEMAS[part].field(at), pa.array(column, pa.string()))
+    run = replace_in(bundle.run, spec=_each_text(bundle.run.spec, plain), cause=plain(bundle.run.cause))
+    return Bundle(run, bundle.dataset, parts)
+
+
+def _each_text(value: Any, change: Callable[..., str]) -> Any:
+    """Plain data with every text changed; keys stay."""
+    if isinstance(value, str):
+        return change(value, inside=False)
+    if isinstance(value, Mapping):
+        return {key: _each_text(inner, change) for key, inner in value.items()}
+    return [_each_text(inner, change) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _holds(bundle: Bundle, key: str) -> bool:
+    texts = [table[field.name] for table in bundle.parts.values() for field in table.schema if field.type == pa.string()]
+    told = [*map(str, (getattr(bundle.run, f.name) for f in fields(SentRun)))]
+    return any(key in text for text in told) or any(pc.any(pc.match_substring(column, key)).as_py() for column in texts)
+
+
+def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
+    """Raise InputError for a bundle that nobody could import, which no run should ever meet."""
+    name = f"run {bundle.run.name}"
+    back = read_bundle(content, name)
+    records.refuse_wrong_ids(back.parts)
+    if differ := differences(bundle, back):
+        raise InputError(f"{name}: {', '.join(differ)} would not come back as they are")
+
+
+def import_bundle(desk: Desk, file: BundleFile, path: str, options: Options) -> Imported:
+    """Store the run of a bundle; nothing changes where it is here with the same content.
+
+    Raises StateError where it is here with other content, unless options.replace; InputError where no dataset knows its rows.
+    """
+    sent = file.bundle.run
+    with desk.store.read() as db:
+        there = _here(db, sent.id)
+        differ = [] if there is None else differences(_bundle_of(db, desk.settings, there)[0], file.bundle)
+    if there is not None and not differ:
+        message = f"{path}: its run is here already, as {there.name}, with the same content; nothing changed"
+        return Imported(path, file.kind, there.name, there.done, new=False, message=message)
+    if there is not None and not options.replace:
+        told = f"its run is here already, as {there.name}, with other content ({', '.join(differ)})"
+        raise StateError(f"{path}: {told}; expected a run that is not here, or --replace")
+    if there is None and journals.folder_of(desk, sent.id).exists:
+        raise StateError(f"{path}: a journal of its run lies in data/runs/{sent.id}; expected none, so move it away first")
+    with desk.change("import", path) as (db, detail):
+        outcome = _write(db, desk, file, path, options, detail)
+        versions.bump(db, "runs", "datasets", "notes", f"run:{sent.id}")
+        detail |= {"kind": file.kind, "name": outcome.name, "run": sent.id, "rows": outcome.rows}
+        detail["rejected"] = len(outcome.rejected)
+    if "replaced" in detail:
+        journals.remove_folder(desk, detail["replaced"])
+    return outcome
+
+
+def _here(db: Cursor, run: str) -> Run | None:
+    return next((each for each in runs.all_of_them(db) if each.id == run), None)
+
+
+def _write(db: Cursor, desk: Desk, file: BundleFile, path: str, options: Options, detail: dict[str, Any]) -> Imported:
+    sent = file.bundle.run
+    _refuse_unusable(db, sent, path)
+    target, keep, rejected = _rows_here(db, file.bundle, path, options)
+    there = _here(db, sent.id)
+    if there is not None:
+        detail |= take_away(db, desk, there)
+    chosen = replace_in(options, replace=options.replace and there is None)  # one file takes the place of one run
+    name, other = free_name(db, target.id, sent.name, path, file.sha256, chosen)
+    if other is not None and other.id in sent.parents:
+        raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
+    if other is not None:
+        detail |= take_away(db, desk, other)
+    parts = file.bundle.parts if all(keep) else _of_rows(file.bundle.parts, pa.array(keep))
+    told = {f.name: getattr(sent, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    told |= {"name": name, "dataset": target.id, "total": sent.total - len(rejected)}
+    told["origin"] = SIMULATED if sent.origin == SIMULATED else "imported"
+    runs.add(db, Run(**told))
+    records.add(db, sent.id, parts)
+    records.remember(db, sent.id, sent.origin, sent.parent_names)
+    folding.recount(db, sent.id)
+    record_import(db, desk, file, path, target.id, sent.id, sum(keep), rejected)
+    lost = missing_parents(db, [runs.find(db, sent.id)])
+    message = f"made from {', '.join(lost.values())}, not in this workspace" if lost else ""
+    return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
+
+
+def _refuse_unusable(db: Cursor, sent: SentRun, path: str) -> None:
+    """Raise InputError for a record that pages could not show: a specification that cannot be read, or a run made from itself."""
+    known = {f.name: getattr(sent, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    run = Run(**known, dataset="")
+    try:
+        if sent.method == "knn":
+            plan_of(sent.spec).words()
+        prompts_of([run])
+        int(sent.spec.get("options", {}).get("shots", 0))
+    except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"{path}: the specification of its {sent.method} cannot be read ({error!r})") from error
+    above = [line for parent in map(partial(_here, db), sent.parents) if parent is not None for line in lineage(db, parent)]
+    if sent.id in sent.parents or any(sent.id in (line.id, *line.parents) for line in above):
+        raise InputError(f"{path}: its run {sent.id} is among its own parents; expected runs that were there before it")
+
+
+def _rows_here(db: Cursor, bundle: Bundle, path: str, options: Options) -> tuple[Dataset, list[bool], list[Rejected]]:
+    """The dataset that a bundle's rows are of, which of them it knows as the same pair, and the rejections."""
+    columns = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
+    rows = dict(zip((ids := next(columns)), zip(*columns, strict=True), strict=True))
+    target = _dataset_of(db, bundle.dataset, ids, path, options)
+    keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
+    frame = pairs.frame(db, target.id)
+    known = dict(zip(frame["pair_id"], zip(frame["pert"], frame["gene"], strict=True), strict=True))
+    for at, (key, symbols) in enumerate(rows.items()):
+        if keep[at] and known[key] != symbols:
+            keep[at] = False
+            told = f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in dataset {target.name}"
+            rejected.append(Rejected(path, at + 1, "id mismatch", printable(told)))
+    rejected.sort(key=lambda row: row.line)
+    refuse_useless(path, sum(keep), rejected, options)
+    return target, keep, rejected
+
+
+def _dataset_of(db: Cursor, sent: SentDataset, ids: Sequence[str], path: str, options: Options) -> Dataset:
+    """The chosen dataset, else, of those of its kind that know most of the ids, the one that is the same."""
+    told = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
+    if options.dataset is not None:
+        chosen = datasets.find(db, options.dataset)
+        if chosen.kind != sent.kind:
+            raise StateError(f"{path}: its dataset is {told}, but {chosen.name} is {chosen.kind}")
+        return chosen
+    knowing = [(datasets.find(db, key), n) for key, n in pairs.knowing(db, ids)]
+    alike = [(dataset, n) for dataset, n in knowing if dataset.kind == sent.kind]
+    if not alike:
+        raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {told}; import its files first")
+    best = [dataset for dataset, n in alike if n == alike[0][1]]
+    same = [dataset for dataset in best if _sent_dataset(db, dataset).sha256 == sent.sha256] if len(best) > 1 else []
+    if len(same or best) > 1:
+        names = ", ".join(dataset.name for dataset in same or best)
+        raise StateError(f"{path}: its dataset {told} could be {names}; say which with --dataset")
+    return (same or best)[0]
+
+
+def _of_rows(parts: Mapping[str, pa.Table], keep: pa.Array) -> dict[str, pa.Table]:
+    """The parts without the rows that are not kept, and without what belongs to none of the others."""
+    kept = {"prediction": parts["prediction"].filter(keep)}
+    gone = parts["prediction"].filter(pc.invert(keep))["pair_id"]
+    for part in ("trace_event", "row_evidence", "row_call", "note"):
+        kept[part] = parts[part].filter(pc.invert(pc.is_in(parts[part]["pair_id"], value_set=gone)))
+    for part, row_part in (("evidence", "row_evidence"), ("call", "row_call")):
+        kept[part] = parts[part].filter(pc.is_in(parts[part]["id"], value_set=kept[row_part][part]))
+    return kept

@@ -1,0 +1,263 @@
+"""The tables of a run's bundle: their columns, how they are written to the same bytes each time, and what may stand in them.
+
+Each is a parquet file of plain pages: nothing is packed inside it, so that no part unpacks to more than its own size. Lists of
+words (flags, findings) are joined by blanks.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet
+
+from core.datasets.submissions import SUM_TOLERANCE
+from core.datasets.tables import shown
+from core.errors import InputError, UnsafeFile
+from core.types import Flag
+
+Parts = Mapping[str, pa.Table]
+
+_TEXT, _COUNT, _NUMBER, _TIME = pa.string(), pa.int32(), pa.float64(), pa.timestamp("us")
+
+
+def _schema(optional: str = "", **columns: pa.DataType) -> pa.Schema:
+    may_lack = optional.split()
+    return pa.schema([pa.field(name, kind, nullable=name in may_lack) for name, kind in columns.items()])
+
+
+SCHEMAS: Mapping[str, pa.Schema] = {
+    "prediction": _schema(
+        "prediction_up prediction_down p_de p_up_given_de p_source error tokens prompt_tokens tool_calls",
+        **dict.fromkeys(("pair_id", "pert", "gene"), _TEXT),
+        **dict.fromkeys(("prediction_up", "prediction_down", "p_de", "p_up_given_de"), _NUMBER),
+        **dict.fromkeys(("p_source", "flags", "error"), _TEXT),
+        **dict.fromkeys(("tokens", "prompt_tokens", "tool_calls"), _COUNT),
+    ),
+    "trace_event": _schema(
+        "tokens latency_ms",
+        pair_id=_TEXT,
+        seq=pa.int16(),
+        **dict.fromkeys(("stage", "role", "kind", "content"), _TEXT),
+        tokens=_COUNT,
+        latency_ms=_NUMBER,
+        **dict.fromkeys(("findings", "meta"), _TEXT),
+    ),
+    "evidence": _schema(
+        "retrieved_at",
+        **dict.fromkeys(("id", "tool", "key", "view"), _TEXT),
+        retrieved_at=_TIME,
+        **dict.fromkeys(("source", "status", "body"), _TEXT),
+    ),
+    "row_evidence": _schema(pair_id=_TEXT, seq=pa.int16(), evidence=_TEXT),
+    "call": _schema(**dict.fromkeys(("id", "key", "request", "reply"), _TEXT)),
+    "row_call": _schema(
+        pair_id=_TEXT,
+        seq=pa.int16(),
+        **dict.fromkeys(("call", "stage", "role"), _TEXT),
+        cached=pa.bool_(),
+        attempts=_COUNT,
+        latency_ms=_NUMBER,
+        **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), pa.int64()),
+        error=_TEXT,
+    ),
+    "note": _schema("pair_id", id=_TEXT, pair_id=_TEXT, author=_TEXT, written_at=_TIME, text=_TEXT),
+}
+_KEYS = {
+    "prediction": ["pair_id"],
+    "trace_event": ["pair_id", "seq"],
+    "evidence": ["id"],
+    "row_evidence": ["pair_id", "seq"],
+    "call": ["id"],
+    "row_call": ["pair_id", "seq"],
+    "note": ["id"],
+}
+_LINKS = (  # every value of the first stands in the second
+    ("trace_event", "pair_id", "prediction", "pair_id"),
+    ("row_evidence", "pair_id", "prediction", "pair_id"),
+    ("row_call", "pair_id", "prediction", "pair_id"),
+    ("row_evidence", "evidence", "evidence", "id"),
+    ("evidence", "id", "row_evidence", "evidence"),
+    ("row_call", "call", "call", "id"),
+    ("call", "id", "row_call", "call"),
+)
+_SHARES = ("prediction_up", "prediction_down", "p_de", "p_up_given_de")
+_ANSWER = ("prediction_up", "prediction_down", "p_de", "p_source")  # what a row has unless it failed
+_COUNTS = {"seq", "tokens", "prompt_tokens", "tool_calls", "attempts", "completion_tokens", "reasoning_tokens"}
+_JSON = (("trace_event", "meta"), ("evidence", "body"), ("call", "request"))
+_WORDS = {
+    ("prediction", "p_source"): ("trace", "file"),
+    ("evidence", "status"): ("ok", "empty", "error", "offline"),
+}
+_NOTE_ID = "^[0-9a-f]{12}$"
+_LISTED = "^([a-z_]+( [a-z_]+)*)?$"
+_MOST_DIGITS = 300  # of a whole number in JSON; what is longer is none to every reader
+
+
+def as_part(table: pa.Table, part: str) -> pa.Table:
+    """A table with the columns of a part, each of its type, in one piece."""
+    return table.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks()
+
+
+def encode(table: pa.Table) -> bytes:
+    """A part's file: equal tables give equal bytes, however they came to be in pieces."""
+    out = io.BytesIO()
+    parquet.write_table(
+        table.combine_chunks(), out, compression="none", use_dictionary=False, write_statistics=False, store_schema=False
+    )
+    return out.getvalue()
+
+
+def decode(content: bytes, part: str, where: str) -> pa.Table:
+    """The table in a part's file. Raises InputError for what is none or has other columns, UnsafeFile for what claims to be
+    more than its bytes can hold."""
+    texts = [field.name for field in SCHEMAS[part] if field.type == _TEXT]
+    try:
+        told = parquet.read_metadata(pa.BufferReader(content))
+        _refuse_other_columns(told.schema.to_arrow_schema(), SCHEMAS[part], where)
+        rows = told.num_rows
+        _refuse_larger(rows, len(content), where)
+        _refuse_packed(told, where)
+        # As dictionaries, a text that is repeated a million times takes no more room than in the file.
+        table = parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read(use_threads=False)
+        table.validate(full=True)
+        _refuse_larger(sum(_length(table[name]) for name in texts), len(content), where)
+        table = table.cast(SCHEMAS[part])
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        told = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{where}: cannot be read as parquet ({told})") from error
+    if table.num_rows != rows:
+        raise InputError(f"{where}: {table.num_rows:,} rows, but it says {rows:,}")
+    return table
+
+
+def _refuse_other_columns(found: pa.Schema, expected: pa.Schema, where: str) -> None:
+    if found.equals(expected):
+        return
+    there, wanted = (
+        [f"{field.name} {field.type}{'' if field.nullable else ', never missing'}" for field in schema]
+        for schema in (found, expected)
+    )
+    odd, lacking = (sorted(set(one) - set(other)) for one, other in ((there, wanted), (wanted, there)))
+    told = f"columns {shown('; '.join(odd or there), 200)}, expected {'; '.join(lacking) or 'none of them'}"
+    raise InputError(f"{where}: {told}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}")
+
+
+def _refuse_packed(told: parquet.FileMetaData, where: str) -> None:
+    """A packed page is unpacked in one piece, of whatever size it claims."""
+    groups = (told.row_group(at) for at in range(told.num_row_groups))
+    kinds = {group.column(at).compression for group in groups for at in range(told.num_columns)}
+    if kinds - {"UNCOMPRESSED"}:
+        raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
+
+
+def _refuse_larger(claimed: int, size: int, where: str) -> None:
+    if claimed > size:
+        raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what they are")
+
+
+def _length(column: pa.ChunkedArray) -> int:
+    """Bytes of a column of texts once each value stands for itself."""
+    lengths = [pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() for chunk in column.chunks]
+    return sum(length or 0 for length in lengths)
+
+
+def check(parts: Parts, where: str) -> None:
+    """Raise InputError for the first thing in the parts that no run of this desk can have."""
+    for part, table in parts.items():
+        _refuse_repeated(table, part, where)
+        for name in table.column_names:
+            _check_column(part, name, table[name], f"{where}/{part}, {name}")
+    _check_predictions(parts["prediction"], f"{where}/prediction")
+    for part, column, other, key in _LINKS:
+        unknown = pc.invert(pc.is_in(parts[part][column], value_set=parts[other][key]))
+        _refuse(unknown, parts[part][column], f"{where}/{part}, {column}", f"one that stands in {other}")
+
+
+def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
+    distinct = table.select(_KEYS[part]).group_by(_KEYS[part]).aggregate([]).num_rows
+    if distinct != table.num_rows:
+        raise InputError(f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(_KEYS[part])} of another")
+
+
+def _check_column(part: str, name: str, column: pa.ChunkedArray, where: str) -> None:
+    if name in _COUNTS:
+        _refuse(pc.less(column, 0), column, where, "0 or more")
+    if name in _SHARES:
+        _refuse(pc.invert(pc.and_(pc.greater_equal(column, 0), pc.less_equal(column, 1))), column, where, "0 to 1")
+    if name == "latency_ms":
+        _refuse(pc.invert(pc.is_finite(column)), column, where, "a finite number")
+    if (part, name) in _WORDS:
+        words = _WORDS[part, name]
+        _refuse(pc.invert(pc.is_in(column, value_set=pa.array([*words, None], _TEXT))), column, where, " or ".join(words))
+    if name in ("flags", "findings"):
+        _refuse(pc.invert(pc.match_substring_regex(column, _LISTED)), column, where, "words with blanks between them")
+    if part == "note" and name == "id":
+        _refuse(pc.invert(pc.match_substring_regex(column, _NOTE_ID)), column, where, "12 hexadecimal digits")
+    if name == "pair_id" or (part == "note" and name == "author"):
+        _refuse(pc.equal(column, ""), column, where, "a text")
+    if (part, name) in _JSON:
+        for text in pc.unique(column).to_pylist():
+            if not is_json_object(text):
+                raise InputError(f"{where}: {shown(text)}, expected a JSON object of finite numbers")
+
+
+def _check_predictions(table: pa.Table, where: str) -> None:
+    flags = {word for text in pc.unique(table["flags"]).to_pylist() for word in text.split()}
+    if unknown := sorted(flags - set(Flag)):
+        raise InputError(f"{where}, flags: {', '.join(map(shown, unknown))}, expected {', '.join(Flag)}; or a later version's")
+    failed = pc.is_valid(table["error"])
+    for name in _ANSWER:
+        odd = pc.equal(pc.is_valid(table[name]), failed)
+        _refuse(odd, table[name], f"{where}, {name}", "a value, unless the row failed")
+    total = pc.add(table["prediction_up"], table["prediction_down"])
+    _refuse(pc.greater(total, 1 + SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
+    _refuse(pc.and_(failed, pc.is_valid(table["p_up_given_de"])), table["p_up_given_de"], f"{where}, p_up_given_de", "none")
+
+
+def _refuse(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str) -> None:
+    """Raise InputError for the first row that is wrong; a missing value is not."""
+    at = pc.index(wrong, True).as_py()
+    if at >= 0:
+        raise InputError(f"{where}, row {at + 1:,}: {shown(str(values[at].as_py()))}, expected {expected}")
+
+
+def is_json_object(text: str) -> bool:
+    """Whether a text is a JSON object that every reader takes: finite numbers, whole characters, not nested without end."""
+    try:
+        value = json.loads(text, parse_int=_whole)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict)
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("too long a number")
+    return int(digits)
+
+
+def counted(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
+    """done, failed, fallbacks, collapsed, tokens (None where no row knows) and tokens_unknown of a run's rows."""
+    failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
+    flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
+    return {
+        "done": predictions.num_rows - failed,
+        "failed": failed,
+        "fallbacks": sum(not found.isdisjoint(fallbacks) for found in flags),
+        "collapsed": sum(Flag.ROLE_COLLAPSE in found for found in flags),
+        "tokens": pc.sum(predictions["tokens"]).as_py(),
+        "tokens_unknown": predictions["tokens"].null_count,
+    }
+
+
+def finite(value: object) -> bool:
+    """Whether a value of JSON is a finite number."""
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]  # a bool is none

@@ -1,0 +1,277 @@
+"""A run's bundle: one zip with a run and all that is known of it, to send to a colleague. Equal runs give equal bytes.
+
+manifest.json       the format's version, the run's record, its dataset, and the hash and row count of every part
+prediction.parquet  one row a pair, failures among them, and one file each for events, evidence, calls and notes
+
+It holds no label, no setting and no path of a file. `core.datasets.bundle_parts` has the columns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, get_args
+
+from core import __version__
+from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
+from core.datasets.bundle_parts import SCHEMAS, Parts, check, counted, decode, encode, finite, is_json_object
+from core.datasets.tables import shown
+from core.errors import InputError
+from core.types import FALLBACKS, DatasetKind, Track
+
+FORMAT, VERSION = "perturbdesk_bundle", 1
+MANIFEST = "manifest.json"
+MOST_MANIFEST_BYTES = 1 << 22
+ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run on which nobody works
+_FILES = {part: f"{part}.parquet" for part in SCHEMAS}
+_RUN_ID = re.compile("[0-9a-f]{10}")
+_SHA256 = re.compile("[0-9a-f]{64}")
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
+_MOST_NAME = 1_000  # characters of a name
+_MOST_TEXT = 1_000_000  # of a remark or a cause
+_MOST_ROWS, _MOST_TOKENS = 2**31 - 1, 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class SentRun:
+    """A run's record in a bundle; the fields as in `core.store.runs.Run`. Equal where content is: names and times are none.
+
+    parents: ids. parent_names: of those whose names are known.
+    """
+
+    id: str
+    method: str
+    track: str | None
+    model: str | None
+    spec: Mapping[str, Any]
+    parents: tuple[str, ...]
+    status: str
+    cause: str
+    total: int
+    done: int
+    failed: int
+    fallbacks: int
+    collapsed: int
+    tokens: int | None
+    tokens_unknown: int
+    spent_tokens: int | None
+    expected_calls: int | None
+    public_score: float | None
+    note: str | None
+    name: str = field(compare=False)
+    origin: str = field(compare=False)
+    code_version: str = field(compare=False)
+    created_at: datetime | None = field(compare=False)
+    started_at: datetime | None = field(compare=False)
+    finished_at: datetime | None = field(compare=False)
+    parent_names: Mapping[str, str] = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SentDataset:
+    """The dataset that a bundled run is on. sha256: as in `pairs_sha256`, of all its rows."""
+
+    name: str
+    kind: str
+    organism: str
+    context: str
+    rows: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bundle:
+    """A run, its dataset, and a table of each part (see `bundle_parts.SCHEMAS`)."""
+
+    run: SentRun
+    dataset: SentDataset
+    parts: Parts
+
+
+def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
+    """The hash of (pair id, perturbation, gene) in any order."""
+    return hashlib.sha256(json.dumps(sorted(map(list, pairs))).encode()).hexdigest()
+
+
+def differences(ours: Bundle, theirs: Bundle) -> list[str]:
+    """What of two bundles of a run is not the same: fields of its record, then parts. Names, also of the file that a run was
+    imported from, times and versions of the code do not count."""
+    one, other = (replace(run, spec={**run.spec, "file": ""}) for run in (ours.run, theirs.run))
+    told = [f.name for f in fields(SentRun) if f.compare and getattr(one, f.name) != getattr(other, f.name)]
+    return [*told, *(part for part in SCHEMAS if not ours.parts[part].equals(theirs.parts[part]))]
+
+
+def write_bundle(bundle: Bundle) -> bytes:
+    """The bundle's bytes. Raises InputError where they are more than can be imported."""
+    files = {part: encode(bundle.parts[part]) for part in SCHEMAS}
+    told = {
+        FORMAT: VERSION,
+        "written_by": __version__,
+        "run": _run_as_json(bundle.run),
+        "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(SentDataset)},
+        "parts": {part: _told_of(data, bundle.parts[part].num_rows) for part, data in files.items()},
+    }
+    try:
+        manifest = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True).encode()
+    except (ValueError, TypeError) as error:
+        raise InputError(f"run {bundle.run.name}: cannot be written down ({error}), expected plain data") from error
+    size = len(manifest) + sum(map(len, files.values()))
+    if size > MAX_UNPACKED_BYTES or len(manifest) > MOST_MANIFEST_BYTES:
+        raise InputError(f"run {bundle.run.name}: a bundle of {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
+    return pack({MANIFEST: manifest, **{_FILES[part]: data for part, data in files.items()}})
+
+
+def _told_of(data: bytes, rows: int) -> dict[str, Any]:
+    return {"sha256": hashlib.sha256(data).hexdigest(), "rows": rows}
+
+
+def is_bundle(path: Path) -> bool:
+    """Whether a file is, or began as, a bundle."""
+    with path.open("rb") as file:
+        head = file.read(30 + len(MANIFEST))  # where a zip's first member is named
+        if not is_zip(head):
+            return False
+        try:
+            return {MANIFEST, _FILES["prediction"]} <= set(zipfile.ZipFile(file).namelist())
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError):
+            return head.endswith(MANIFEST.encode())
+
+
+def read_bundle(content: bytes, name: str) -> Bundle:
+    """The bundle in a file's bytes, checked to the last cell. Raises InputError, or UnsafeFile."""
+    names = {MANIFEST, *_FILES.values()}
+    paths, files = unpack(content, name, names.__contains__)
+    if sorted(paths) != sorted(names):
+        raise InputError(f"{name}: holds {shown(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
+    where = f"{name}/{MANIFEST}"
+    told = _manifest(files[MANIFEST], where)
+    parts = {}
+    for part, file in _FILES.items():
+        said = _mapping(told["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
+        if hashlib.sha256(files[file]).hexdigest() != said["sha256"]:
+            raise InputError(f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody changed")
+        parts[part] = decode(files[file], part, f"{name}/{file}")
+        if parts[part].num_rows != said["rows"]:
+            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {shown(str(said['rows']))}")
+    check(parts, name)
+    run = _run(told["run"], f"{where}, run")
+    for what, number in counted(parts["prediction"], FALLBACKS).items():
+        if getattr(run, what) != number:
+            raise InputError(f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}")
+    if run.total < run.done + run.failed:
+        raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
+    dataset = _checked(told["dataset"], _DATASET, f"{where}, dataset")
+    return Bundle(run, SentDataset(**dataset), parts)
+
+
+def _manifest(data: bytes, where: str) -> dict[str, Any]:
+    if len(data) > MOST_MANIFEST_BYTES:
+        raise InputError(f"{where}: {len(data):,} bytes, expected at most {MOST_MANIFEST_BYTES:,}")
+    try:
+        text = data.decode()
+        told = json.loads(text) if is_json_object(text) else None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: no JSON ({error})") from error
+    version = told.get(FORMAT) if told else None
+    if told is None or type(version) is not int:
+        raise InputError(f"{where}: {shown(text)}, expected a JSON object with {FORMAT}")
+    if version != VERSION:
+        raise InputError(f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to import it")
+    found = _mapping(told, (FORMAT, "written_by", "run", "dataset", "parts"), where)
+    _mapping(found["parts"], tuple(SCHEMAS), f"{where}, parts")
+    return found
+
+
+def _mapping(value: object, keys: Iterable[str], where: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or set(value) != set(keys):
+        found = ", ".join(map(str, value)) if isinstance(value, dict) else str(value)
+        raise InputError(f"{where}: holds {shown(found, 200)}, expected {', '.join(keys)}")
+    return value
+
+
+def _checked(value: object, expected: Mapping[str, tuple[Callable[[Any], bool], str]], where: str) -> dict[str, Any]:
+    found = _mapping(value, expected, where)
+    for key, (holds, words) in expected.items():
+        if not holds(found[key]):
+            raise InputError(f"{where}: {key} is {shown(json.dumps(found[key]))}, expected {words}")
+    return found
+
+
+def _run_as_json(run: SentRun) -> dict[str, Any]:
+    told = {f.name: getattr(run, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    told |= {name: told[name] and told[name].isoformat() for name in _TIMES}
+    parents = [{"id": parent, "name": run.parent_names.get(parent)} for parent in run.parents]
+    return told | {"spec": dict(run.spec), "parents": parents}
+
+
+def _run(value: object, where: str) -> SentRun:
+    found = _checked(value, _RUN, where)
+    parents = [_checked(parent, _PARENT, f"{where}, parents") for parent in found["parents"]]
+    times = {name: found[name] and datetime.fromisoformat(found[name]) for name in _TIMES}
+    names = {parent["id"]: parent["name"] for parent in parents if parent["name"] is not None}
+    return SentRun(**{**found, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MOST_NAME and value.strip() != "" and not _CONTROL.search(value)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MOST_TEXT
+
+
+def _is_time(value: object) -> bool:
+    try:
+        return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is None
+    except ValueError:
+        return False
+
+
+def _is_count(value: object, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
+
+
+def _matches(pattern: re.Pattern[str]) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: isinstance(value, str) and pattern.fullmatch(value) is not None, f"as in {pattern.pattern}"
+
+
+def _or_none(rule: tuple[Callable[[Any], bool], str]) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: value is None or rule[0](value), f"{rule[1]}, or null"
+
+
+_NAME = (_is_name, f"a line of 1 to {_MOST_NAME:,} characters")
+_TEXT = (_is_text, f"a text of at most {_MOST_TEXT:,} characters")
+_ROWS = (lambda value: _is_count(value, _MOST_ROWS), "a whole number, 0 or more")
+_TOKENS = _or_none((lambda value: _is_count(value, _MOST_TOKENS), "a whole number, 0 or more"))
+_TIME = _or_none((_is_time, "a time without a zone"))
+_TIMES = ("created_at", "started_at", "finished_at")
+_PARENT = {"id": _matches(_RUN_ID), "name": _or_none(_NAME)}
+_RUN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "id": _matches(_RUN_ID),
+    **dict.fromkeys(("name", "method", "origin", "code_version"), _NAME),
+    "track": (lambda value: value is None or value in get_args(Track), "A, B, C or null"),
+    "model": _or_none(_NAME),
+    "spec": (lambda value: isinstance(value, dict), "an object"),
+    "parents": (lambda value: isinstance(value, list), "a list"),
+    "status": (lambda value: value in ENDED, ", ".join(ENDED)),
+    "cause": _TEXT,
+    **dict.fromkeys(("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), _ROWS),
+    **dict.fromkeys(("tokens", "spent_tokens", "expected_calls"), _TOKENS),
+    "public_score": (lambda value: value is None or (finite(value) and 0 <= value <= 1), "0 to 1, or null"),
+    "note": _or_none(_TEXT),
+    **dict.fromkeys(_TIMES, _TIME),
+}
+_DATASET: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "name": _NAME,
+    "kind": (lambda value: value in get_args(DatasetKind), "ternary, de or dir"),
+    "organism": _TEXT,
+    "context": _TEXT,
+    "rows": _ROWS,
+    "sha256": _matches(_SHA256),
+}

@@ -1,0 +1,104 @@
+"""Everything about a run in bulk, one table a part: what a bundle is made from, and how one comes in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC
+from typing import Any
+
+import pyarrow as pa
+
+from core.errors import InputError
+from core.store import calls, evidence
+from core.store.connection import Cursor
+from core.store.sql import insert, lists, one
+from core.types import Evidence
+
+_QUERIES = {
+    "prediction": """SELECT q.pair_id, p.pert, p.gene, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.p_source,
+                       array_to_string(q.flags, ' ') AS flags, q.error, q.tokens, q.prompt_tokens, q.tool_calls
+                     FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+                     WHERE q.run = $run ORDER BY q.pair_id""",
+    "trace_event": """SELECT pair_id, seq, stage, role, kind, content, tokens, latency_ms,
+                        array_to_string(findings, ' ') AS findings, meta
+                      FROM trace_event WHERE run = $run ORDER BY pair_id, seq""",
+    "evidence": """SELECT id, tool, key, view, retrieved_at, source, status, body FROM evidence
+                   WHERE id IN (SELECT evidence FROM row_evidence WHERE run = $run) ORDER BY id""",
+    "row_evidence": "SELECT pair_id, seq, evidence FROM row_evidence WHERE run = $run ORDER BY pair_id, seq",
+    "call": """SELECT id, key, request, reply FROM call
+               WHERE id IN (SELECT call FROM row_call WHERE run = $run) ORDER BY id""",
+    "row_call": """SELECT pair_id, seq, call, stage, role, cached, attempts, latency_ms, prompt_tokens, completion_tokens,
+                     reasoning_tokens, error
+                   FROM row_call WHERE run = $run ORDER BY pair_id, seq""",
+    "note": "SELECT id, pair_id, author, written_at, text FROM note WHERE run = $run ORDER BY written_at, id",
+}
+_SHARED = ("evidence", "call")  # kept once, whichever runs they belong to
+_LISTS = ("flags", "findings")
+_PAIR = ("pert", "gene")  # of the dataset
+
+
+def parts(cursor: Cursor, run: str) -> dict[str, pa.Table]:
+    """The tables of the run with this id, in an order of their own; lists of words are joined by blanks."""
+    return {part: cursor.sql(query, params={"run": run}).to_arrow_table() for part, query in _QUERIES.items()}
+
+
+def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
+    """Store the tables of `parts` under the run with this id, which has no rows yet.
+
+    Raises InputError for evidence or calls whose id does not belong to what they say, and for a note that is another run's.
+    """
+    refuse_wrong_ids(tables)
+    _refuse_notes_of_others(cursor, tables["note"])
+    for part, table in tables.items():
+        columns = {name: table[name] for name in table.column_names if part != "prediction" or name not in _PAIR}
+        columns |= {name: lists([text.split() for text in table[name].to_pylist()]) for name in _LISTS if name in columns}
+        if part not in _SHARED:
+            columns["run"] = pa.repeat(run, table.num_rows)
+        insert(cursor, part, columns, ignore_existing=part in _SHARED)
+
+
+def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
+    """Raise InputError for evidence or a call with another's id: it would stand in for that one in every later run."""
+    for row in tables["evidence"].to_pylist():
+        if row["id"] not in _evidence_ids(row):
+            raise InputError(f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says")
+    for row in tables["call"].to_pylist():
+        if row["id"] != calls.identity(row["key"], row["request"], row["reply"]):
+            raise InputError(f"call {row['id']}: its id does not belong to what was said")
+
+
+def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
+    """A time that was told with its zone is stored without it, in UTC."""
+    at = row["retrieved_at"]
+    values = {name: row[name] for name in ("tool", "key", "status", "source", "view")} | {"body": json.loads(row["body"])}
+    return {evidence.identity(Evidence(**values, retrieved_at=time)) for time in (at, at and at.replace(tzinfo=UTC))}
+
+
+def _refuse_notes_of_others(cursor: Cursor, table: pa.Table) -> None:
+    cursor.register("brought", table.select(["id"]))
+    try:
+        taken = one(cursor, "SELECT id, run FROM note SEMI JOIN brought USING (id) LIMIT 1")
+    finally:
+        cursor.unregister("brought")
+    if taken is not None:
+        raise InputError(f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the bundle's own run")
+
+
+def remember(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str, str]) -> None:
+    """Keep what a bundle says of the run with this id: how it was made at home, and what its parents are called."""
+    cursor.execute("INSERT INTO bundled_run VALUES (?, ?, ?)", [run, origin, json.dumps(dict(parent_names))])
+
+
+def origin_of(cursor: Cursor, run: str) -> str | None:
+    """How the run with this id was made at home; None where it came in no bundle."""
+    row = one(cursor, "SELECT origin FROM bundled_run WHERE run = ?", [run])
+    return None if row is None else str(row[0])
+
+
+def run_names(cursor: Cursor) -> dict[str, str]:
+    """Run id → name of every run that is here, and of the parents that bundles named."""
+    named: dict[str, str] = {}
+    for (texts,) in cursor.execute("SELECT parent_names FROM bundled_run ORDER BY run").fetchall():
+        named |= json.loads(texts)
+    return named | dict(cursor.execute("SELECT id, name FROM run").fetchall())

@@ -1,0 +1,54 @@
+"""Published runs as bundles: what is imported elsewhere is what was here."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from core.actions import bundles
+from core.actions.desk import Desk, open_desk
+from core.actions.imports import import_paths, import_upload
+from core.actions.runs import delete
+from core.config import Settings
+from tests.bundled import stored
+
+pytestmark = pytest.mark.real
+
+# Briefs and verdicts, thoughts and tool calls, answers per seed, and a file without any trace.
+RUNS = ("track_b_sharp", "track_b_react", "track_a_logprobs_train2499", "track_c_qwen3_4b")
+MOST_S = 20.0  # to make one, to read it, or to know that it is here; a second or so where nothing else runs
+
+
+@pytest.fixture(scope="module")
+def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """The challenge without a run; tests delete those that they bring."""
+    desk = open_desk(Settings(workspace=tmp_path_factory.mktemp("elsewhere"), author="colleague"))
+    import_paths(desk, [shared_data / "challenge"])
+    return desk
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_published_run_is_the_same_elsewhere(real_desk: Desk, elsewhere: Desk, name: str) -> None:
+    start = time.monotonic()
+    made = bundles.made(real_desk, name)
+    outcome = import_upload(elsewhere, made.content, made.file_name)
+    assert (outcome.kind, outcome.name, outcome.rejected, outcome.new) == ("bundle", name, (), True)
+    again = import_upload(real_desk, made.content, made.file_name)
+    assert (again.kind, again.new) == ("bundle", False)
+    assert time.monotonic() - start < 3 * MOST_S
+    ours, theirs = stored(real_desk, name), stored(elsewhere, name)
+    for table, rows in ours.items():
+        assert theirs[table] == rows, table
+    assert bundles.made(elsewhere, name).content == made.content
+    delete(elsewhere, name)
+
+
+def test_the_published_files_change_nothing_after_their_bundles(real_desk: Desk, elsewhere: Desk, shared_data: Path) -> None:
+    for name in RUNS:
+        import_upload(elsewhere, bundles.made(real_desk, name).content, name)
+    files = [shared_data / "perturbagent" / f"{name}.zip" for name in RUNS]
+    assert [(outcome.name, outcome.new) for outcome in import_paths(elsewhere, files)] == [(name, False) for name in RUNS]
+    for name in RUNS:
+        delete(elsewhere, name)

@@ -1,0 +1,184 @@
+"""`bundle` and the `import` of what it wrote: nothing of a run is lost, and the same run gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.actions.demo import make_demo
+from core.actions.desk import Desk, open_desk
+from core.actions.runs import add_note, delete
+from core.config import Settings
+from core.llm.scripted import serving
+from core.store import runs
+from tests.bundled import everything, stored
+from tests.commands import core, core_json
+
+BUNDLED = {"path", "sha256", "problems"}
+RUNS = ("argued", "ruled", "simulated debate", "simulated debate test", "simulated collapsed debate")
+
+
+def desk_at(folder: Path) -> Desk:
+    return open_desk(Settings(workspace=folder, author="tester"))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with serving() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's dataset without a run; copied, never changed."""
+    desk = desk_at(tmp_path_factory.mktemp("bare"))
+    for run in make_demo(desk):
+        delete(desk, run.id)
+    return desk.settings.workspace
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
+    """The demo with two runs of the engine on it, one of them a debate, and notes; tests only read it."""
+    folder = tmp_path_factory.mktemp("made")
+    core_json(folder, "demo")
+    on = ("--dataset", "simulated", "--rows", "split=test;sample=3")
+    core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
+    core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)
+    core_json(folder, "set", "argued", "public_score=0.61", "note=the first one")
+    desk = desk_at(folder)
+    add_note(desk, "argued", None, "all of it")
+    add_note(desk, "argued", stored(desk, "argued")["prediction"][0][1], "odd ± 一", author="Ada")
+    return folder
+
+
+@pytest.fixture
+def fresh(bare: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(bare, tmp_path / "fresh"))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_table_comes_back_and_so_do_the_bytes(made: Path, fresh: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / "run.zip"
+    result = core_json(made, "bundle", name, "--out", str(out))
+    assert set(result) == BUNDLED
+    assert (result["path"], result["problems"]) == (str(out), [])
+    assert result["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
+    [record] = core_json(fresh, "import", str(out))["imported"]
+    ours, theirs = stored(desk_at(made), name), stored(desk_at(fresh), name)
+    assert (record["kind"], record["name"], record["rows"], record["rejected"]) == ("bundle", name, len(ours["prediction"]), 0)
+    for table, rows in ours.items():
+        assert theirs[table] == rows, table
+    if name == "argued":
+        assert all(ours.values())
+    again = tmp_path / "again.zip"
+    core_json(fresh, "bundle", name, "--out", str(again))
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_folder_of_bundles_and_then_all_of_it_again(made: Path, fresh: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "sent"
+    folder.mkdir()
+    for name in RUNS[:2]:
+        core_json(made, "bundle", name, "--out", str(folder / f"{name}.zip"))
+    assert [record["new"] for record in core_json(fresh, "import", str(folder))["imported"]] == [True, True]
+    before = everything(desk_at(fresh))
+    done = core(fresh, "import", str(folder))
+    assert done.status == 0
+    assert done.err.count("nothing changed") == 2
+    assert everything(desk_at(fresh)) == before
+    # Where it was made, nothing changes either.
+    before = everything(desk_at(made))
+    done = core(made, "import", str(folder / "argued.zip"))
+    assert "here already, as argued, with the same content; nothing changed" in done.err
+    assert everything(desk_at(made)) == before
+
+
+def test_an_imported_run_is_known_by_its_id_and_cannot_be_resumed(made: Path, fresh: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.zip"
+    core_json(made, "bundle", "argued", "--out", str(out))
+    core_json(fresh, "import", str(out))
+    with desk_at(made).store.read() as db:
+        key = runs.find(db, "argued").id
+    core_json(fresh, "score", key)
+    for command in ("resume", "retry", "pause", "cancel"):
+        done = core(fresh, command, key)
+        assert done.status == 1
+        assert "imported, not made by a worker of this workspace" in done.err
+
+
+def test_undo_leaves_the_workspace_as_it_was(made: Path, fresh: Path, tmp_path: Path) -> None:
+    core_json(made, "bundle", "argued", "--out", str(tmp_path / "run.zip"))
+    before = everything(desk_at(fresh))
+    core_json(fresh, "import", str(tmp_path / "run.zip"))
+    core_json(fresh, "undo", "run.zip")
+    after = everything(desk_at(fresh))
+    for table in before.keys() - {"trail", "version"}:
+        assert after[table] == before[table], table
+
+
+def test_another_file_is_never_overwritten_silently(made: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run.zip"
+    out.write_bytes(b"something else")
+    done = core(made, "bundle", "ruled", "--out", str(out))
+    assert done.status == 1
+    assert "another file lies there" in done.err
+    assert out.read_bytes() == b"something else"
+    core_json(made, "bundle", "ruled", "--out", str(out), "--replace")
+    core_json(made, "bundle", "ruled", "--out", str(out))  # the same bytes are no other file
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_read_only_lets_a_bundle_out_and_none_in(
+    made: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    core_json(made, "bundle", "ruled", "--out", str(tmp_path / "before.zip"))
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    core_json(made, "bundle", "ruled", "--out", str(tmp_path / "run.zip"))
+    assert (tmp_path / "run.zip").read_bytes() == (tmp_path / "before.zip").read_bytes()
+    before = everything(desk_at(fresh))
+    done = core(fresh, "import", str(tmp_path / "run.zip"))
+    assert done.status == 1
+    assert "reading only" in done.err
+    assert everything(desk_at(fresh)) == before
+
+
+def test_where_no_dataset_knows_its_rows_it_says_which_is_expected(made: Path, tmp_path: Path) -> None:
+    core_json(made, "bundle", "ruled", "--out", str(tmp_path / "run.zip"))
+    empty = desk_at(tmp_path / "empty")
+    before = everything(empty)
+    done = core(empty.settings.workspace, "import", str(tmp_path / "run.zip"))
+    assert done.status == 1
+    assert len(done.err.strip().splitlines()) == 1
+    assert "expected simulated (ternary, none, simulated by rules" in done.err
+    assert everything(empty) == before
+
+
+@pytest.mark.parametrize("damage", ["cut", "flipped", "text"])
+def test_a_damaged_bundle_changes_nothing(made: Path, fresh: Path, tmp_path: Path, damage: str) -> None:
+    out = tmp_path / "run.zip"
+    core_json(made, "bundle", "argued", "--out", str(out))
+    content = bytearray(out.read_bytes())
+    if damage == "flipped":
+        content[len(content) // 2] ^= 0xFF
+    out.write_bytes({"cut": content[:-200], "flipped": content, "text": b"PK\x03\x04 and no more"}[damage])
+    before = everything(desk_at(fresh))
+    files = sorted(os.listdir(tmp_path))
+    done = core(fresh, "import", str(out))
+    assert done.status == 1
+    assert "Traceback" not in done.err
+    assert "damaged zip" in done.err
+    assert everything(desk_at(fresh)) == before
+    assert sorted(os.listdir(tmp_path)) == files
+
+
+def test_an_unknown_run(made: Path, tmp_path: Path) -> None:
+    done = core(made, "bundle", "nothing", "--out", str(tmp_path / "run.zip"))
+    assert done.status == 1
+    assert "not in this workspace" in done.err
+    assert not list(tmp_path.iterdir())
