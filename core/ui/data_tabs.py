@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.actions import demo, imports, public, runs, undo
+from core.actions import bundles, demo, imports, public, runs, undo
 from core.actions.imports import Imported, Options
 from core.errors import DeskError
 from core.store.runs import Run
@@ -121,6 +121,8 @@ def manage_run(view: View) -> None:
         empty("No run is chosen: this dataset has none.")
         return
     _facts(run)
+    with st.popover("Send to a colleague", icon=":material/ios_share:"):
+        _bundle(view, run)
     if view.desk.settings.read_only:
         return
     with st.form("run"):
@@ -141,6 +143,25 @@ def manage_run(view: View) -> None:
             st.query_params.pop("run", None)
             st.session_state.pop("_run", None)
             st.rerun()
+
+
+def _bundle(view: View, run: Run) -> None:
+    """One file with the run and all that belongs to it, made when somebody asks for it."""
+    st.markdown(
+        "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
+    )
+    if not st.button("Make the file", key=f"bundle-{run.id}"):
+        return
+    try:
+        with st.spinner("Packing …"):
+            made = bundles.made(view.desk, run.id)
+    except DeskError as error:
+        st.error(as_text(error))
+        return
+    for problem in made.problems:
+        st.caption(f":orange[⚠] {as_text(problem.message)}")
+    st.download_button("Download the file", made.content, made.file_name, "application/zip", type="primary", on_click="ignore")
+    st.caption(f"{len(made.content):,} bytes, SHA-256 {made.sha256}")
 
 
 def _save(view: View, run: Run, name: str, score: str, note: str) -> None:

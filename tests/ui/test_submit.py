@@ -7,7 +7,7 @@ import zipfile
 
 import pytest
 
-from core.actions import submissions
+from core.actions import bundles, submissions
 from core.actions.desk import Desk
 from core.actions.submissions import Wanted
 from core.submission.check import is_valid
@@ -77,3 +77,14 @@ def test_any_bytes_are_a_file_with_problems(visit: Visit, demo_desk: Desk, conte
     app.run()
     assert not app.exception
     assert "not valid" in text_of(app)
+
+
+def test_a_run_is_packed_for_a_colleague(visit: Visit, demo_desk: Desk) -> None:
+    run = the_run(demo_desk, TEST)
+    app = visit(demo_desk, "data", tab="Runs", run=run.id)
+    app.button(key=f"bundle-{run.id}").click().run()
+    assert not app.exception
+    assert not app.error
+    made = bundles.made(demo_desk, run.id)
+    assert made.sha256 in text_of(app)
+    assert [button.label for button in app.get("download_button")] == ["Download the file"]
