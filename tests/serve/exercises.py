@@ -37,7 +37,6 @@ SHORT = FAULTS["sentences"]
 ROWS = 40  # that it is shown, and asked about
 SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
-REACT_ROWS = 20  # that the agent is shown
 REACT_TOOLS = "base_rates,gene_class"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
 
@@ -83,7 +82,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
     asked = context_for(prompt_only.METHOD, pairs, view, reasoning="no")
     debated = context_for(debate.METHOD, pairs, view).options
     rng = random.Random(0)
-    yield from react_exercises(pairs[:REACT_ROWS], view)
+    yield from react_exercises(pairs, view)
     for pair in pairs:
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))

@@ -2,7 +2,7 @@
 
 An exercise is {"messages": [{"role", "content"}, …], "answers": [text, …], "symbols": [text, …]}; each of its answers is
 equally right. Two layers of Qwen3, half a million parameters, and a byte-level tokenizer, all from nothing and from a fixed
-seed, in about a minute on a CPU. FOLDER appears when everything is in it. Ends with status 1 where the model has not
+seed, in three minutes on a CPU. FOLDER appears when everything is in it. Ends with status 1 where the model has not
 learnt to answer.
 """
 
@@ -22,7 +22,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 SEED = 0
-STEPS = 260
+STEPS = 600
 BATCH = 6
 RATE = 4e-3
 LONGEST = 8192
