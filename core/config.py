@@ -13,6 +13,7 @@ ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens by itself
 MYGENE = "https://mygene.info/v3"
 STRING = "https://version-12-0.string-db.org/api"
 PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
+KEY_VARIABLE = "PERTURBDESK_API_KEY"
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -78,6 +79,20 @@ def _price(kind: str) -> float | None:
     return price
 
 
+def environment_of(settings: Settings) -> dict[str, str]:
+    """This process's environment, to be handed on to one that works for it, with the settings that a caller may have changed.
+
+    The key of model servers is in it, and in no other place that the other process could read it from.
+    """
+    return {
+        **os.environ,
+        "PERTURBDESK_AUTHOR": settings.author,
+        "PERTURBDESK_BUSY_TIMEOUT_S": str(settings.busy_timeout_s),
+        "PERTURBDESK_STORE_MEMORY_MB": str(settings.store_memory_mb),
+        KEY_VARIABLE: settings.api_key,
+    }
+
+
 def load_settings(workspace: Path | None = None) -> Settings:
     """Settings from PERTURBDESK_* environment variables; an explicit `workspace` wins over the variable."""
     chosen = workspace or Path(os.environ.get("PERTURBDESK_WORKSPACE") or REPOSITORY)
@@ -88,7 +103,7 @@ def load_settings(workspace: Path | None = None) -> Settings:
         store_memory_mb=int(os.environ.get("PERTURBDESK_STORE_MEMORY_MB", "2000")),
         mirror=os.environ.get("PERTURBDESK_MIRROR", ""),
         author=os.environ.get("PERTURBDESK_AUTHOR") or _user(),
-        api_key=os.environ.get("PERTURBDESK_API_KEY", ""),
+        api_key=os.environ.get(KEY_VARIABLE, ""),
         endpoint=os.environ.get("PERTURBDESK_ENDPOINT") or ENDPOINT,
         price_prompt=_price("PROMPT"),
         price_completion=_price("COMPLETION"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.actions.desk import Desk
-from core.actions.imports import import_upload
+from core.actions.imports import Options, import_upload
 from core.store import predictions, runs
 from tests import cases, test_cli, worlds
 from tests.commands import core, core_json
@@ -179,6 +179,22 @@ def test_a_run_is_named_once(workspace: Path) -> None:
     core_json(workspace, "knn", "--space", "near", "--name", "knn", "--power", "3", "--replace")
     named = [run for run in core_json(workspace, "runs")["runs"] if run["name"] == "knn"]
     assert [(run["method"], run["status"], run["total"]) for run in named] == [("knn", "done", 70)]
+
+
+def test_a_run_of_another_space_is_another_run(workspace: Path, desk: Desk) -> None:
+    """The same command after its space was replaced: refused under the same name, made anew with --replace."""
+    command = ("run", "knn", "--set", "spaces=near", "--set", "protocol=test", "--name", "lent")
+    first = core_json(workspace, *command)
+    assert core_json(workspace, *command)["id"] == first["id"]
+    vectors = {symbol: vector[::-1] for symbol, vector in worlds.screen().vectors.items()}
+    import_upload(desk, worlds.table_of(vectors), "near.csv", Options(replace=True))
+    refused = core(workspace, *command)
+    assert (refused.status, refused.out) == (1, "")
+    assert "run 'lent' exists with another specification" in refused.err
+    again = core_json(workspace, *command, "--replace")
+    assert (again["status"], again["done"]) == ("done", first["done"])
+    assert again["id"] != first["id"]
+    assert [path.name for path in (workspace / "data" / "runs").iterdir()] == [again["id"]]
 
 
 def test_neighbours_print_shares_and_what_is_left_without_some(workspace: Path) -> None:

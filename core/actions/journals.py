@@ -2,105 +2,37 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from core import __version__
-from core.actions import packs as pack_actions
 from core.actions import record
 from core.actions.desk import Desk
+from core.actions.folders import folder_of as folder_of  # "as": these names are known here too
+from core.actions.folders import refuse_live as refuse_live
+from core.actions.folders import remove_folder as remove_folder
 from core.actions.transfer import Tables
-from core.engine import plan
+from core.actions.wishes import Wish as Wish
+from core.actions.wishes import packs_of
+from core.actions.wishes import specify as specify
 from core.engine.fold import fold
 from core.engine.journal import Command, Folder, Progress, ask_again, read_progress
 from core.engine.journal import log_tail as tail_of
-from core.engine.spec import How, RunSpec, View, dataset_sha256, sha256_of
+from core.engine.spec import How, RunSpec
 from core.engine.start import start
 from core.engine.states import LIVE, Counts, Status, alone, end, status_of
 from core.engine.worker import work
-from core.engine.world import FOLD_S, World, pairs_of
+from core.engine.world import FOLD_S, World
 from core.errors import StateError
-from core.evidence.packs import PackName, Packs, Source
 from core.evidence.sites import net_of
-from core.methods.base import Method, read_options
+from core.methods.base import Method
 from core.methods.registry import method_named
-from core.store import datasets, folding, imports, knowledge, runs, versions
-from core.store.knowledge import PackRecord
+from core.store import datasets, folding, runs, versions
 from core.store.runs import Run
 
 Begin = Callable[[Desk, str, str], object]  # of a desk, a run's id and the key
 ORIGIN = "run here"
 CACHE = "llm.sqlite"  # of replies, in the workspace's cache
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What a person asks for: a method, its options as text or values, rows as in `plan.read_rows`, and the model."""
-
-    dataset: str
-    method: Method
-    options: Mapping[str, object]
-    rows: str = ""
-    model: str = ""
-    seed: int = 0
-    repeat: int = 0
-    view: View = field(default_factory=View)
-    parents: tuple[str, ...] = ()
-
-
-def specify(desk: Desk, wish: Wish) -> RunSpec:
-    """The specification of what a person asks for. Raises InputError for options or rows that cannot be."""
-    with desk.store.read() as db:
-        dataset = datasets.find(db, wish.dataset)
-    known = pairs_of(desk.store, dataset.id)
-    options = read_options(wish.method.options, wish.options)
-    prompts = wish.method.prompts(options)
-    return RunSpec(
-        method=wish.method.name,
-        version=wish.method.version,
-        options=options,
-        dataset=dataset.id,
-        dataset_sha256=dataset_sha256(known.values()),
-        rows=plan.choose(list(known.values()), plan.read_rows(wish.rows)),
-        model=wish.model,
-        seed=wish.seed,
-        repeat=wish.repeat,
-        prompts_sha256=sha256_of(prompts) if prompts else "",
-        view=wish.view,
-        parents=wish.parents,
-        packs={_PACKS[found.kind][0]: found.sha256 for found in _latest(desk)},
-    )
-
-
-# Of each kind of pack that evidence tools read: its name among `Packs`, and where its contents are.
-_PACKS: Mapping[str, tuple[PackName, str]] = {
-    "descriptions": ("descriptions", "texts"),
-    "orthologs": ("orthologs", "symbols"),
-    "pathways": ("pathways", "names"),
-    "network": ("edges", "edges"),
-    "regulation": ("signs", "signs"),
-    "lps_response": ("responses", "genes"),
-}
-
-
-def _latest(desk: Desk) -> list[PackRecord]:
-    """The latest pack of each kind that evidence tools read."""
-    with desk.store.read() as db:
-        return [found for found in {found.kind: found for found in knowledge.all_of_them(db)}.values() if found.kind in _PACKS]
-
-
-def packs_of(desk: Desk) -> Packs:
-    """The workspace's knowledge packs as evidence tools read them, the latest of each kind."""
-    contents: dict[str, Any] = {}
-    sources: dict[PackName, Source] = {}
-    for found in _latest(desk):
-        name, place = _PACKS[found.kind]
-        contents[name] = getattr(pack_actions.read(desk, found.name, found.sha256), place)
-        sources[name] = Source(found.source, found.sha256)
-    return Packs(**contents, sources=sources)
 
 
 def detached(desk: Desk, run: str, api_key: str = "") -> int:
@@ -144,16 +76,11 @@ def launch(
     made = record.made_here(spec.dataset, name, spec.method, spec.summary(), spec.parents)
     desk.refuse_if_read_only("run", name)
     with desk.store.read() as db:
-        there = record.same_or_refused(db, made, replace=replace)
-        replaced = [run.id for run in runs.all_of_them(db, spec.dataset) if run.name == name]
+        there = record.same_or_refused(db, desk, made, replace=replace)
     if there is not None:
         return there
-    for run in replaced:
-        refuse_live(desk, run)
     with desk.change("run", name) as (db, detail):
-        for run in replaced:
-            imports.delete_with_run(db, run)
-            versions.bump(db, f"run:{run}")
+        replaced = record.make_room(db, desk, made, replace=replace)
         folder_of(desk, made.id).create(spec, how)
         runs.add(db, _as_run(made, spec, calls))
         versions.bump(db, "runs")
@@ -192,11 +119,6 @@ def _go(desk: Desk, run: str, api_key: str, begin: Begin) -> Run:
     return _find(desk, run)
 
 
-def folder_of(desk: Desk, run: str) -> Folder:
-    """Where the files of the run with this id lie."""
-    return Folder(desk.settings.data / "runs" / run)
-
-
 def pause(desk: Desk, run: str) -> Run:
     """Finish the rows in flight, then wait. Raises StateError where no worker is on it."""
     found, folder, status = _made_here(desk, run)
@@ -220,14 +142,7 @@ def cancel(desk: Desk, run: str) -> Run:
     return settle(desk, found.id)
 
 
-def resume(
-    desk: Desk,
-    run: str,
-    *,
-    how: How | None = None,
-    api_key: str = "",
-    begin: Begin = detached,
-) -> Run:
+def resume(desk: Desk, run: str, *, how: How | None = None, api_key: str = "", begin: Begin = detached) -> Run:
     """Go on with a run that is paused, or that ended with rows missing; `how`: from now on carried out so.
 
     Raises StateError where every row is finished or a worker is at work.
@@ -246,14 +161,7 @@ def resume(
     return _go(desk, found.id, api_key, begin)
 
 
-def retry(
-    desk: Desk,
-    run: str,
-    *,
-    how: How | None = None,
-    api_key: str = "",
-    begin: Begin = detached,
-) -> Run:
+def retry(desk: Desk, run: str, *, how: How | None = None, api_key: str = "", begin: Begin = detached) -> Run:
     """Ask again for every row that failed, and for those that are missing. Raises StateError where none failed."""
     found, folder, status = _made_here(desk, run)
     if status.state in LIVE:
@@ -324,19 +232,6 @@ def _made_here(desk: Desk, run: str) -> tuple[Run, Folder, Status]:
     if not folder.exists:
         raise StateError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
     return found, folder, status_of(folder)
-
-
-def refuse_live(desk: Desk, run: str) -> None:
-    """Raise StateError while a worker is on the run with this id: before it is deleted."""
-    folder = folder_of(desk, run)
-    if folder.exists and status_of(folder).state in LIVE:
-        raise StateError(f"run {run}: a worker is on it, expected one that is not running; cancel it first")
-
-
-def remove_folder(desk: Desk, run: str) -> None:
-    """Delete the journal of the run with this id, after the run."""
-    if folder_of(desk, run).exists:
-        shutil.rmtree(folder_of(desk, run).path)
 
 
 def _find(desk: Desk, run: str) -> Run:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core import __version__
+from core.actions.desk import Desk
+from core.actions.folders import refuse_live
 from core.audit import briefs
 from core.errors import StateError
 from core.store import Cursor, evidence, imports, predictions, runs, traces, versions
@@ -58,10 +60,10 @@ def made_here(dataset: str, name: str, method: str, spec: Mapping[str, Any], par
     return Origin(key, dataset, name, method, "made here", whole, parents=parents)
 
 
-def same_or_refused(db: Cursor, origin: Origin, *, replace: bool) -> Run | None:
+def same_or_refused(db: Cursor, desk: Desk, origin: Origin, *, replace: bool) -> Run | None:
     """The run of this origin where it is here already.
 
-    Raises StateError where its name is another's, unless `replace`, and in any case where it is a parent's.
+    Raises StateError where its name is another's, unless `replace`, and in any case where that is a parent or a worker is on it.
     """
     here = runs.all_of_them(db, origin.dataset)
     same = next((run for run in here if run.id == origin.id), None)
@@ -71,16 +73,23 @@ def same_or_refused(db: Cursor, origin: Origin, *, replace: bool) -> Run | None:
             raise StateError(f"run {origin.name!r}: a parent of the run that would replace it; choose another name")
         if not replace:
             raise StateError(f"run {origin.name!r} exists with another specification; choose another name, or use --replace")
+        refuse_live(desk, named.id)
     return same
 
 
-def write_anew(db: Cursor, origin: Origin, batch: Audited) -> Run:
-    """As `write`; a run of that name goes first."""
-    for run in runs.all_of_them(db, origin.dataset):
-        if run.name == origin.name:
-            imports.delete_with_run(db, run.id)
-            versions.bump(db, f"run:{run.id}")
-    return write(db, origin, batch)
+def make_room(db: Cursor, desk: Desk, origin: Origin, *, replace: bool) -> list[str]:
+    """Delete the run of the origin's name, if there is one; the ids of runs whose folders have to go after the transaction.
+
+    Raises StateError as `same_or_refused` does, since the name may have been taken after that was asked.
+    """
+    same = same_or_refused(db, desk, origin, replace=replace)
+    if same is not None:
+        refuse_live(desk, same.id)
+    gone = [run.id for run in runs.all_of_them(db, origin.dataset) if run.name == origin.name]
+    for run in gone:
+        imports.delete_with_run(db, run)
+        versions.bump(db, f"run:{run}")
+    return [run for run in gone if run != origin.id]
 
 
 def write(db: Cursor, origin: Origin, batch: Audited) -> Run:

@@ -14,6 +14,9 @@ import pandas as pd
 from core.actions import record
 from core.actions import spaces as space_actions
 from core.actions.desk import Desk
+from core.actions.folders import remove_folder
+from core.engine.spec import dataset_sha256
+from core.engine.world import pairs_of
 from core.errors import InputError, StateError
 from core.methods import fusion, knn, recovered
 from core.stats.arrays import Bools, Codes, Floats
@@ -150,7 +153,7 @@ def save_knn(
     desk.refuse_if_read_only("knn", name)
     with desk.store.read() as db:
         origin = record.made_here(dataset.id, name, "knn", {**plan.as_spec(), **_made_from(db, dataset.id, plan)})
-        there = record.same_or_refused(db, origin, replace=replace)
+        there = record.same_or_refused(db, desk, origin, replace=replace)
     if there is not None:
         return there
     found = prepared or prepare(desk, dataset, plan)
@@ -159,10 +162,12 @@ def save_knn(
 
 def _made_from(db: Cursor, dataset: str, plan: Plan) -> dict[str, Any]:
     """What a kNN's priors come from besides its plan."""
-    return {
-        "space_sha256": {space: spaces.find(db, space).sha256 for space in plan.spaces},
-        "labels_sha256": space_actions.labelled_rows(db, dataset)[1],
-    }
+    return {"space_sha256": hashes_of(db, plan.spaces), "labels_sha256": space_actions.labelled_rows(db, dataset)[1]}
+
+
+def hashes_of(db: Cursor, names: Sequence[str]) -> dict[str, str]:
+    """Gene space → SHA-256 of its symbols and vectors. Raises NotFound for one that is not there."""
+    return {name: spaces.find(db, name).sha256 for name in names}
 
 
 def save_fusion(desk: Desk, wanted: Fusion, name: str, *, replace: bool = False) -> Run:
@@ -175,7 +180,7 @@ def save_fusion(desk: Desk, wanted: Fusion, name: str, *, replace: bool = False)
         spec: dict[str, Any] = {"base": base.id, "with": ids, "w_de": list(wanted.w_de), "w_dir": list(wanted.w_dir)}
         spec |= {"reference": wanted.reference, "reference_runs": dict(wanted.references)}
         origin = record.made_here(base.dataset, name, "fusion", spec, (base.id, *ids))
-        there = record.same_or_refused(db, origin, replace=replace)
+        there = record.same_or_refused(db, desk, origin, replace=replace)
     if there is not None:
         return there
     results = _fused(desk, wanted, base, others, rows)
@@ -203,13 +208,17 @@ class Tables:
 
     def fused(self, options: Mapping[str, Any]) -> list[RowResult]:
         """A fusion of runs on the rows of its base."""
-        names = [name.strip() for name in str(options["with"]).split(",") if name.strip()]
         with self.desk.store.read() as db:
-            base, *others = (runs.find(db, name) for name in (str(options["base"]), *names))
+            base, *others = (runs.find(db, name) for name in (str(options["base"]), *listed(options["with"])))
             rows = predictions.frame(db, base.id)
         w_de, w_dir = (weights_from(str(options[name])) for name in ("w_de", "w_dir"))
         wanted = Fusion(base.id, tuple(run.id for run in others), w_de, w_dir, options["reference"])
         return _fused(self.desk, wanted, base, others, rows)
+
+
+def listed(names: object) -> list[str]:
+    """What stands in "a, b"."""
+    return [name.strip() for name in str(names).split(",") if name.strip()]
 
 
 def weights_from(text: str) -> tuple[float, ...]:
@@ -254,17 +263,26 @@ def with_reference(desk: Desk, component: Component, run: Run, references: Mappi
         return replace_in(component, reference_de=there.p_de, reference_up=there.p_up)
     if run.method == "knn":
         own = replace_in(plan_of(run.spec), protocol=Protocol("folds"))
-        with desk.store.read() as db:
-            now = _made_from(db, run.dataset, own)
-        changed = [what for what in now if run.spec.get(what, now[what]) != now[what]]  # a run of the engine tells neither
-        if changed:
-            raise StateError(
-                f"{run.name}: its {'spaces' if 'space_sha256' in changed else 'labels'} have changed since it was made, so its "
-                "priors on labelled rows would be another's; make it anew, or name a reference run for it"
-            )
+        _refuse_changed(desk, run, own)
         priors = prepare(desk, default_dataset(desk, run.dataset), own).predicted.priors
         return replace_in(component, reference_de=priors.de, reference_up=priors.up)
     return component
+
+
+def _refuse_changed(desk: Desk, run: Run, plan: Plan) -> None:
+    """Raise StateError where a kNN's spaces or labels are no longer those that its specification tells."""
+    with desk.store.read() as db:
+        now = _made_from(db, run.dataset, plan)
+    if "dataset_sha256" in run.spec:  # a run of the engine
+        labels = dataset_sha256(pairs_of(desk.store, run.dataset).values())
+        now = {"sources": now["space_sha256"], "dataset_sha256": labels}
+    changed = next((what for what in now if run.spec.get(what) != now[what]), None)
+    if changed is not None:
+        raise StateError(
+            f"{run.name}: its {'spaces' if changed in ('space_sha256', 'sources') else 'labels'} "
+            f"{'have changed since it was made' if changed in run.spec else 'are not recorded'}, so its priors on labelled rows "
+            "would be another's; make it anew, or name a reference run for it"
+        )
 
 
 def save_recovered(desk: Desk, base: str, fused: str, weights: tuple[float, float], name: str, *, replace: bool = False) -> Run:
@@ -275,7 +293,7 @@ def save_recovered(desk: Desk, base: str, fused: str, weights: tuple[float, floa
         rows, mixed = predictions.frame(db, one.id), predictions.frame(db, other.id).set_index("pair_id")
         spec = {"base": one.id, "fused": other.id, "w_de": weights[0], "w_dir": weights[1]}
         origin = record.made_here(one.dataset, name, "recovered", spec, (one.id, other.id))
-        there = record.same_or_refused(db, origin, replace=replace)
+        there = record.same_or_refused(db, desk, origin, replace=replace)
     if there is not None:
         return there
     ids = rows["pair_id"].tolist()
@@ -300,10 +318,12 @@ def default_dataset(desk: Desk, name: str | None) -> Dataset:
 
 def _save(desk: Desk, origin: record.Origin, batch: record.Audited, *, replace: bool) -> Run:
     with desk.change(origin.method, origin.name) as (db, detail):
-        record.same_or_refused(db, origin, replace=replace)  # again: the name may have been taken meanwhile
-        run = record.write_anew(db, origin, batch)
+        replaced = record.make_room(db, desk, origin, replace=replace)
+        run = record.write(db, origin, batch)
         detail |= {"run": run.id, "rows": run.total, **origin.spec}
-        return run
+    for gone in replaced:
+        remove_folder(desk, gone)
+    return run
 
 
 def _component(desk: Desk, run: Run, ids: Sequence[str]) -> Component:

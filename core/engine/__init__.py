@@ -8,6 +8,7 @@ states    what became of a run; who may work on it
 world     what a worker needs from outside, and what a method is given of it
 silence   rows to which nobody answers
 worker    predict what is missing
+account   what a worker tells of itself: log, beats, folds
 start     a worker that outlives who started it
 fold      from the journal into the store
 """

@@ -44,7 +44,7 @@ class RunSpec:
 
     version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order in which they
     are asked for. prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack →
-    SHA-256.
+    SHA-256. sources: gene space, as the options name it → SHA-256; part of the identity where there is one.
     """
 
     method: str
@@ -60,6 +60,7 @@ class RunSpec:
     view: View = field(default_factory=View)
     parents: tuple[str, ...] = ()
     packs: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -75,13 +76,14 @@ class RunSpec:
 
     def as_json(self) -> dict[str, Any]:
         """Plain data from which `from_json` makes an equal record."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "sources"}
         return values | {
             "options": dict(self.options),
             "rows": list(self.rows),
             "view": self.view.as_json(),
             "parents": list(self.parents),
             "packs": dict(self.packs),
+            **({"sources": dict(self.sources)} if self.sources else {}),  # without any, runs keep the ids they always had
         }
 
     @classmethod

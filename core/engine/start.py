@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-from core.config import REPOSITORY, Settings
+from core.config import REPOSITORY, Settings, environment_of
 from core.engine.journal import Folder, log_tail
 from core.engine.states import last_beat
 from core.errors import StateError
 
-KEY_VARIABLE = "PERTURBDESK_API_KEY"
 FIRST_BEAT_S = 60.0
 WORKER_STORE_MB = 128  # a worker writes small batches, for hours: it shall not keep what it wrote
 _LOOK_S = 0.05
@@ -37,7 +36,7 @@ def start(
         process = subprocess.Popen(
             command or command_of(settings, folder.run),
             cwd=REPOSITORY,
-            env=_environment(settings, api_key or settings.api_key),
+            env=environment_of(replace(settings, api_key=api_key or settings.api_key, store_memory_mb=WORKER_STORE_MB)),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -62,14 +61,3 @@ def start(
 def _beats(folder: Folder) -> int | None:
     """Who beat last."""
     return (last_beat(folder) or {}).get("pid")
-
-
-def _environment(settings: Settings, api_key: str) -> Mapping[str, str]:
-    """This process's environment, handed on, with the settings that a person may have given otherwise."""
-    return {
-        **os.environ,
-        "PERTURBDESK_AUTHOR": settings.author,
-        "PERTURBDESK_BUSY_TIMEOUT_S": str(settings.busy_timeout_s),
-        "PERTURBDESK_STORE_MEMORY_MB": str(WORKER_STORE_MB),
-        KEY_VARIABLE: api_key,
-    }

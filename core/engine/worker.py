@@ -10,17 +10,17 @@ import time
 import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from core.engine.account import Account
 from core.engine.coding import calls_tokens
-from core.engine.fold import begin, fold
+from core.engine.fold import begin
 from core.engine.journal import Folder, Journal
 from core.engine.silence import Silence
-from core.engine.states import Counts, Ending, State, Status, alone, beat, end, status_of
+from core.engine.states import Ending, State, Status, alone, end, status_of
 from core.engine.world import World, context_of, web_of
-from core.errors import DeskError, InputError, NotFound, StoreBusy
+from core.errors import DeskError, InputError, NotFound
 from core.llm.cache import ReplyCache
 from core.llm.client import Client
 from core.llm.records import Reply
@@ -28,7 +28,6 @@ from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
 
 _LOOK_S = 0.1  # between two looks at what the worker is told
-_REST = 10
 _CHUNK = 256  # rows of a batch that are journalled at once
 
 
@@ -63,9 +62,7 @@ class _Worker:
         self.endpoint = self.how.endpoint(world.api_key) if self.how.base_url else None
         self.scrub: Callable[[str], str] = self.endpoint.scrub if self.endpoint else str
         self.journal = Journal(folder, self.scrub)
-        self.begun_at = time.time()
-        self.finished_before = len(self.journal.progress.finished)
-        self.state: State = "running"
+        self.account = Account(folder, world.store, self.journal.progress, len(self.spec.rows), self.scrub)
         self.ending: tuple[Ending, str] | None = None
         self.in_flight = 0
         self.spent = self.journal.progress.spent  # with the rows that wait to be journalled
@@ -78,13 +75,13 @@ class _Worker:
         self.out: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(2 * _CHUNK)
         self.written = asyncio.Event()
         self.lanes: list[asyncio.Task[None]] = []
-        self._beat()
+        self.account.beat()
         self.folder.done.unlink(missing_ok=True)
         with self.journal, self._signals():
-            self._say(f"begun: {len(self.spec.rows) - self.finished_before:,} of {len(self.spec.rows):,} rows to predict")
+            self.account.say(f"begun: {self.account.missing:,} of {len(self.spec.rows):,} rows to predict")
             async with asyncio.TaskGroup() as group:
                 keeper = group.create_task(self._keep())
-                folder = group.create_task(self._fold_now_and_then())
+                folder = group.create_task(self._fold())
                 writer = group.create_task(self._write())
                 await self._predict()
                 await self.out.put(None)
@@ -92,10 +89,10 @@ class _Worker:
                 self.written.set()
                 await folder
                 ending, cause = self.ending or ("done", "")
-                await self._fold_at_last(ending, cause)
+                await self.account.fold_at_last(ending, cause)
                 keeper.cancel()
-        end(self.folder, ending, self._counts(), len(self.spec.rows), cause)
-        self._say(f"ended: {ending}{f' ({cause})' if cause else ''}")
+        end(self.folder, ending, self.account.counts, len(self.spec.rows), cause)
+        self.account.say(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
     async def _predict(self) -> None:
         """Ask for every row that is missing. What the method or its surroundings lack stops the run with that cause."""
@@ -112,7 +109,7 @@ class _Worker:
         for lane in self.lanes:
             failure = None if lane.cancelled() else lane.exception()
             if failure is not None:
-                self._say(_traceback(failure))
+                self.account.say(_traceback(failure))
                 self._stop("stopped", str(failure) if isinstance(failure, DeskError) else f"{type(failure).__name__}: {failure}")
         await self._let_go_of_held()
 
@@ -174,7 +171,7 @@ class _Worker:
         calls = error.calls if isinstance(error, RowFailed) else ()
         cause = error.cause if isinstance(error, RowFailed) else error
         if not isinstance(cause, DeskError):
-            self._say(f"row {pair.pair_id}:\n{_traceback(cause)}")
+            self.account.say(f"row {pair.pair_id}:\n{_traceback(cause)}")
         return Failed(pair.pair_id, type(cause).__name__, self.scrub(str(cause)), calls)
 
     async def _batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
@@ -237,7 +234,7 @@ class _Worker:
         while True:
             self._obey()
             if time.monotonic() - beaten >= self.world.beat_s:
-                self._beat()
+                self.account.beat()
                 beaten = time.monotonic()
             await asyncio.sleep(_LOOK_S)
 
@@ -249,58 +246,14 @@ class _Worker:
             return
         state: State = "running" if command == "run" else "pausing" if self.in_flight else "paused"
         (self.go.set if command == "run" else self.go.clear)()
-        if state != self.state:
-            self.state = state
-            self._say(state)
-            self._beat()
+        self.account.enter(state)
 
-    def _beat(self) -> None:
-        progress = self.journal.progress
-        rows = len(progress.finished) - self.finished_before
-        seconds = time.time() - self.begun_at
-        beat(
-            self.folder,
-            self.state,
-            self._counts(),
-            len(self.spec.rows),
-            size=progress.bytes,
-            begun_at=self.begun_at,
-            rows_per_s=rows / seconds if rows > 0 and seconds > 0 else None,
-        )
-
-    def _counts(self) -> Counts:
-        return Counts.of(self.journal.progress)
-
-    async def _fold_now_and_then(self) -> None:
-        """Keep the store up to date until all is journalled; while somebody else holds it, the journal is enough.
-
-        Large tables take longer to close: the store is left alone for at least _REST times as long as a fold took.
-        """
-        folded: tuple[int, State] = (0, "running")
-        took_s = 0.0
-        while True:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self.written.wait(), max(self.world.fold_s, _REST * took_s))
-                return
-            present = (self.journal.progress.bytes, self.state)
-            if present == folded:
-                continue
-            start = time.monotonic()
-            try:
-                await asyncio.to_thread(fold, self.world.store, self.folder, self.state)
-                folded = present
-            except StoreBusy as error:
-                self._say(str(error))
-            except NotFound as error:
-                self._stop("cancelled", str(error))
-                return
-            took_s = time.monotonic() - start
-
-    async def _fold_at_last(self, ending: Ending, cause: str) -> None:
+    async def _fold(self) -> None:
+        """Keep the store up to date until all is journalled; a run that it does not have any more ends here."""
         try:
-            await asyncio.to_thread(fold, self.world.store, self.folder, ending, cause)
-        except (StoreBusy, NotFound) as error:
-            self._say(f"not in the store yet: {error}")
+            await self.account.fold_until(self.written, self.world.fold_s)
+        except NotFound as error:
+            self._stop("cancelled", str(error))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
@@ -317,10 +270,6 @@ class _Worker:
         finally:
             for number in told:
                 loop.remove_signal_handler(number)
-
-    def _say(self, text: str) -> None:
-        with self.folder.log.open("a", encoding="utf-8", errors="replace") as log:
-            log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self.scrub(text)}\n")
 
 
 def _of_row(result: RowResult, pair: Pair) -> RowResult | Failed:

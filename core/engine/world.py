@@ -16,7 +16,7 @@ from core.evidence.view import TRAIN, LabelView, all_training, blinded, fold_vie
 from core.llm.client import Client
 from core.methods.base import Context, Method, Tables
 from core.methods.registry import method_named
-from core.store import Store, pairs
+from core.store import Store, pairs, spaces
 from core.types import Label, Pair
 
 FOLD_S = 2.0
@@ -80,13 +80,13 @@ def web_of(world: World, spec: RunSpec) -> Web | None:
 def context_of(world: World, spec: RunSpec, method: Method, client: Client | None, web: Web | None = None) -> Context:
     """What the method may use; the web learns which symbols the run is about.
 
-    Raises StateError where the method, the dataset or a pack is another than the specification says.
+    Raises StateError where the method, the dataset, a pack or a gene space is another than the specification says.
     """
     if method.version != spec.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
-    packs: dict[str, str] = {name: source.sha256 for name, source in world.packs.sources.items()}
-    if packs != dict(spec.packs):
-        raise StateError(f"knowledge packs: {_named(packs)}, expected {_named(spec.packs)} as planned; start a new run")
+    _refuse_others("knowledge packs", {name: source.sha256 for name, source in world.packs.sources.items()}, spec.packs)
+    with world.store.read() as db:
+        _refuse_others("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
     known = pairs_of(world.store, spec.dataset)
     rows = rows_of(known, spec)
     if web is not None:
@@ -120,5 +120,11 @@ def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -
     return lambda _: view
 
 
-def _named(packs: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {sha256[:10]}" for name, sha256 in sorted(packs.items())) or "none"
+def _refuse_others(what: str, here: Mapping[str, str], planned: Mapping[str, str]) -> None:
+    """Raise StateError where contents, name → SHA-256, are not those that a run was planned with."""
+    if dict(here) != dict(planned):
+        raise StateError(f"{what}: {_named(here)}, expected {_named(planned)} as planned; start a new run")
+
+
+def _named(contents: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {sha256[:10]}" for name, sha256 in sorted(contents.items())) or "none"

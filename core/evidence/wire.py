@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
-import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from core import __version__
 from core.evidence.errors import SourceError, SourceGarbled, SourceRefused, SourceSilent
 from core.evidence.pace import Pace, Turn
 from core.evidence.sites import Net, Request, Site, is_local
+from core.retryafter import wait_s
 
 if TYPE_CHECKING:
     import httpx
@@ -129,27 +128,5 @@ def _of_status(status: int, headers: Mapping[str, str]) -> Fault:
     if 300 <= status < 400:
         return Fault(SourceRefused, f"HTTP {status}, a redirect, which is not followed")
     passing = status in PASSING or status >= 500
-    wait = wait_s(headers.get("retry-after", ""), headers.get("date", ""), time.time()) if passing else None
+    wait = wait_s(headers, time.time()) if passing else None
     return Fault(SourceSilent if passing else SourceRefused, f"HTTP {status}", passing, status in _BUSY, wait)
-
-
-def wait_s(asked: str, date: str, now: float) -> float | None:
-    """The seconds of a Retry-After header, 0 or more; None where it says neither seconds nor a date.
-
-    date: of the answer, where the source tells its own time; now: seconds since 1970, used where it does not.
-    """
-    try:
-        seconds = float(asked)
-    except ValueError:
-        until, told = _seconds_of(asked), _seconds_of(date)
-        if until is None:
-            return None
-        seconds = until - (now if told is None else told)
-    return max(seconds, 0.0) if math.isfinite(seconds) else None
-
-
-def _seconds_of(date: str) -> float | None:
-    try:
-        return email.utils.parsedate_to_datetime(date).timestamp()
-    except (ValueError, OverflowError):
-        return None

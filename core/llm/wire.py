@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import email.utils
 import importlib.util
-import math
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.llm.answers import message_of
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused, Unanswered
+from core.retryafter import wait_s
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -97,31 +95,6 @@ class Wire:
             wait_s(error.response.headers, time.time()) if passing else None,
             raw,
         )
-
-
-def wait_s(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds of a Retry-After header, 0 or more; None where there is none or it says neither seconds nor a date.
-
-    now: seconds since 1970; used where the server does not tell its own time in Date.
-    """
-    asked = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(asked)
-    except ValueError:
-        until = _seconds_of_date(asked)
-        if until is None:
-            return None
-        told = _seconds_of_date(headers.get("date", ""))
-        seconds = until - (now if told is None else told)
-    return max(seconds, 0.0) if math.isfinite(seconds) else None
-
-
-def _seconds_of_date(text: str) -> float | None:
-    try:
-        parts = email.utils.parsedate_tz(text)
-        return None if parts is None else float(email.utils.mktime_tz(parts))
-    except (ValueError, OverflowError, IndexError, TypeError):
-        return None
 
 
 def _cause(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.parsing import Unparsed, probability
 from core.llm.records import MOST_ALTERNATIVES, Message, Reply, Request, Usage
-from core.methods.base import Context
+from core.methods.base import Context, RowFailed
 from core.methods.texts import fill, text
 from core.types import Call, Pair, TraceEvent
 
@@ -109,6 +109,14 @@ class Asking:
         again = (*messages, Message("assistant", reply.content), Message("user", re_ask(value)))
         reply = await self.ask(voice, again)
         return Answered(reader(reply), reply, (rejected,))
+
+
+async def kept(asking: Asking, work: Awaitable[T]) -> T:
+    """What the work on a row brings. Raises RowFailed, with the calls that were made, for a DeskError."""
+    try:
+        return await work
+    except DeskError as error:
+        raise RowFailed(error, asking.calls) from error
 
 
 def read_probability(reply: Reply) -> float | Unparsed:

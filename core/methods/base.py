@@ -141,6 +141,21 @@ class BatchMethod(Method, Protocol):
         ...
 
 
+class WithoutModel:
+    """What methods have in common that ask no model: no call, no prompt, and no option unless they name some."""
+
+    needs_model = False
+    options: tuple[Option, ...] = ()
+
+    def calls(self, _options: Mapping[str, Any]) -> float:
+        """None."""
+        return 0.0
+
+    def prompts(self, _options: Mapping[str, Any]) -> str:
+        """Without prompts."""
+        return ""
+
+
 class RowFailed(Exception):
     """A row's failure with the calls that were made for it; `cause` is the DeskError."""
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from core.audit.conclusions import FAULTS, faults
-from core.errors import DeskError
 from core.evidence.registry import gather, tool_named
 from core.evidence.render import dossier
 from core.llm.parsing import Unparsed
@@ -23,13 +22,14 @@ from core.methods.ask import (
     Voice,
     base_rates,
     event,
+    kept,
     read_letters,
     read_probability,
     show_letter,
     show_probability,
     together,
 )
-from core.methods.base import Context, Option, RowFailed, RowMethod
+from core.methods.base import Context, Option, RowMethod
 from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, examples, read_seeds
 from core.methods.debate_texts import JUDGES, SIDES, Case, Stage
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
@@ -84,10 +84,7 @@ class Debate:
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         asking = Asking(context, pair)
-        try:
-            return await _predict(asking, pair, context)
-        except DeskError as error:
-            raise RowFailed(error, asking.calls) from error
+        return await kept(asking, _predict(asking, pair, context))
 
 
 METHOD: RowMethod = Debate()

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from core.evidence.registry import tool_named
 from core.evidence.view import LabelView
-from core.methods.base import BatchMethod, Context, Option
+from core.methods.base import BatchMethod, Context, WithoutModel
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
 Task = Literal["P(DE)", "P(up | DE)"]
@@ -153,22 +153,12 @@ RULES: tuple[Rule, ...] = (
 ASKED = tuple(dict.fromkeys((rule.tool, rule.subject) for rule in RULES))
 
 
-class EvidenceRules:
+class EvidenceRules(WithoutModel):
     """The rule set; it predicts all rows at once and asks no one."""
 
     name = "evidence_rules"
     version = 1
     about = "A rule set: typed evidence adds up to log-odds by a table of weights chosen by reasoning. No language model."
-    needs_model = False
-    options: tuple[Option, ...] = ()
-
-    def calls(self, options: Mapping[str, Any]) -> float:  # noqa: ARG002
-        """None."""
-        return 0.0
-
-    def prompts(self, options: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """Without prompts."""
-        return ""
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """One result a row, in order."""

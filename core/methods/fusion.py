@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from core.errors import InputError
-from core.methods.base import BatchMethod, Context, Option
+from core.methods.base import BatchMethod, Context, Option, WithoutModel
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
@@ -88,13 +87,12 @@ def _sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
     )
 
 
-class Fusion:
+class Fusion(WithoutModel):
     """Weighted percentiles of runs."""
 
     name = "fusion"
     version = 1
     about = "Rank-percentile fusion of runs on the same rows; no model is asked."
-    needs_model = False
     options: tuple[Option, ...] = (
         Option("base", "text", "", "The run whose rows are fused, by name or id."),
         Option("with", "text", "", "Runs to fuse with it, with commas between them."),
@@ -102,14 +100,6 @@ class Fusion:
         Option("w_dir", "text", "0.5", "Their weights for DIR."),
         Option("reference", "choice", "population", "What percentiles are taken over.", ("population", "train")),
     )
-
-    def calls(self, _options: Mapping[str, Any]) -> float:
-        """None."""
-        return 0.0
-
-    def prompts(self, _options: Mapping[str, Any]) -> str:
-        """None."""
-        return ""
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """InputError for a row that the base does not have."""

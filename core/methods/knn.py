@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError
-from core.methods.base import BatchMethod, Context, Option
+from core.methods.base import BatchMethod, Context, Option, WithoutModel
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
 from core.transfer.layout import Layout
@@ -130,13 +130,12 @@ def _or_none(value: float) -> Any:
     return None if math.isnan(value) else value
 
 
-class Knn:
+class Knn(WithoutModel):
     """Labels lent by similar genes."""
 
     name = "knn"
     version = 1
     about = "Labels lent by similar genes in one or several embeddings; no model is asked."
-    needs_model = False
     options: tuple[Option, ...] = (
         Option("spaces", "text", "", "Gene spaces by name, with commas between them; several are averaged."),
         Option("protocol", "choice", "folds", "How labels are kept away: folds or loo for labelled rows, else test.", KINDS),
@@ -149,14 +148,6 @@ class Knn:
         Option("centre", "flag", False, "Take the mean of the labelled genes away first."),
         Option("strength", "float", 0.0, "How far well supported priors of an effect are drawn to a half.", least=0.0, most=1.0),
     )
-
-    def calls(self, _options: Mapping[str, Any]) -> float:
-        """None."""
-        return 0.0
-
-    def prompts(self, _options: Mapping[str, Any]) -> str:
-        """None."""
-        return ""
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """InputError where no space is named, or one may not be evaluated on these rows' labels."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from core.errors import DeskError, InputError
+from core.errors import InputError
 from core.llm.logprobs import LETTERS
 from core.llm.parsing import Unparsed, label
 from core.llm.records import Message, Reply
 from core.llm.tokens import TokenCount, TokenCounter
-from core.methods.ask import Asking, Voice, base_rates, event, read_letters, show_letter, together
-from core.methods.base import Context, Option, RowFailed, RowMethod
+from core.methods.ask import Asking, Voice, base_rates, event, kept, read_letters, show_letter, together
+from core.methods.base import Context, Option, RowMethod
 from core.methods.case import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
 from core.methods.limits import A_PROMPT_TOKENS
 from core.methods.texts import check_fields, fill, text
@@ -59,10 +59,7 @@ class PromptOnly:
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         asking = Asking(context, pair)
-        try:
-            return await _predict(asking, pair, context)
-        except DeskError as error:
-            raise RowFailed(error, asking.calls) from error
+        return await kept(asking, _predict(asking, pair, context))
 
 
 METHOD: RowMethod = PromptOnly()

@@ -8,7 +8,8 @@ from typing import Any
 from core.methods.agents import options as agents
 from core.methods.agents.bound import evidence_tool
 from core.methods.agents.episode import Episode
-from core.methods.agents.row import finish, kept, started
+from core.methods.agents.row import finish, started
+from core.methods.ask import kept
 from core.methods.base import Context, Option, RowMethod
 from core.types import Pair, RowResult
 

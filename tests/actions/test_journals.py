@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,9 @@ import pytest
 
 from core.actions import journals
 from core.actions.desk import Desk, open_desk
-from core.actions.imports import Options, import_upload
 from core.engine.journal import Journal
 from core.engine.spec import How, RunSpec
-from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.methods.base import Option
+from core.errors import ReadOnly, StateError
 from core.store import runs, trail
 from core.types import Failed
 from tests.engine.cases import desk_with, fast, status, wish
@@ -29,37 +26,6 @@ def desk(tmp_path: Path) -> Desk:
 
 def nobody(*_: Any) -> None:
     """Begins nothing: what a run looks like before its worker."""
-
-
-def test_what_a_person_asks_for_is_specified(desk: Desk) -> None:
-    method = Counting(options=(Option("rounds", "int", 1, "How many.", least=0, most=2), Option("context", "text", "kit", "")))
-    spec = journals.specify(desk, journals.Wish("bmdm", method, {"rounds": "2"}, "split=test;sample=3", "m", 4, 1))
-    assert (dict(spec.options), spec.context, len(spec.rows), spec.model, spec.seed, spec.repeat) == (
-        {"rounds": 2, "context": "kit"},
-        "kit",
-        3,
-        "m",
-        4,
-        1,
-    )
-    assert spec == journals.specify(desk, journals.Wish("bmdm", method, {"rounds": 2}, "sample=3;split=test", "m", 4, 1))
-    with pytest.raises(InputError, match="rounds: got 3"):
-        journals.specify(desk, journals.Wish("bmdm", method, {"rounds": "3"}))
-    with pytest.raises(NotFound, match="dataset 'x'"):
-        journals.specify(desk, journals.Wish("x", method, {}))
-
-
-def test_packs_are_those_of_the_workspace_and_part_of_the_specification(desk: Desk) -> None:
-    before = wish(desk, Counting())
-    assert journals.packs_of(desk).descriptions is None
-    texts = json.dumps({"Qb0": "A kinase.", "Hb0": "Binds things."}).encode()
-    assert import_upload(desk, texts, "gene_desc.json", Options()).kind == "descriptions"
-    packs = journals.packs_of(desk)
-    assert packs.descriptions is not None
-    assert packs.texts.entries["Qb0"] == "A kinase."
-    after = wish(desk, Counting())
-    assert after.key != before.key
-    assert after.packs == {"descriptions": packs.sources["descriptions"].sha256}
 
 
 def test_the_same_run_is_returned_and_another_of_its_name_refused(desk: Desk) -> None:

@@ -14,10 +14,12 @@ import pytest
 from core.actions import journals, spaces, transfer
 from core.actions import runs as run_actions
 from core.actions.desk import Desk, open_desk
+from core.actions.folders import folder_of
 from core.actions.imports import Options, import_upload
 from core.actions.transfer import Fusion
 from core.embeddings import load_space
 from core.engine.spec import How
+from core.engine.states import Counts, beat
 from core.errors import InputError, NotFound, StateError
 from core.methods.registry import method_named
 from core.store import predictions, runs, traces
@@ -78,6 +80,12 @@ def trace_of(desk: Desk, run: Run, pair_id: str) -> dict[str, Any]:
 
 def knn(desk: Desk, name: str, protocol: Protocol = TEST, space: str = "near", **more: Any) -> Run:
     return transfer.save_knn(desk, dataset_of(desk), Plan((space,), protocol, Setting(**more)), name)
+
+
+def other_vectors(desk: Desk, world: Screen) -> None:
+    """Put another space in the place of "near"."""
+    vectors = {symbol: vector[::-1] for symbol, vector in list(world.vectors.items())[:-1]}
+    import_upload(desk, worlds.table_of(vectors), "near.csv", Options(replace=True))
 
 
 def expected_priors(world: Screen, plan: Plan, folder: Path) -> tuple[Layout, np.ndarray, Priors]:
@@ -197,8 +205,7 @@ def test_the_same_specification_gives_the_same_run(desk: Desk) -> None:
 
 def test_other_vectors_or_labels_are_another_specification(desk: Desk, world: Screen) -> None:
     knn(desk, "knn")
-    vectors = {symbol: vector[::-1] for symbol, vector in list(world.vectors.items())[:-1]}
-    import_upload(desk, worlds.table_of(vectors), "near.csv", Options(replace=True))
+    other_vectors(desk, world)
     with pytest.raises(StateError, match="another specification"):
         knn(desk, "knn")
     knn(desk, "again")
@@ -577,8 +584,7 @@ def test_a_component_without_a_reference_is_named(desk: Desk, world: Screen) -> 
 def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(desk: Desk, world: Screen) -> None:
     knn(desk, "knn")
     references = {"llm test": "llm train"}
-    vectors = {symbol: vector[::-1] for symbol, vector in list(world.vectors.items())[:-1]}
-    import_upload(desk, worlds.table_of(vectors), "near.csv", Options(replace=True))
+    other_vectors(desk, world)
     with pytest.raises(StateError, match="knn: its spaces have changed since it was made"):
         fuse(desk, "fused", "llm test", "knn", reference="train", references=references)
     knn(desk, "again")
@@ -686,6 +692,85 @@ def test_a_knn_of_the_engine_has_fold_priors_of_its_own(desk: Desk) -> None:
     for other in ("mine", "engine"):
         fuse(desk, f"with {other}", "llm test", other, reference="train", references={"llm test": "llm train"})
     np.testing.assert_array_equal(*(probabilities(rows_of(desk, f"with {other}")) for other in ("mine", "engine")))
+
+
+def knn_wish(desk: Desk, **more: object) -> journals.Wish:
+    options = {"spaces": "near", "protocol": "test", **more}
+    return journals.Wish(dataset_of(desk).id, method_named("knn"), options, rows="split=test")
+
+
+def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(desk: Desk, world: Screen) -> None:
+    launched(desk, "knn", "engine", "split=test", spaces="near", protocol="test")
+    references = {"llm test": "llm train"}
+    more = cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]])
+    for change, what in (
+        (lambda: other_vectors(desk, world), "spaces"),
+        (lambda: import_upload(desk, more, "more.csv"), "labels"),
+    ):
+        change()
+        with pytest.raises(StateError, match=f"engine: its {what} have changed since it was made"):
+            fuse(desk, "fused", "llm test", "engine", reference="train", references=references)
+        if what == "spaces":
+            wish = knn_wish(desk)
+            journals.launch(desk, journals.specify(desk, wish), "engine", How(), replace=True, begin=journals.work_on)
+            fuse(desk, "between", "llm test", "engine", reference="train", references=references)
+    with desk.store.write() as db:  # as the run of an earlier version
+        db.execute("UPDATE run SET spec = json_merge_patch(spec, '{\"sources\": null}') WHERE name = 'engine'")
+    with pytest.raises(StateError, match="engine: its spaces are not recorded"):
+        fuse(desk, "fused", "llm test", "engine", reference="train", references=references)
+
+
+def test_spaces_are_part_of_what_a_run_is(desk: Desk, world: Screen) -> None:
+    before = journals.specify(desk, knn_wish(desk))
+    assert journals.specify(desk, knn_wish(desk)) == before
+    other_vectors(desk, world)
+    after = journals.specify(desk, knn_wish(desk))
+    assert set(before.sources) == set(after.sources) == {"near"}
+    assert before.key != after.key
+    with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
+        journals.specify(desk, knn_wish(desk, spaces="near, far"))
+    fused = journals.Wish(dataset_of(desk).id, method_named("fusion"), {"base": "llm test", "with": "llm train"})
+    assert journals.specify(desk, fused).sources == {}
+
+
+def test_a_worker_refuses_another_space_than_planned(desk: Desk, world: Screen) -> None:
+    planned = journals.specify(desk, knn_wish(desk))
+    journals.launch(desk, planned, "engine", How(), begin=lambda *_: None)
+    other_vectors(desk, world)
+    run = journals.resume(desk, "engine", begin=journals.work_on)
+    assert (run.status, run.done) == ("stopped", 0)
+    now = journals.specify(desk, knn_wish(desk)).sources["near"]
+    assert run.cause == (
+        f"gene spaces: near {now[:10]}, expected near {planned.sources['near'][:10]} as planned; start a new run"
+    )
+    spaces.delete(desk, "near")
+    assert journals.resume(desk, "engine", begin=journals.work_on).cause.startswith("space 'near': not in this workspace")
+
+
+@pytest.mark.usefixtures("world")
+def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(desk: Desk) -> None:
+    """Its journal goes with it; while a worker beats, both stay."""
+    knn(desk, "knn")
+    engine = launched(desk, "knn", "taken", "split=test", spaces="near", protocol="test")
+    folder = folder_of(desk, engine.id)
+    folder.done.unlink()
+    beat(folder, "running", Counts(), 6, size=0, begun_at=0.0)
+    before = everything(desk)
+    with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
+        transfer.save_knn(desk, dataset_of(desk), Plan(("near",), LOO), "taken", replace=True)
+    with pytest.raises(StateError, match="a worker is on it"):
+        transfer.save_fusion(desk, Fusion("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True)
+    assert everything(desk) == before
+    assert folder.exists
+    folder.heartbeat.unlink()
+    with pytest.raises(StateError, match="exists with another specification"):
+        transfer.save_knn(desk, dataset_of(desk), Plan(("near",), LOO), "taken")
+    assert folder.exists
+    saved = transfer.save_knn(desk, dataset_of(desk), Plan(("near",), LOO), "taken", replace=True)
+    assert not folder.path.exists()
+    with desk.store.read() as db:
+        assert [run.id for run in runs.all_of_them(db) if run.name == "taken"] == [saved.id]
+        assert db.execute("SELECT count(*) FROM prediction WHERE run = ?", [engine.id]).fetchall() == [(0,)]
 
 
 @pytest.mark.parametrize("text", ["", "half", "0.5,", "0.5;0.1"])

@@ -15,9 +15,9 @@ import pytest
 
 from core.actions import journals
 from core.actions.desk import Desk
-from core.config import Settings
+from core.config import KEY_VARIABLE, Settings
 from core.engine.journal import read_progress
-from core.engine.start import KEY_VARIABLE, command_of, start
+from core.engine.start import command_of, start
 from core.engine.states import alone
 from core.errors import StateError
 from core.llm.scripted import Script, serving

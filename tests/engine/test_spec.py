@@ -14,7 +14,7 @@ SPEC = RunSpec("debate", 2, {"rounds": 1, "context": "kit"}, "d1", "ab" * 32, ("
 
 
 def test_a_specification_and_its_json_are_the_same() -> None:
-    full = replace(SPEC, view=View("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32})
+    full = replace(SPEC, view=View("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32}, sources={"near": "01" * 32})
     assert RunSpec.from_json(json.loads(json.dumps(full.as_json()))) == full
     assert full.context == "kit"
     assert "rows" in full.summary()
@@ -40,9 +40,18 @@ def test_the_key_is_ten_digits_and_moves_with_everything() -> None:
         {"view": View("blinded")},
         {"parents": ("r",)},
         {"packs": {"edges": "0"}},
+        {"sources": {"near": "0"}},
     ]
     assert len({SPEC.key, *(replace(SPEC, **other).key for other in others)}) == len(others) + 1
     assert replace(SPEC, view=View("blinded", 7, 7)).key == replace(SPEC, view=View("blinded")).key  # no folds: k says nothing
+
+
+def test_runs_from_before_sources_were_told_keep_their_identity() -> None:
+    """The key is that of the JSON without them, as it was written then."""
+    assert "sources" not in SPEC.as_json()
+    assert "sources" not in SPEC.summary()
+    assert RunSpec.from_json(SPEC.as_json()) == SPEC
+    assert SPEC.key == "50e5256944"
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from core.evidence.http import Web
 from core.evidence.mimic import Fault, Mimic
 from core.evidence.shelf import Kept, Shelf
 from core.evidence.sites import Net, SiteName, net_of
-from core.evidence.wire import wait_s
 from core.types import Evidence
 from tests.evidence.webs import LIVE, WORLD, ask, within
 
@@ -335,25 +334,6 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
         Net(**wrong)
     assert next(iter(wrong)) in str(refused.value)
     assert "secret" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("asked", "date", "expected"),
-    [
-        ("3", "", 3.0),
-        (" 0.5 ", "", 0.5),
-        ("-4", "", 0.0),
-        ("", "", None),
-        ("nan", "", None),
-        ("inf", "", None),
-        ("soon", "", None),
-        ("Thu, 01 Jan 1970 00:01:40 GMT", "", 90.0),
-        ("Thu, 01 Jan 1970 00:01:40 GMT", "Thu, 01 Jan 1970 00:01:00 GMT", 40.0),
-        ("Thu, 01 Jan 1970 00:00:00 GMT", "", 0.0),
-    ],
-)
-def test_how_long_a_source_asks_to_wait(asked: str, date: str, expected: float | None) -> None:
-    assert wait_s(asked, date, now=10.0) == expected
 
 
 def test_nobody_listens(tmp_path: Path) -> None:

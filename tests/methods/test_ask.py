@@ -9,13 +9,23 @@ import pytest
 from core.errors import InputError
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Unanswered
+from core.llm.errors import Refused, Unanswered
 from core.llm.parsing import Unparsed
 from core.llm.records import Message
 from core.llm.scripted import Script, serving
 from core.llm.scripted_text import Ask
-from core.methods.ask import Asking, NoBaseRates, Voice, base_rates, read_probability, show_letter, show_probability, together
-from core.methods.base import BatchMethod, RowMethod
+from core.methods.ask import (
+    Asking,
+    NoBaseRates,
+    Voice,
+    base_rates,
+    kept,
+    read_probability,
+    show_letter,
+    show_probability,
+    together,
+)
+from core.methods.base import BatchMethod, RowFailed, RowMethod, read_options
 from core.methods.debate import METHOD
 from core.methods.registry import methods
 from core.types import Call, Label
@@ -79,6 +89,26 @@ def test_a_failed_call_is_kept_with_what_was_said() -> None:
     assert (call.prompt_tokens, call.completion_tokens) == (0, 0)
 
 
+@pytest.mark.parametrize("error", [Refused("no such model"), ZeroDivisionError()])
+def test_a_rows_failure_carries_its_calls_and_a_bug_is_none(error: Exception) -> None:
+    async def fail(url: str) -> None:
+        async with Client(Endpoint(url)) as client:
+            row = Asking(context(METHOD, client), TEST)
+
+            async def work() -> None:
+                await row.ask(ANYONE, WORDS)
+                raise error
+
+            await kept(row, work())
+
+    expected = RowFailed if isinstance(error, Refused) else ZeroDivisionError
+    with serving() as url, pytest.raises(expected) as failed:
+        asyncio.run(fail(url))
+    if isinstance(failed.value, RowFailed):
+        assert failed.value.cause is error
+        assert [call.stage for call in failed.value.calls] == ["de"]
+
+
 def test_without_a_client_nobody_is_asked() -> None:
     with pytest.raises(InputError, match="no model server is given, expected one for JUDGE"):
         asyncio.run(Asking(context(METHOD), TEST).ask(ANYONE, WORDS))
@@ -123,3 +153,12 @@ def test_the_methods_of_this_room_are_found() -> None:
     assert isinstance(known["evidence_rules"], BatchMethod)
     for method in known.values():
         assert known[method.name] is method
+
+
+def test_what_asks_no_model_says_so() -> None:
+    silent = {name for name, method in methods().items() if not method.needs_model}
+    assert silent >= {"knn", "fusion", "evidence_rules"}
+    for name in silent:
+        method = methods()[name]
+        options = read_options(method.options, {})
+        assert (method.calls(options), method.prompts(options)) == (0.0, "")

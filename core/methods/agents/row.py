@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from core.errors import DeskError, InputError, MissingPackage
+from core.errors import InputError, MissingPackage
 from core.llm.logprobs import LETTERS
 from core.llm.parsing import Unparsed, label, probability
 from core.llm.records import Message, Reply
 from core.llm.tokens import TokenCounter
 from core.methods.agents.bound import Bound
 from core.methods.agents.episode import Episode
-from core.methods.ask import Asking, base_rates, show_letter, show_probability
-from core.methods.base import RowFailed
+from core.methods.ask import base_rates, show_letter, show_probability
 from core.methods.case import cell_desc, examples
 from core.methods.texts import fill, text
 from core.types import Flag, Label, Prediction, RowResult
@@ -22,7 +21,6 @@ from core.types import Flag, Label, Prediction, RowResult
 if TYPE_CHECKING:
     from core.methods.agents.program import Answer
 
-T = TypeVar("T")
 V = TypeVar("V")
 PROBABILITIES = {
     "p_de": "how probable it is, from 0 to 100, that the target gene's expression changes at all",
@@ -30,14 +28,6 @@ PROBABILITIES = {
 }
 LETTER = {"answer": "A) up, B) down or C) none: the letter alone"}
 HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
-
-
-async def kept(asking: Asking, work: Awaitable[T]) -> T:
-    """What the work on a row brings; a failure carries the calls that were made. Raises RowFailed."""
-    try:
-        return await work
-    except DeskError as error:
-        raise RowFailed(error, asking.calls) from error
 
 
 async def started(episode: Episode, told: str, tools: Sequence[Bound]) -> Answer:
