@@ -25,7 +25,7 @@ class Done:
 
 def core(workspace: Path, *arguments: str) -> Done:
     """Run a command on a workspace."""
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
     status: Any = 0
     with (
         mock.patch.object(sys, "argv", ["core", "--workspace", str(workspace), *arguments]),
@@ -36,7 +36,7 @@ def core(workspace: Path, *arguments: str) -> Done:
             main()
         except SystemExit as end:
             status = end.code or 0
-    return Done(status, out.getvalue(), err.getvalue())
+    return Done(status, *(stream.buffer.getvalue().decode() for stream in (out, err)))
 
 
 def core_json(workspace: Path, *arguments: str) -> Any:

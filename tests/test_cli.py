@@ -12,12 +12,18 @@ from typing import Any
 import pytest
 
 from core.actions.desk import Desk
-from tests import cases
+from tests import cases, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def core(workspace: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def core(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """In this process: a start takes seconds."""
+    done = commands.core(workspace, *arguments)
+    return subprocess.CompletedProcess(arguments, done.status, done.out, done.err)
+
+
+def core_process(workspace: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "core", "--workspace", str(workspace), *arguments],
         cwd=ROOT,
@@ -134,7 +140,7 @@ def test_the_workspace_may_come_from_the_environment(small_desk: Desk) -> None:
 
 
 def test_read_only_from_the_environment(small_desk: Desk) -> None:
-    done = core(small_desk.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
+    done = core_process(small_desk.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
     assert done.returncode == 1
     assert "reading only" in done.stderr
 

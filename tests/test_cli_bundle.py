@@ -20,7 +20,7 @@ from tests.bundled import everything, stored
 from tests.commands import core, core_json
 
 BUNDLED = {"path", "sha256", "problems"}
-RUNS = ("argued", "ruled", "simulated debate", "simulated debate test", "simulated collapsed debate")
+RUNS = ("argued", "ruled", "simulated debate test")
 
 
 def desk_at(folder: Path) -> Desk:

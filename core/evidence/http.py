@@ -117,7 +117,7 @@ class Web:
 
     async def _after(self, site: Site, fault: Fault, failed: int) -> None:
         """Wait for another attempt; raises where that would not help or is one too many."""
-        net, where = self.net, f"{site.title} ({site.address(self.net)})"
+        net, where = self.net, site.title  # not its address: errors are stored and passed on
         asked = fault.wait_s
         if asked is not None and asked > net.longest_wait_s:
             self._left_alone[site.name] = asyncio.get_running_loop().time() + asked
@@ -136,8 +136,7 @@ class Web:
         left = self._left_alone.get(site.name, 0.0) - asyncio.get_running_loop().time()
         if left > 0:
             raise SourceSilent(
-                f"{site.title} ({site.address(self.net)}): asks to be left alone for {left:,.0f} s, "
-                f"expected at most {self.net.longest_wait_s:,.0f}"
+                f"{site.title}: asks to be left alone for {left:,.0f} s, expected at most {self.net.longest_wait_s:,.0f}"
             )
 
     def _wire(self, site: Site) -> Wire:

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from core.evidence.http import source_of
 from core.evidence.passages import names_all, rank, sentences
-from core.evidence.pubmed import FOUND, SITE, Article, articles
+from core.evidence.pubmed import SITE, Article, articles
 from core.evidence.sites import askable
 from core.evidence.tool import Answer, Query, Tool
 
@@ -41,7 +41,7 @@ async def _ask(query: Query) -> Answer:
     symbols = list(dict.fromkeys(askable(SITE, symbol) for symbol in (query.pert, query.gene) if symbol))
     by_keyword = web.literature == "keyword"
     queries = _queries(symbols)[: 1 if by_keyword else None]
-    found, kept = await articles(web, queries, ABSTRACTS if by_keyword else FOUND)
+    found, kept = await articles(web, queries)
     passages = await asyncio.to_thread(_abstracts if by_keyword else _sentences, found, symbols)
     source, at = source_of(SITE, *kept), min(one.retrieved_at for one in kept)
     if not passages:

@@ -21,7 +21,9 @@ from core.evidence.pubmed import Article
 from core.evidence.sites import Net, SiteName
 from core.loopback import Answered, Asked, as_json
 
-Fault = Literal["busy", "unavailable", "error", "hang", "dropped", "garbage", "shape", "half", "missing", "refused", "moved"]
+Fault = Literal[
+    "none", "busy", "unavailable", "error", "hang", "dropped", "garbage", "shape", "half", "missing", "refused", "moved"
+]
 MYGENE_VERSION, STRING_VERSION = "20260101", "12.0"
 _TERM = re.compile(r'"?([^"\[]+?)"?\[Title/Abstract\]')
 
@@ -113,6 +115,7 @@ class Mimic:
             return None
         later = ("Retry-After", self.retry_after)
         failures = {
+            "none": good,
             "busy": as_json(429, {"error": "API rate limit exceeded"}, later),
             "unavailable": as_json(503, {}, later),
             "error": Answered(500, b"<html>Internal error</html>", (("Content-Type", "text/html"),)),

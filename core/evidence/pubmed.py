@@ -64,13 +64,13 @@ def _asker(net: Net) -> Mapping[str, str]:
 SITE = Site("pubmed", "PubMed", per_s=3.0, per_s_with_key=10.0, about_asker=_asker)
 
 
-async def articles(web: Web, queries: Sequence[str], most: int = FOUND) -> tuple[list[Article], list[Kept]]:
-    """The articles that fit the queries best, up to `most` a query, each once, in order; and the answers they are from.
+async def articles(web: Web, queries: Sequence[str]) -> tuple[list[Article], list[Kept]]:
+    """The articles that fit the queries best, up to eight a query, each once, in order; and the answers they are from.
 
     Raises SourceError.
     """
     searches = await web.many(SEARCH, queries)
-    pmids = list(dict.fromkeys(pmid for kept in searches.values() for pmid in json.loads(kept.body or "[]")[:most]))
+    pmids = list(dict.fromkeys(pmid for kept in searches.values() for pmid in json.loads(kept.body or "[]")))
     texts = await web.many(ARTICLE, pmids)
     found = [_article(kept.body) for kept in texts.values() if kept.body]
     return found, [*searches.values(), *texts.values()]

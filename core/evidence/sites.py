@@ -74,11 +74,15 @@ def net_of(settings: Settings) -> Net:
 
 
 class Request(NamedTuple):
-    """What is asked of a site; path: below its address. What a site wants to know about the asker is added when it is sent."""
+    """What is asked of a site; path: below its address. What a site wants to know about the asker is added when it is sent.
+
+    may_lack: whether a 404 says that the site knows nothing of what was asked; elsewhere it says that nobody serves the path.
+    """
 
     method: Literal["GET", "POST"]
     path: str
     params: Mapping[str, str] = {}
+    may_lack: bool = False
 
 
 def nothing(_: Net) -> Mapping[str, str]:

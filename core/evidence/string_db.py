@@ -88,7 +88,7 @@ async def partners(web: Web, symbol: str) -> tuple[dict[str, tuple[Partner, ...]
 
 def _request(identifiers: Collection[str]) -> Request:
     params = {"identifiers": "\r".join(identifiers), "species": _MOUSE, "limit": str(PARTNERS)}
-    return Request("POST", "json/interaction_partners", params)
+    return Request("POST", "json/interaction_partners", params, may_lack=True)
 
 
 async def _fetch(web: Web, symbols: Sequence[str]) -> dict[str, str | None]:

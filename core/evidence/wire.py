@@ -52,7 +52,7 @@ class Wire:
             await self._client.aclose()
 
     async def exchange(self, request: Request, read: Callable[[str], T]) -> T | Fault | None:
-        """What `read` makes of the text of a 200 answer; None for a 404. ValueError of `read` is a fault."""
+        """What `read` makes of the text of a 200 answer; None for a 404 where the site may lack it. A ValueError is a fault."""
         import httpx
 
         try:
@@ -63,7 +63,7 @@ class Wire:
             return Fault(SourceSilent, f"the connection failed ({type(error).__name__})", passing=True)
         except _TooLong:
             return Fault(SourceGarbled, f"an answer of more than {self.net.most_bytes:,} bytes")
-        if status == 404:
+        if status == 404 and request.may_lack:
             return None
         if status != 200:
             return _of_status(status, headers)

@@ -27,7 +27,7 @@ class Answer:
         return bool(self.content and self.content.strip()) and self.finish_reason != "length"
 
 
-def _well_formed(text: str) -> str:
+def well_formed(text: str) -> str:
     """The text with a mark for each half of a surrogate pair: nobody could be sent it, and no file could hold it."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
@@ -58,8 +58,8 @@ def read_answer(text: str) -> Answer | str:
         return f"content of type {type(content).__name__}"
     reasoning = (said for name in ("reasoning", "reasoning_content") if isinstance(said := message.get(name), str) and said)
     return Answer(
-        None if content is None else _well_formed(content),
-        _well_formed(next(reasoning, "")),
+        None if content is None else well_formed(content),
+        well_formed(next(reasoning, "")),
         str(choice.get("finish_reason") or ""),
         _usage(body.get("usage")),
         _logprobs(choice.get("logprobs")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 from collections.abc import Mapping
@@ -56,12 +57,19 @@ class TokenCounter:
         return count if isinstance(count, int) else None
 
 
+def _no_download(address: str) -> bytes:
+    """Stands in for tiktoken's download, for which it would wait without end, also in a run that is to ask nobody."""
+    raise OSError(f"{address}: not on this machine")
+
+
 def by_tiktoken(model: str, text: str) -> int | None:
-    """None where the package is not installed, does not know the model, or cannot fetch its table."""
+    """None where the package is not installed, does not know the model, or has no table of it on this machine."""
     try:
         tiktoken = importlib.import_module("tiktoken")
     except ImportError:
         return None
+    with contextlib.suppress(ImportError):
+        setattr(importlib.import_module("tiktoken.load"), "read_file", _no_download)  # noqa: B010 - no attribute that mypy knows
     try:
         encoding = tiktoken.encoding_for_model(model.rpartition("/")[2])
     except (KeyError, OSError):

@@ -13,6 +13,7 @@ from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.parsing import Unparsed, probability
 from core.llm.records import MOST_ALTERNATIVES, Message, Reply, Request, Usage
+from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
 from core.methods.texts import fill, text
 from core.types import Call, Pair, TraceEvent
@@ -112,11 +113,23 @@ class Asking:
 
 
 async def kept(asking: Asking, work: Awaitable[T]) -> T:
-    """What the work on a row brings. Raises RowFailed, with the calls that were made, for a DeskError."""
+    """What the work on a row brings. Raises RowFailed, with the calls that were made, for whatever went wrong."""
     try:
         return await work
-    except DeskError as error:
+    except Exception as error:
         raise RowFailed(error, asking.calls) from error
+
+
+async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
+    """The tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
+    if context.client is None:
+        raise InputError("no model server is given, expected one")
+    async with context.notes.setdefault("counting", asyncio.Lock()):
+        if "system_tokens" not in context.notes:
+            counter = TokenCounter(context.client, context.model)
+            context.notes["system_tokens"] = await counter.count(max(prompts(), key=len))
+    counted: TokenCount = context.notes["system_tokens"]
+    return counted
 
 
 def read_probability(reply: Reply) -> float | Unparsed:

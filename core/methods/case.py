@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from core.errors import InputError
+from core.evidence.registry import tool_named
+from core.evidence.tool import Tool
 from core.evidence.view import LabelView
 from core.methods.base import Option
+from core.methods.limits import B_TOOLS
 from core.methods.texts import fill, text
 from core.types import Label, Pair
 
@@ -38,6 +41,13 @@ LITERATURE = Option(
     "What literature brings: the best 5 sentences of abstracts (passage), or 4 whole abstracts (keyword).",
     ("passage", "keyword"),
 )
+# What reads the packs alone; literature asks a public source, so that it has to be wished for.
+TOOLS = Option(
+    "tools",
+    "text",
+    "gene_info,gene_class,base_rates,pathway_neighbours,protein_interactions,train_lookup,regulators,pathways,lps_response",
+    "Evidence tools, in this order.",
+)
 SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchanged.", least=0, most=MOST_SHOTS)
 
 
@@ -47,6 +57,14 @@ def cell_desc(options: Mapping[str, Any]) -> str:
     if not given:
         raise InputError("context: empty, expected kit, site, or a text that describes the cells")
     return text(f"context_{given}") if given in ("kit", "site") else given
+
+
+def tools_of(names: str) -> tuple[Tool, ...]:
+    """Evidence tools from "a,b,c", each once. Raises NotFound for one that is not known, InputError for too many."""
+    found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if len(found) > B_TOOLS:
+        raise InputError(f"tools: got {len(found)}, expected at most {B_TOOLS}")
+    return tuple(map(tool_named, found))
 
 
 def read_seeds(given: str, otherwise: int | None = None) -> tuple[int, ...]:

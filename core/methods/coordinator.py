@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from core.methods.agents import options as agents
-from core.methods.agents.bound import TEXT, Bound, evidence_tool
+from core.methods.agents.bound import TEXT, Bound, described, evidence_tool
 from core.methods.agents.episode import Episode
-from core.methods.agents.row import consult, finish, started
+from core.methods.agents.row import answer_of, consult, prompts_of
 from core.methods.ask import kept
 from core.methods.base import Context, Option, RowMethod
+from core.methods.case import tools_of
 from core.methods.texts import text
 from core.types import Pair, RowResult
 
@@ -52,8 +53,7 @@ class Coordinator:
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
-        tools = agents.tools_of(",".join(options[f"{who.name}_tools"] for who in COLLEAGUES))
-        return agents.all_texts(options, tools, text("agent_coordinator"), *(text(f"agent_{who.name}") for who in COLLEAGUES))
+        return prompts_of(options, [_outline(options), *_colleagues(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
@@ -64,17 +64,37 @@ class Coordinator:
 METHOD: RowMethod = Coordinator()
 
 
+def _outline(options: Mapping[str, Any]) -> agents.Outline:
+    return agents.of_answerer(options, list(map(_described, COLLEAGUES)), text("agent_coordinator"))
+
+
+def _described(who: Colleague) -> agents.Described:
+    """A colleague as the coordinator is told of one."""
+    return agents.Described(
+        who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}
+    )
+
+
+def _colleagues(options: Mapping[str, Any]) -> list[agents.Outline]:
+    tools = [tools_of(options[f"{who.name}_tools"]) for who in COLLEAGUES]
+    return [
+        agents.of_colleague(text(f"agent_{who.name}"), list(map(described, own)))
+        for who, own in zip(COLLEAGUES, tools, strict=True)
+    ]
+
+
 async def _predict(episode: Episode) -> RowResult:
-    told = agents.instructions(episode.context.options, text("agent_coordinator"))
-    return await finish(episode, await started(episode, told, [_ask(episode, who) for who in COLLEAGUES]))
+    options = episode.context.options
+    colleagues = _colleagues(options)
+    tools = [_bound(episode, who, outline) for who, outline in zip(COLLEAGUES, colleagues, strict=True)]
+    return await answer_of(episode, _outline(options), tools, colleagues)
 
 
-def _ask(episode: Episode, who: Colleague) -> Bound:
+def _bound(episode: Episode, who: Colleague, outline: agents.Outline) -> Bound:
     """The tool with which the coordinator asks a colleague."""
 
     async def act(given: Mapping[str, Any]) -> str:
-        tools = agents.tools_of(episode.context.options[f"{who.name}_tools"])
-        bound = [evidence_tool(episode, tool) for tool in tools]
-        return await consult(episode, who.name, text(f"agent_{who.name}"), bound, str(given.get("question", "")))
+        own = [evidence_tool(episode, tool) for tool in tools_of(episode.context.options[f"{who.name}_tools"])]
+        return await consult(episode, who.name, outline, own, str(given.get("question", "")))
 
-    return Bound(who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}, act)
+    return Bound(_described(who), act)

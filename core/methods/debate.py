@@ -10,11 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from core.audit.conclusions import FAULTS, faults
-from core.evidence.registry import gather, tool_named
+from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.llm.parsing import Unparsed
 from core.llm.records import Reply
-from core.llm.tokens import TokenCounter
 from core.methods import debate_texts as texts
 from core.methods.ask import (
     Answered,
@@ -27,24 +26,14 @@ from core.methods.ask import (
     read_probability,
     show_letter,
     show_probability,
+    system_tokens,
     together,
 )
 from core.methods.base import Context, Option, RowMethod
-from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, examples, read_seeds
+from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
 from core.methods.debate_texts import JUDGES, SIDES, Case, Stage
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
-OFFLINE_TOOLS = (
-    "gene_info",
-    "gene_class",
-    "base_rates",
-    "pathway_neighbours",
-    "protein_interactions",
-    "train_lookup",
-    "regulators",
-    "pathways",
-    "lps_response",
-)
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
@@ -62,7 +51,7 @@ class Debate:
         Option("judge_effort", "choice", "", "Reasoning effort of judges; empty leaves it to the server.", EFFORTS),
         Option("advocate_tokens", "int", 3_000, "The longest brief in tokens, reasoning included.", least=1),
         Option("judge_tokens", "int", 4_000, "The longest verdict in tokens, reasoning included.", least=1),
-        Option("tools", "text", ",".join(OFFLINE_TOOLS), "Evidence tools of the dossier, in this order."),
+        TOOLS,
         Option("seeds", "text", "", "Seeds to hold the debates under, averaged; empty takes the run's."),
         SOURCES,
         LITERATURE,
@@ -91,9 +80,8 @@ METHOD: RowMethod = Debate()
 
 
 def tools(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the evidence tools; raises NotFound for one that is not known."""
-    names = tuple(name.strip() for name in options["tools"].split(",") if name.strip())
-    return tuple(dict.fromkeys(tool_named(name).name for name in names))
+    """The names of the dossier's tools; raises NotFound for one that is not known."""
+    return tuple(tool.name for tool in tools_of(options["tools"]))
 
 
 class _Held(NamedTuple):
@@ -119,7 +107,7 @@ async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
         *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
         flags=(*collapse, *de_flags, *dir_flags),
         tokens=asking.tokens,
-        prompt_tokens=await _system_tokens(context, case),
+        prompt_tokens=(await system_tokens(context, lambda: texts.systems(case.options))).tokens,
         tool_calls=len(evidence),
     )
     return RowResult(prediction, (*de_events, *dir_events), evidence, asking.calls)
@@ -220,13 +208,3 @@ def _yes(reply: Reply) -> float | Unparsed:
 
 def _show_letter(problem: Unparsed) -> str:
     return show_letter(problem, texts.ANSWERS)
-
-
-async def _system_tokens(context: Context, case: Case) -> int:
-    """The tokens of the longest system prompt, counted once a run; no tools are offered to the model."""
-    notes = context.notes
-    if "prompt_tokens" not in notes and context.client is not None:
-        longest = max(texts.systems(case.options), key=len)
-        counted = await TokenCounter(context.client, context.model).count(longest)
-        notes.update(prompt_tokens=counted.tokens, prompt_tokens_counted_by=counted.counted_by)
-    return int(notes["prompt_tokens"])

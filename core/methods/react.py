@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.methods.agents import options as agents
-from core.methods.agents.bound import evidence_tool
+from core.methods.agents.bound import described, evidence_tool
 from core.methods.agents.episode import Episode
-from core.methods.agents.row import finish, started
+from core.methods.agents.row import answer_of, prompts_of
 from core.methods.ask import kept
 from core.methods.base import Context, Option, RowMethod
+from core.methods.case import TOOLS, tools_of
 from core.types import Pair, RowResult
-
-TOOLS = "gene_info,gene_class,base_rates,pathway_neighbours,protein_interactions,train_lookup,regulators,pathways,lps_response"
 
 
 class React:
@@ -23,7 +22,7 @@ class React:
     version = 1
     about = "An agent calls the evidence tools it chooses, one after the other, and answers from what they say."
     needs_model = True
-    options: tuple[Option, ...] = (Option("tools", "text", TOOLS, "Evidence tools that the agent may call."), *agents.SHARED)
+    options: tuple[Option, ...] = (TOOLS, *agents.SHARED)
 
     def calls(self, options: Mapping[str, Any]) -> float:
         """Steps and an answer; how many steps is the model's choice: five, where that many are allowed."""
@@ -31,7 +30,7 @@ class React:
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
-        return agents.all_texts(options, agents.tools_of(options["tools"]))
+        return prompts_of(options, [_outline(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
@@ -42,7 +41,11 @@ class React:
 METHOD: RowMethod = React()
 
 
+def _outline(options: Mapping[str, Any]) -> agents.Outline:
+    return agents.of_answerer(options, [described(tool) for tool in tools_of(options["tools"])])
+
+
 async def _predict(episode: Episode) -> RowResult:
     options = episode.context.options
-    tools = [evidence_tool(episode, tool) for tool in agents.tools_of(options["tools"])]
-    return await finish(episode, await started(episode, agents.instructions(options), tools))
+    tools = [evidence_tool(episode, tool) for tool in tools_of(options["tools"])]
+    return await answer_of(episode, _outline(options), tools)

@@ -10,7 +10,8 @@ from core.submission.opened import File, Finding, Row
 from core.submission.rules import listed, rule
 from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT
 
-_ALLOWED = re.compile(rf"(?<![a-z0-9]){re.escape(MODEL)}(?![a-z0-9])", re.IGNORECASE)
+# Under any owner's name, and in another number format; what was derived from it is another model.
+_ALLOWED = re.compile(rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])", re.IGNORECASE)
 # "Pa -> Ga: up", "Pa_Ga,up": a pair beside what came of it.
 _OUTPUT = re.compile(r"(?:[\w.-]++\s*(?:->|→|=>|⟶)\s*[\w.-]++|\b\w++_\w++)[ \t]*+[:=,\t][ \t]*+(?:up|down|none)\b", re.IGNORECASE)
@@ -40,7 +41,7 @@ def several_models(file: File) -> Iterator[Finding]:
 def other_model(file: File) -> Iterator[Finding]:
     """Rows by a model that the track does not allow."""
     for name, rows in _models(file).items():
-        if not _ALLOWED.search(name):
+        if not _ALLOWED.fullmatch(name):
             yield Finding(rows, f"model_name: {name} on {len(rows):,} rows, expected {MODEL}")
 
 
@@ -97,7 +98,7 @@ def sampling(file: File) -> Iterator[Finding]:
 @rule("second_model", "warning", "B")
 def second_model(file: File) -> Iterator[Finding]:
     """Other language models that were asked, by the run or by those it was made from."""
-    others = [name for name in file.facts.models if not _ALLOWED.search(name)]
+    others = [name for name in file.facts.models if not _ALLOWED.fullmatch(name)]
     if others:
         yield Finding((), f"{file.facts.run}: also asked {', '.join(others)}, expected no language model but {MODEL}")
 

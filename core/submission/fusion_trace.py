@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from core.types import Flag, RowResult, TraceEvent
 
@@ -25,14 +26,13 @@ def explained(rows: Sequence[RowResult]) -> list[RowResult]:
 
 
 def _explained(row: RowResult) -> RowResult:
-    stated = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
-    p_de, p_up = stated.get("de"), stated.get("dir")
+    p_de, p_up = _stated(row)
     if p_de is None or p_up is None:
         return row
     told = row.prediction
     direction = "no direction" if told.p_up_given_de is None else f"P(up | DE) {told.p_up_given_de:.6f}"
     said = (
-        f"The verdicts: P(DE) {p_de:.6f}, P(up | DE) {p_up:.6f}, which give up {p_de * p_up:.6f}, down {p_de * (1 - p_up):.6f}.\n"
+        f"The trace: P(DE) {p_de:.6f}, P(up | DE) {p_up:.6f}, which give up {p_de * p_up:.6f}, down {p_de * (1 - p_up):.6f}.\n"
         f"Submitted after a fusion: up {told.prediction_up:.6f}, down {told.prediction_down:.6f}, which are "
         f"P(DE) {told.p_de:.6f}, {direction}.\n"
         "The fusion's other components and weights are not recorded here."
@@ -40,3 +40,10 @@ def _explained(row: RowResult) -> RowResult:
     flags = tuple(flag for flag in told.flags if flag is not Flag.TRACE_DIFFERS)
     event = TraceEvent("fusion", "FUSION", "arithmetic", said, tokens=0)
     return replace(row, prediction=replace(told, flags=flags), events=(*row.events, event))
+
+
+def _stated(row: RowResult) -> tuple[float | None, float | None]:
+    """P(DE) and P(up | DE) as a debate's judges or an agent's answer state them, None where the trace states none."""
+    verdicts = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
+    answer: Mapping[str, Any] = next((event.meta for event in reversed(row.events) if event.kind == "answer"), {})
+    return verdicts.get("de", answer.get("p_de")), verdicts.get("dir", answer.get("p_up_given_de"))

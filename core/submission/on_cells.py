@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from core.datasets.submissions import SUM_TOLERANCE, count_in, number_in
 from core.datasets.tables import shown
@@ -13,6 +13,7 @@ from core.methods.limits import B_TOOL_CALLS, B_TOOLS
 from core.submission.opened import File, Finding, Row
 from core.submission.rules import listed, rule
 
+_MOST_DECIMALS = 300  # of a number above 0
 _FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
 # What pandas and others take for an empty cell.
 _NULL_WORDS = frozenset(
@@ -170,9 +171,12 @@ def _finite(text: str) -> bool:
 
 def _rounding(text: str) -> float:
     """How far a rounded number may lie from what was rounded: half a unit of its last decimal."""
-    exponent = Decimal(text.strip()).as_tuple().exponent
+    try:
+        exponent = Decimal(text.strip()).as_tuple().exponent
+    except InvalidOperation:  # more digits in its exponent than a decimal has
+        exponent = 0
     decimals = max(_FEWEST_DECIMALS, -exponent if isinstance(exponent, int) else 0)
-    return SUM_TOLERANCE + 0.5 * 10.0**-decimals
+    return SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
 
 
 def _where(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:

@@ -81,7 +81,7 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
         "tokens_used": str(told.tokens or 0),
         "prompt_tokens": str(told.prompt_tokens or 0),
         "num_tool_calls": str(told.tool_calls or 0),
-        "num_distinct_tools": str(contents.distinct_tools.get(told.pair_id, len(_called(row)))),
+        "num_distinct_tools": str(len(_called(row)) or contents.distinct_tools.get(told.pair_id, 0)),
         "model_name": contents.model or NO_TRACE,
     }
     if contents.track == "A":

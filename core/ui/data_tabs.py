@@ -150,6 +150,7 @@ def _bundle(view: View, run: Run) -> None:
     st.markdown(
         "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
     )
+    st.caption("It holds no labels but those that its evidence and prompts quote.")
     if not st.button("Make the file", key=f"bundle-{run.id}"):
         return
     try:

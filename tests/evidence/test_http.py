@@ -171,7 +171,7 @@ def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path
     with mimic.serving(WORLD, retry_after="0.01") as server:
         found = within(server, tmp_path, work, timeout_s=0.1, retries=1, api_key=KEY)
         assert (found.status, found.body, found.retrieved_at) == ("error", {}, None)
-        assert server.address in found.source
+        assert server.address not in found.source  # it is stored with the row, and passed on
         assert "expected an answer" in found.source
         assert KEY not in found.source
         assert "html" not in found.source
@@ -179,13 +179,16 @@ def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path
     assert issubclass(SourceError, DeskError)
 
 
-def test_a_404_is_kept_as_nothing_known(tmp_path: Path) -> None:
+def test_a_404_is_nothing_known_only_where_a_site_answers_so(tmp_path: Path) -> None:
+    """STRING says so of a protein without partners; of a path it says that nobody serves it."""
     with mimic.serving(WORLD) as server:
-        within(server, tmp_path / "first", of("mygene"))
         server.fail("mygene", "missing", "missing")  # the version, and the answer
-        found = within(server, tmp_path, of("mygene"))
-        assert (found.status, found.source[:23]) == ("empty", "mygene.info, retrieved ")
-        assert [status for _, status, _, _ in kept_in(tmp_path)] == [404]
+        found = within(server, tmp_path / "mygene", of("mygene"))
+        assert (found.status, "404" in found.source) == ("error", True)
+        assert kept_in(tmp_path / "mygene") == []
+        server.fail("string", "none", "none", "missing")  # the version and the proteins are told, their partners are not
+        found = within(server, tmp_path / "string", of("string"))
+        assert (found.status, found.source[:7]) == ("empty", "STRING ")
 
 
 def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,12 +17,13 @@ import pytest
 from core.errors import InputError, MissingPackage, NotFound
 from core.evidence import registry
 from core.evidence.tool import Answer, Query, Tool
+from core.llm.cache import ReplyCache
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
-from core.llm.scripted import MODEL, Script, served, serving
-from core.methods import coordinator, limits, react
-from core.methods.agents import episode, options
+from core.llm.scripted import MODEL, Faults, Script, served, serving
+from core.methods import case, coordinator, limits, react
+from core.methods.agents import episode
 from core.methods.agents.episode import TooMuch
 from core.methods.base import RowFailed, RowMethod, read_options
 from core.types import Flag, Pair, RowResult
@@ -48,6 +51,15 @@ def probabilities(p_de: object = 40, p_up: object = 75) -> str:
 
 
 DONE = step("finish")
+COORDINATED = (
+    step("biology_expert", question="What does Jak1 do?"),
+    step("gene_info", symbol="Jak1"),
+    DONE,
+    fields(reasoning="", answer="It signals."),
+    step("data_analyst", question=""),
+    DONE,
+    probabilities(),
+)
 
 
 def says(*answers: str) -> Callable[[Asked], Canned]:
@@ -111,6 +123,10 @@ def test_what_cannot_be_read_is_asked_once_more_then_flagged() -> None:
     found, asked = act(react.METHOD, DONE, probabilities("high"), "<prob>30</prob>")
     assert found.prediction.p_de == 0.3
     assert found.prediction.flags == ()
+    assert [(event.kind, event.content) for event in found.events[1:3]] == [
+        ("rejected", "high"),
+        ("second answer", "<prob>30</prob>"),
+    ]
     assert "p_de" in asked[-1].body["messages"][-1]["content"]
     found, _ = act(react.METHOD, DONE, probabilities("high"), "no idea")
     assert found.prediction.flags == (Flag.DE_FALLBACK,)
@@ -148,6 +164,51 @@ def test_wrong_arguments_are_told_to_the_model_without_a_path() -> None:
     assert_no_paths(asked)
 
 
+@pytest.mark.parametrize("given", [{"self": "x"}, {"symbol": ["Abc"]}, {"symbol": {"a": [1]}}, {"symbol": ""}, {"symbol": None}])
+def test_no_argument_makes_dspy_show_a_path_or_miss_a_call(given: dict[str, object]) -> None:
+    found, asked = act(react.METHOD, step("gene_class", **given), step("finish", **given), probabilities())
+    assert_no_paths(asked)
+    assert found.prediction.tool_calls == 1
+    assert [kind for _, kind in kinds(found)] == ["thought", "tool_call", "observation", "thought", "answer"]
+
+
+def test_half_a_surrogate_pair_fails_no_row() -> None:
+    said = fields(next_thought="ask", next_tool_name="gene_class", next_tool_args='{"symbol": "Abc\\ud800"}')
+    found, asked = act(react.METHOD, said, DONE, probabilities())
+    assert found.prediction.tool_calls == 1
+    assert all(text.encode() for text in (*(event.content for event in found.events), *(item.key for item in found.evidence)))
+    assert "Abc\ufffd" in asked[1].body["messages"][-1]["content"]
+
+
+def test_whatever_goes_wrong_keeps_the_calls_that_were_made() -> None:
+    deep = fields(next_thought="ask", next_tool_name="gene_class", next_tool_args='{"symbol": ' + "[" * 3000 + "]" * 3000 + "}")
+    with pytest.raises(RowFailed) as failed:
+        act(react.METHOD, deep, deep, deep, deep)
+    assert failed.value.calls
+
+
+def test_an_answer_takes_the_place_of_a_failure() -> None:
+    tries = iter((True, False))
+
+    def at_first_broken(query: Query) -> Answer:
+        if next(tries):
+            raise OSError(f"{__file__} is busy")
+        return Answer("ok", "the second try", {"symbol": query.symbol})
+
+    with another_tool(at_first_broken):
+        found, asked = act(react.METHOD, step("odd", symbol="Abc"), step("odd", symbol="Abc"), DONE, probabilities(), tools="odd")
+    assert [(item.status, item.source) for item in found.evidence] == [("ok", "the second try")]
+    assert_no_paths(asked)
+
+
+def test_prompts_hold_all_that_is_sent_but_the_pair_and_what_tools_say() -> None:
+    for method, answers in ((react.METHOD, [DONE, probabilities()]), (coordinator.METHOD, COORDINATED)):
+        texts = method.prompts(read_options(method.options, {}))
+        _, asked = act(method, *answers)
+        for one in asked:
+            assert one.body["messages"][0]["content"] in texts, method.name
+
+
 def test_a_tool_that_raises_shows_no_path() -> None:
     def broken(query: Query) -> Answer:
         raise ZeroDivisionError(f"{__file__} is broken for {query.symbol}")
@@ -158,7 +219,7 @@ def test_a_tool_that_raises_shows_no_path() -> None:
     observed = next(event for event in found.events if event.kind == "observation")
     assert observed.content == "This tool failed, so it gives no evidence either way."
     assert observed.meta["error"] == "ZeroDivisionError"
-    assert [item.status for item in found.evidence] == ["error"]
+    assert [(item.status, item.source) for item in found.evidence] == [("error", "ZeroDivisionError")]
 
 
 def assert_no_paths(asked: list[Asked]) -> None:
@@ -179,8 +240,8 @@ def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.Monke
     monkeypatch.setattr(episode, "B_TOOLS", 1)
     with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
         act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
-    with pytest.raises(InputError, match="expected 1 to 100"):
-        options.tools_of(",".join(f"tool_{i}" for i in range(101)))
+    with pytest.raises(InputError, match="expected at most 100"):
+        case.tools_of(",".join(f"tool_{i}" for i in range(101)))
 
 
 def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> None:
@@ -218,16 +279,7 @@ def test_another_refusal_fails_the_row_with_its_own_cause() -> None:
 
 
 def test_a_coordinator_asks_its_colleagues_who_have_tools_of_their_own() -> None:
-    found, asked = act(
-        coordinator.METHOD,
-        step("biology_expert", question="What does Jak1 do?"),
-        step("gene_info", symbol="Jak1"),
-        DONE,
-        fields(reasoning="", answer="It signals."),
-        step("data_analyst", question=""),
-        DONE,
-        probabilities(),
-    )
+    found, asked = act(coordinator.METHOD, *COORDINATED)
     assert [(event.meta["depth"], event.role, event.kind) for event in found.events] == [
         (0, "coordinator", "thought"),
         (0, "biology_expert", "tool_call"),
@@ -254,26 +306,34 @@ def test_a_coordinator_asks_its_colleagues_who_have_tools_of_their_own() -> None
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
-def test_concurrent_rows_are_counted_apart(method: RowMethod) -> None:
+def test_concurrent_rows_are_counted_apart(method: RowMethod, tmp_path: Path) -> None:
     """200 rows at once on one server: each row's calls and tokens are those of its own conversation, and all add up."""
     n = 200 if method is react.METHOD else 20
     pairs = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(n)]
 
     async def all_rows(url: str) -> list[RowResult]:
-        async with Client(Endpoint(url), concurrency=64) as client:
+        cache = ReplyCache(tmp_path / "replies.sqlite")
+        async with Client(Endpoint(url, backoff_s=0.001, longest_backoff_s=0.001), concurrency=64, cache=cache) as client:
             shared = replace(context(method, client), model=MODEL, pairs=tuple(pairs))
             return await asyncio.gather(*(method.predict_row(pair, shared) for pair in pairs))
 
-    with serving(Script(seed=3)) as url:
+    with serving(Script(seed=3, faults=Faults(error=0.05, dropped=0.02))) as url:
         rows = asyncio.run(all_rows(url))
-        assert served(url)[CHAT] == sum(len(row.calls) for row in rows)
-    for pair, row in zip(pairs, rows, strict=True):
+        asked = served(url)[CHAT]
+        assert asked > sum(not call.cached for row in rows for call in row.calls)  # some were asked for again
+        again = asyncio.run(all_rows(url))
+        assert served(url)[CHAT] == asked
+    for pair, row, cached in zip(pairs, rows, again, strict=True):
         assert row.prediction.pair_id == pair.pair_id
-        assert row.prediction.tokens == sum(call.prompt_tokens + call.completion_tokens for call in row.calls)
+        said = [json.loads(call.reply)["usage"] for call in row.calls]  # as the server told, whatever we counted
+        assert row.prediction.tokens == sum(usage["total_tokens"] for usage in said)
         assert row.prediction.tokens == sum(event.tokens or 0 for event in row.events)
-        assert row.prediction.tool_calls == sum(event.kind == "tool_call" for event in row.events)
+        tools = [json.loads(call.reply)["choices"][0]["message"]["content"] for call in row.calls]
+        assert row.prediction.tool_calls == sum("next_tool_name" in one and "\nfinish\n" not in one for one in tools)
         others = Counter(symbol for call in row.calls for symbol in symbols(json.loads(call.request)) - {pair.pert, pair.gene})
         assert not others, f"{pair.pair_id} was mixed with {others}"
+        assert cached.prediction == row.prediction
+        assert all(call.cached for call in cached.calls)
 
 
 def symbols(request: dict[str, Any]) -> set[str]:
@@ -294,10 +354,9 @@ def test_prompts_change_with_the_options_that_they_depend_on(method: RowMethod) 
 
 
 def test_without_dspy_the_error_names_the_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(_: str) -> str:
-        raise options.PackageNotFoundError("dspy")
-
-    monkeypatch.setattr(options, "version", missing)
+    monkeypatch.delitem(sys.modules, "core.methods.agents.program", raising=False)
+    monkeypatch.delattr("core.methods.agents.program", raising=False)
+    monkeypatch.setitem(sys.modules, "dspy", None)
     with pytest.raises(MissingPackage, match=r"requirements-agents\.txt"):
         react.METHOD.prompts(read_options(react.METHOD.options, {}))
 

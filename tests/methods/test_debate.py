@@ -15,13 +15,16 @@ from core.llm.errors import NoLogprobs, Truncated, Unanswered
 from core.llm.scripted import Faults, Script, served, serving
 from core.llm.scripted_text import Ask, ask_of
 from core.llm.scripted_text import odds as scripted_odds
+from core.methods import case
 from core.methods.ask import NoBaseRates
 from core.methods.base import RowFailed, read_options
-from core.methods.debate import METHOD, OFFLINE_TOOLS
+from core.methods.debate import METHOD
 from core.types import Call, Flag, RowResult
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict
+
+NAMES = [tool.name for tool in case.tools_of(case.TOOLS.default)]
 
 CHAT = "/v1/chat/completions"
 BRIEFS = [("de", "EFFECT", "brief"), ("de", "NULL", "brief")]
@@ -63,7 +66,7 @@ def test_every_shape_of_debate(rounds: int, judge: str) -> None:
     assert prediction.flags == ()
     assert prediction.tokens == sum(event.tokens or 0 for event in found.events)
     assert prediction.tool_calls == len(found.evidence) == 13  # 4 tools about both genes, 5 about one or none
-    assert {item.tool for item in found.evidence} == set(OFFLINE_TOOLS)
+    assert {item.tool for item in found.evidence} == set(NAMES)
 
 
 def test_a_judges_letter_is_read_from_the_servers_own_odds() -> None:
@@ -236,7 +239,7 @@ def test_the_dossier_holds_the_chosen_tools() -> None:
     with serving() as url:
         found = predict(METHOD, url, rounds=0, tools="regulators, gene_class,regulators")
     assert [item.tool for item in found.evidence] == ["regulators", "gene_class", "gene_class"]
-    assert set(OFFLINE_TOOLS) <= set(TOOLS)
+    assert set(NAMES) <= set(TOOLS)
 
 
 @pytest.mark.parametrize(

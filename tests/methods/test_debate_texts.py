@@ -8,20 +8,23 @@ import re
 import pytest
 
 from core.evidence.render import dossier
+from core.methods import case
 from core.methods import debate_texts as texts
 from core.methods.base import read_options
 from core.methods.case import examples
-from core.methods.debate import METHOD, OFFLINE_TOOLS
+from core.methods.debate import METHOD
 from core.types import Pair
 from tests.evidence.world import PACKS, TEST, TRAINING, gathered
 from tests.methods.world import ARGUED, VIEW
+
+NAMES = [tool.name for tool in case.tools_of(case.TOOLS.default)]
 
 # An option's letter with a bracket, dot or colon at the start of a line, a bracketed letter anywhere, or an answer's tag.
 CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC], [ABC]\b|\b[ABC] or [ABC]\b|\?$", re.MULTILINE)
 
 
 def case(pair: Pair, **options: object) -> texts.Case:
-    found = dossier(gathered(pair, PACKS, VIEW, OFFLINE_TOOLS), pair).text
+    found = dossier(gathered(pair, PACKS, VIEW, NAMES), pair).text
     return texts.Case(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.options, options))
 
 

@@ -15,14 +15,16 @@ from core.datasets import PairTable, SubmissionTable, knowledge, read_path
 from core.evidence.packs import Packs, Source
 from core.evidence.render import dossier
 from core.evidence.view import LabelView, all_training
+from core.methods import case
 from core.methods import debate_texts as texts
 from core.methods.base import Context, read_options
 from core.methods.debate import METHOD as DEBATE
-from core.methods.debate import OFFLINE_TOOLS
 from core.methods.evidence_rules import METHOD as RULE_SET
 from core.methods.limits import B_PROMPT_TOKENS
 from core.types import Pair
 from tests.evidence.world import gathered
+
+NAMES = [tool.name for tool in case.tools_of(case.TOOLS.default)]
 
 pytestmark = pytest.mark.real
 
@@ -73,7 +75,7 @@ def test_the_rule_set_predicts_every_row(packs: Packs, view: LabelView, asked: t
 def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: LabelView, asked: tuple[Pair, ...]) -> None:
     options = read_options(DEBATE.options, {})
     for row in asked[::20]:
-        found = dossier(gathered(row, packs, view, OFFLINE_TOOLS), row).text
+        found = dossier(gathered(row, packs, view, NAMES), row).text
         case = texts.Case(row.pert, row.gene, found, "", options)
         for side in texts.OPPONENT:
             sent = "\n".join(message.content for message in texts.brief(side, case))

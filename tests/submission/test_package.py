@@ -109,10 +109,10 @@ def test_nothing_said_and_nothing_counted() -> None:
     assert (table.model_name, table.method) == ("", "debate")
 
 
-def test_distinct_tools_are_those_of_the_evidence_or_else_of_the_trace() -> None:
+def test_distinct_tools_are_those_that_the_trace_calls_or_else_those_of_the_evidence() -> None:
     calls = tuple(TraceEvent("react", tool, "tool_call", "{}") for tool in ("a", "b", "a"))
-    rows = [dataclasses.replace(ROW, events=calls), RowResult(dataclasses.replace(ROW.prediction, pair_id="Pb_Gb"), calls)]
-    frame = pd.read_csv(io.BytesIO(as_csv(contents("B", *rows, distinct_tools={"Pb_Gb": 9}))))
+    rows = [dataclasses.replace(ROW, events=calls), RowResult(dataclasses.replace(ROW.prediction, pair_id="Pb_Gb"), ROW.events)]
+    frame = pd.read_csv(io.BytesIO(as_csv(contents("B", *rows, distinct_tools={"Pa_Ga": 1, "Pb_Gb": 9}))))
     assert frame["num_distinct_tools"].tolist() == [2, 9]
 
 
@@ -203,7 +203,7 @@ def test_a_trace_of_other_probabilities_is_explained() -> None:
     assert found.events[:-1] == VERDICTS
     # 0.4 · 0.75 = 0.3 and 0.4 · 0.25 = 0.1 were said; 0.2 and 0.3 submitted
     assert found.events[-1].content.splitlines()[:2] == [
-        "The verdicts: P(DE) 0.400000, P(up | DE) 0.750000, which give up 0.300000, down 0.100000.",
+        "The trace: P(DE) 0.400000, P(up | DE) 0.750000, which give up 0.300000, down 0.100000.",
         "Submitted after a fusion: up 0.200000, down 0.300000, which are P(DE) 0.500000, P(up | DE) 0.400000.",
     ]
     assert same is ROW

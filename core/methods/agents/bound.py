@@ -11,6 +11,7 @@ from core.errors import InputError
 from core.evidence.render import render
 from core.evidence.tool import Tool
 from core.methods.agents.episode import Episode
+from core.methods.agents.options import Described
 from core.types import Evidence
 
 TEXT = {"type": "string"}
@@ -20,15 +21,19 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A tool of one row's agent: what the model is told of it, and what is done when it calls it.
+    """A tool of one row's agent; act: from the arguments of a call to the text that the model sees."""
 
-    arguments: name → JSON schema. act: from the arguments to the text that the model sees.
-    """
-
-    name: str
-    description: str
-    arguments: Mapping[str, Mapping[str, str]]
+    described: Described
     act: Callable[[Mapping[str, Any]], Awaitable[str]]
+
+
+def described(tool: Tool) -> Described:
+    """An evidence tool as the model is told of it."""
+    if tool.together:
+        arguments = {str(name): {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
+    else:
+        arguments = {"symbol": {**TEXT, "description": "a gene symbol"}} if tool.takes else {}
+    return Described(tool.name, tool.description, arguments)
 
 
 def evidence_tool(episode: Episode, tool: Tool) -> Bound:
@@ -37,41 +42,36 @@ def evidence_tool(episode: Episode, tool: Tool) -> Bound:
     async def act(given: Mapping[str, Any]) -> str:
         pert, gene = _arguments(tool, given)
         found = await tool.run(pert, gene, episode.context.packs, episode.view, episode.context.web)
-        episode.evidence.setdefault((found.tool, found.key), found)
+        episode.found(found)
         text, note = render(found, (episode.pair.pert, episode.pair.gene))
         return text or note
 
-    arguments: dict[str, dict[str, str]]
-    if tool.together:
-        arguments = {name: {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
-    else:
-        arguments = {"symbol": {**TEXT, "description": "a gene symbol"}} if tool.takes else {}
-    return Bound(tool.name, tool.description, arguments, act)
+    return Bound(described(tool), act)
 
 
 async def call(episode: Episode, bound: Bound, given: Mapping[str, Any]) -> str:
     """What the model sees of a call, whatever happens in it; only what ends the row is raised."""
-    episode.count(bound.name)
-    unknown = [name for name in given if name not in bound.arguments]
+    name, arguments = bound.described.name, bound.described.arguments
+    episode.count(name)
+    unknown = [str(argument) for argument in given if argument not in arguments]
     if unknown:
-        said = f"{bound.name} takes {', '.join(bound.arguments) or 'no arguments'}, not {', '.join(map(str, unknown))}."
-        episode.observed(bound.name, said, error="arguments")
+        said = f"{name} takes {', '.join(arguments) or 'no arguments'}, not {', '.join(unknown)}."
+        episode.observed(name, said, error="arguments")
         return said
     try:
         said = await bound.act(given)
     except InputError as error:
         said = str(error)
-        episode.observed(bound.name, said, error="arguments")
+        episode.observed(name, said, error="arguments")
     except Exception as error:  # whatever a tool does wrong, the model must not see where our files lie
         if episode.failure is not None:  # a colleague's question to the model: not the tool's fault
             raise
-        _log.exception("tool %s of row %s", bound.name, episode.pair.pair_id)
+        _log.exception("tool %s of row %s", name, episode.pair.pair_id)
         said = FAILED
-        failed = Evidence(bound.name, str(dict(given)), "error", f"{type(error).__name__}: {error}", None, {})
-        episode.evidence.setdefault((failed.tool, failed.key), failed)
-        episode.observed(bound.name, said, error=type(error).__name__)
+        episode.found(Evidence(name, ", ".join(map(str, given.values())), "error", type(error).__name__, None, {}))
+        episode.observed(name, said, error=type(error).__name__)
     else:
-        episode.observed(bound.name, said)
+        episode.observed(name, said)
     return said
 
 

@@ -12,7 +12,9 @@ from typing import Any
 
 from core.errors import DeskError
 from core.evidence.view import LabelView
+from core.llm.answers import well_formed
 from core.llm.records import Message, Reply
+from core.llm.tokens import TokenCount
 from core.methods.ask import Asking, Voice
 from core.methods.base import Context
 from core.methods.limits import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
@@ -42,6 +44,7 @@ class Episode:
         self.last: tuple[tuple[Message, ...], Reply] | None = None
         self._agents = [agent]
         self._steps = [0]
+        self._chosen: list[list[str]] = [[]]
         self._unwritten: list[Reply] = []
 
     @property
@@ -50,20 +53,22 @@ class Episode:
         return self._agents[-1]
 
     @property
-    def nested(self) -> bool:
-        """Whether one agent has asked another."""
-        return len(self._agents) > 1
+    def chosen(self) -> Sequence[str]:
+        """The tools that the agent at work has chosen so far, one a step."""
+        return self._chosen[-1]
 
     @contextmanager
     def consulting(self, agent: str) -> Iterator[None]:
         """While another agent is at work."""
         self._agents.append(agent)
         self._steps.append(0)
+        self._chosen.append([])
         try:
             yield
         finally:
             self._agents.pop()
             self._steps.pop()
+            self._chosen.pop()
 
     def voice(self) -> Voice:
         """Who asks the model now, and how."""
@@ -74,7 +79,7 @@ class Episode:
         """The model's reply to a conversation. Raises what the client raises, or what has ended the row already."""
         if self.failure is not None:
             raise self.failure
-        sent = tuple(Message(str(message["role"]), str(message["content"])) for message in messages)
+        sent = tuple(Message(str(message["role"]), well_formed(str(message["content"]))) for message in messages)
         try:
             reply = await self.asking.ask(self.voice(), sent)
         except DeskError as error:
@@ -86,6 +91,7 @@ class Episode:
 
     def step(self, thought: str, tool: str, arguments: Mapping[str, Any]) -> None:
         """Write down what an agent has decided to do next."""
+        self._chosen[-1].append(tool)
         self.write(self.agent, "thought", thought)
         if tool != "finish":
             self.write(tool, "tool_call", json.dumps(dict(arguments), ensure_ascii=False))
@@ -101,7 +107,13 @@ class Episode:
         tokens = sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies) if replies else None
         latency = round(sum(reply.latency_ms for reply in replies), 1) if replies else None
         where = {"depth": len(self._agents) - 1, "agent": self.agent, "step": self._steps[-1]}
-        self.events.append(TraceEvent(self.stage, role, kind, content, tokens, latency, {**where, **meta}))
+        self.events.append(TraceEvent(self.stage, role, kind, well_formed(content), tokens, latency, {**where, **meta}))
+
+    def found(self, item: Evidence) -> None:
+        """Keep what a tool answered; an answer takes the place of a failure under the same key."""
+        before = self.evidence.get((item.tool, item.key))
+        if before is None or before.status in ("error", "offline"):
+            self.evidence[item.tool, item.key] = item
 
     def count(self, tool: str) -> None:
         """Count a call of a tool. Raises TooMuch, which ends the row, where it is one too many."""
@@ -112,10 +124,11 @@ class Episode:
         if len(self.tools) > B_TOOLS:
             self.end(f"{len(self.tools)} distinct tools, expected at most {B_TOOLS}")
 
-    def check_prompt(self, tokens: int) -> None:
+    def check_prompt(self, counted: TokenCount) -> None:
         """Raise TooMuch for a longer system prompt, tool definitions included, than allowed."""
-        if tokens > B_PROMPT_TOKENS:
-            self.end(f"system prompt of {tokens:,} tokens, expected at most {B_PROMPT_TOKENS:,}")
+        if counted.tokens > B_PROMPT_TOKENS:
+            who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
+            self.end(f"system prompt of {counted.tokens:,} tokens ({who}), expected at most {B_PROMPT_TOKENS:,}")
 
     def end(self, why: str) -> None:
         """End the row: nothing more is asked."""

@@ -1,17 +1,13 @@
-"""What an agent can be told, and the texts that its prompts are made from."""
+"""What an agent can be told, and what its prompts are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from core.errors import InputError, MissingPackage
-from core.evidence.registry import tool_named
-from core.evidence.tool import Tool
 from core.methods.base import Option
-from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, cell_desc
-from core.methods.limits import B_TOOLS
+from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES
 from core.methods.texts import fill, text
 
 SHARED: tuple[Option, ...] = (
@@ -30,31 +26,45 @@ SHARED: tuple[Option, ...] = (
     CONTEXT,
     SHOTS,
 )
+PROBABILITIES = (
+    ("p_de", "how probable it is, from 0 to 100, that the target gene's expression changes at all"),
+    ("p_up_given_de", "how probable it is, from 0 to 100, that it goes up, should it change"),
+)
+LETTER = (("answer", "A) up, B) down or C) none: the letter alone"),)
+IN_WORDS = (("answer", "the answer in a few sentences"),)
 
 
-def tools_of(names: str) -> tuple[Tool, ...]:
-    """Evidence tools from "a,b,c", each once. Raises NotFound for one that is not known, InputError for none or too many."""
-    found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
-    if not 1 <= len(found) <= B_TOOLS:
-        raise InputError(f"tools: got {len(found)}, expected 1 to {B_TOOLS}")
-    return tuple(map(tool_named, found))
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a model is told of a tool; arguments: name → JSON schema."""
+
+    name: str
+    description: str
+    arguments: Mapping[str, Mapping[str, str]]
 
 
-def instructions(options: Mapping[str, Any], *more: str) -> str:
-    """What the agent that answers is told, apart from the pair."""
-    asked = text("agent_letter" if options["answers"] == "letter" else "agent_probabilities")
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What an agent's prompts are made of, which no row changes.
+
+    told: its instructions. given: the names of its input fields. asked: its output fields and what they are.
+    """
+
+    told: str
+    tools: tuple[Described, ...]
+    given: tuple[str, ...]
+    asked: tuple[tuple[str, str], ...]
+
+
+def of_answerer(options: Mapping[str, Any], tools: Sequence[Described], *more: str) -> Outline:
+    """The agent that is given the pair and answers."""
+    letter = options["answers"] == "letter"
+    asked = text("agent_letter" if letter else "agent_probabilities")
     told = fill(text("agent"), measure=text("measure"), format=asked)
-    return "\n\n".join((told, *more))
+    given = ("cells", "perturbed_gene", "target_gene", *(("measured_pairs",) if options["shots"] else ()))
+    return Outline("\n\n".join((told, *more)), tuple(tools), given, LETTER if letter else PROBABILITIES)
 
 
-def all_texts(options: Mapping[str, Any], tools: tuple[Tool, ...], *more: str) -> str:
-    """Every text that a prompt may hold, DSPy's by its version. Raises MissingPackage where DSPy is not installed."""
-    try:
-        dspy = version("dspy")
-    except PackageNotFoundError as error:
-        raise MissingPackage(
-            "agents need the package dspy, which is not installed: pip install -r requirements-agents.txt"
-        ) from error
-    described = "\n".join(f"{tool.name}: {tool.description}" for tool in tools)
-    asked = (text("reask_prob"), text("reask_letter"), text("reask_field"), text("examples"), cell_desc(options))
-    return "\n\n".join((f"dspy {dspy}", instructions(options, *more), described, *asked))
+def of_colleague(told: str, tools: Sequence[Described]) -> Outline:
+    """An agent that is asked a question in words."""
+    return Outline(told, tuple(tools), ("question",), IN_WORDS)

@@ -6,17 +6,19 @@ import copy
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import dspy
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
-from core.errors import DeskError
+from core.llm.answers import well_formed
 from core.llm.errors import Malformed, Refused
 from core.methods.agents.bound import Bound, call
 from core.methods.agents.episode import Episode
+from core.methods.agents.options import Outline
 
 _TOO_LONG = re.compile(r"context (?:length|window)", re.IGNORECASE)
 
@@ -59,14 +61,14 @@ class _Called:
     def __init__(self, episode: Episode, bound: Bound) -> None:
         self._episode, self._bound = episode, bound
 
-    async def acall(self, **given: Any) -> str:
-        return await call(self._episode, self._bound, given)
+    async def acall(self, /, **given: Any) -> str:
+        return await call(self._episode, self._bound, {well_formed(name): _plain(value) for name, value in given.items()})
 
 
 class _Finish:
     """The tool that ends the steps, whatever it is called with."""
 
-    async def acall(self, **_: Any) -> str:
+    async def acall(self, /, **_: Any) -> str:
         return "Completed."
 
 
@@ -107,66 +109,64 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-async def act(episode: Episode, told: str, tools: Sequence[Bound], given: Mapping[str, str], asked: Mapping[str, str]) -> Answer:
-    """Let one agent work until it answers.
-
-    told: its instructions. given: its input fields. asked: its output fields and what they are. Raises what ended the row.
-    """
-    agent = copy.copy(_agent(_Shape.of(told, tools, given, asked), episode.context.options["max_steps"]))
-    agent.tools = {**{bound.name: _Called(episode, bound) for bound in tools}, "finish": _Finish()}
-    settings = {"lm": _Model(episode), "adapter": dspy.ChatAdapter(), "callbacks": [_Steps(episode)], "disable_history": True}
+async def act(episode: Episode, outline: Outline, tools: Sequence[Bound], given: Mapping[str, str]) -> Answer:
+    """Let one agent work until it answers; given: the values of its input fields. Raises what ended the row."""
+    most = episode.context.options["max_steps"]
+    agent = copy.copy(_agent(_key(outline), most))
+    agent.tools = {**{bound.described.name: _Called(episode, bound) for bound in tools}, "finish": _Finish()}
+    settings = {
+        "lm": _Model(episode),
+        "adapter": dspy.ChatAdapter(),
+        "callbacks": [_Steps(episode)],
+        "disable_history": True,
+        "trace": None,  # else every conversation of the run would stay in memory
+    }
     try:
         with dspy.context(**settings):
             found = await agent.acall(**given)
     except (AdapterParseError, ContextWindowExceededError) as error:
-        raise episode.failure or Malformed(f"{episode.pair.pair_id}: {_reason(error)}, expected {', '.join(asked)}") from None
+        reason = "the conversation does not fit" if isinstance(error, ContextWindowExceededError) else "the answer cannot be read"
+        asked = ", ".join(name for name, _ in outline.asked)
+        raise episode.failure or Malformed(f"{episode.pair.pair_id}: {reason}, expected {asked}") from None
     if episode.failure is not None:
         raise episode.failure
-    _say_how_it_ended(episode, found.trajectory)
-    return Answer(str(found.reasoning), {name: str(getattr(found, name)) for name in asked})
+    _say_how_it_ended(episode, most)
+    return Answer(str(found.reasoning), {name: str(getattr(found, name)) for name, _ in outline.asked})
 
 
-def system_prompt(told: str, tools: Sequence[Bound], given: Mapping[str, str], asked: Mapping[str, str]) -> str:
-    """What DSPy sends first with every step: instructions, fields and tools, which no row changes."""
-    return str(dspy.ChatAdapter().format_system_message(_agent(_Shape.of(told, tools, given, asked), 1).react.signature))
+def system_prompts(outline: Outline) -> tuple[str, str]:
+    """What DSPy sends first with every step, and with the question for the answer: instructions, fields and tools."""
+    agent, adapter = _agent(_key(outline), 1), dspy.ChatAdapter()
+    step, answer = agent.react.signature, agent.extract.predict.signature
+    return str(adapter.format_system_message(step)), str(adapter.format_system_message(answer))
 
 
-class _Shape(NamedTuple):
-    """What makes an agent's prompts, apart from the values of a row; tools as JSON."""
-
-    told: str
-    given: tuple[str, ...]
-    asked: tuple[tuple[str, str], ...]
-    tools: tuple[str, ...]
-
-    @classmethod
-    def of(cls, told: str, tools: Sequence[Bound], given: Mapping[str, str], asked: Mapping[str, str]) -> Self:
-        described = (json.dumps({"name": t.name, "desc": t.description, "args": dict(t.arguments)}) for t in tools)
-        return cls(told, tuple(given), tuple(asked.items()), tuple(described))
+def _key(outline: Outline) -> str:
+    return json.dumps(asdict(outline))
 
 
 @lru_cache(maxsize=32)
-def _agent(shape: _Shape, max_steps: int) -> _Agent:
-    """An agent of this shape with tools that do nothing yet; made once, since its pydantic models take 20 ms."""
-    fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in shape.given}
-    fields |= {name: (str, dspy.OutputField(desc=what)) for name, what in shape.asked}
-    tools = [dspy.Tool(_nothing, **json.loads(tool)) for tool in shape.tools]
-    return _Agent(dspy.Signature(fields, shape.told), tools, max_steps)
+def _agent(key: str, max_steps: int) -> _Agent:
+    """An agent of this outline, whose tools do nothing yet; made once, since its pydantic models take 20 ms."""
+    outline = json.loads(key)
+    fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in outline["given"]}
+    fields |= {name: (str, dspy.OutputField(desc=what)) for name, what in outline["asked"]}
+    tools = [dspy.Tool(_nothing, name=t["name"], desc=t["description"], args=t["arguments"]) for t in outline["tools"]]
+    return _Agent(dspy.Signature(fields, outline["told"]), tools, max_steps)
 
 
 def _nothing() -> None:
     """Stands in for a tool that is described here and called elsewhere."""
 
 
-def _say_how_it_ended(episode: Episode, trajectory: Mapping[str, Any]) -> None:
+def _say_how_it_ended(episode: Episode, most: int) -> None:
     """A remark where the agent was cut short: it answers from what it has."""
-    names = [value for key, value in trajectory.items() if key.startswith("tool_name_")]
-    if names and names[-1] == "finish":
+    if episode.chosen[-1:] == ["finish"]:
         return
-    most = episode.context.options["max_steps"]
-    why = f"after {most} steps, the most allowed" if len(names) >= most else "since its next step could not be read"
+    why = f"after {most} steps, the most allowed" if len(episode.chosen) >= most else "since no next step could be had"
     episode.write(episode.agent, "cut short", f"Stopped {why}; the answer follows from what was found until then.")
 
 
-def _reason(error: DeskError | Exception) -> str:
-    return "the conversation does not fit" if isinstance(error, ContextWindowExceededError) else "the answer could not be read"
+def _plain(value: Any) -> Any:
+    """A value of JSON whose text could be sent and stored."""
+    return well_formed(value) if isinstance(value, str) else value

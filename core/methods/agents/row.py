@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,10 +9,11 @@ from core.errors import InputError, MissingPackage
 from core.llm.logprobs import LETTERS
 from core.llm.parsing import Unparsed, label, probability
 from core.llm.records import Message, Reply
-from core.llm.tokens import TokenCounter
+from core.llm.tokens import TokenCount
 from core.methods.agents.bound import Bound
 from core.methods.agents.episode import Episode
-from core.methods.ask import base_rates, show_letter, show_probability
+from core.methods.agents.options import Outline
+from core.methods.ask import base_rates, show_letter, show_probability, system_tokens
 from core.methods.case import cell_desc, examples
 from core.methods.texts import fill, text
 from core.types import Flag, Label, Prediction, RowResult
@@ -22,53 +22,63 @@ if TYPE_CHECKING:
     from core.methods.agents.program import Answer
 
 V = TypeVar("V")
-PROBABILITIES = {
-    "p_de": "how probable it is, from 0 to 100, that the target gene's expression changes at all",
-    "p_up_given_de": "how probable it is, from 0 to 100, that it goes up, should it change",
-}
-LETTER = {"answer": "A) up, B) down or C) none: the letter alone"}
 HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
 
 
-async def started(episode: Episode, told: str, tools: Sequence[Bound]) -> Answer:
-    """What the agent that was given the pair answers, after the length of its prompt was checked."""
+def prompts_of(options: Mapping[str, Any], outlines: Sequence[Outline]) -> str:
+    """Every text of a prompt, apart from the pair and what tools say. Raises MissingPackage where DSPy is not installed."""
+    sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
+    return "\n\n".join((*sent, cell_desc(options), *map(text, ("examples", "reask_field", "reask_prob", "reask_letter"))))
+
+
+async def answer_of(episode: Episode, outline: Outline, tools: Sequence[Bound], colleagues: Sequence[Outline] = ()) -> RowResult:
+    """The prediction of the agent that was given the pair, after the length of every agent's prompt was checked."""
     program = _program()
-    given, asked = _given(episode), _asked(episode)
-    tokens = await _prompt_tokens(episode, lambda: program.system_prompt(told, tools, given, asked))
-    episode.check_prompt(tokens)
-    answer: Answer = await program.act(episode, told, tools, given, asked)
-    return answer
+    outlines = (outline, *colleagues)
+    counted = await system_tokens(episode.context, lambda: [p for each in outlines for p in program.system_prompts(each)])
+    episode.check_prompt(counted)
+    return await _finish(episode, await program.act(episode, outline, tools, _given(episode)), counted)
 
 
-async def consult(episode: Episode, who: str, told: str, tools: Sequence[Bound], question: str) -> str:
+async def consult(episode: Episode, who: str, outline: Outline, tools: Sequence[Bound], question: str) -> str:
     """What another agent answers to a question, its steps written down between the question and the answer."""
     if not question.strip():
         raise InputError(f"{who}: no question, expected one in words")
     with episode.consulting(who):
         episode.write(who, "question", question)
-        found = await _program().act(episode, told, tools, {"question": question}, {"answer": "the answer in a few sentences"})
+        found = await _program().act(episode, outline, tools, {"question": question})
         said = str(found.fields["answer"])
         episode.write(who, "answer", said)
     return said
 
 
-async def finish(episode: Episode, answer: Answer) -> RowResult:
+async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowResult:
     """The prediction that follows from an agent's answer; what cannot be read is asked for once more."""
     letter = "answer" in answer.fields
     p_de, p_up, flags = await (_of_letter if letter else _of_probabilities)(episode, answer.fields)
-    largest = max((call.prompt_tokens for call in episode.asking.calls), default=0)
     said = "; ".join(f"{name}: {value}" for name, value in answer.fields.items())
-    meta = {"p_de": p_de, "p_up_given_de": p_up, "fallback": bool(flags), "largest_request_tokens": largest}
+    meta: dict[str, Any] = {
+        "p_de": p_de,
+        "p_up_given_de": p_up,
+        "fallback": bool(flags),
+        "largest_request_tokens": _largest(episode),
+    }
+    meta |= {"prompt_tokens_counted_by": counted.counted_by}
     episode.write(episode.agent, "answer", f"{answer.reasoning}\n\n{said}".strip(), **meta)
     up = p_de * p_up if p_up is not None else 0.0
     prediction = Prediction(
         *(episode.pair.pair_id, up, p_de - up, p_de, p_up, "file" if letter else "trace"),
         flags=flags,
         tokens=episode.asking.tokens,
-        prompt_tokens=episode.context.notes["prompt_tokens"],
+        prompt_tokens=counted.tokens,
         tool_calls=episode.tool_calls,
     )
     return RowResult(prediction, tuple(episode.events), tuple(episode.evidence.values()), episode.asking.calls)
+
+
+def _largest(episode: Episode) -> int | None:
+    """The tokens of the longest request, as the server counted them; of a call with several attempts nobody knows which."""
+    return max((call.prompt_tokens for call in episode.asking.calls if call.attempts == 1), default=None)
 
 
 async def _of_probabilities(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float, tuple[Flag, ...]]:
@@ -97,7 +107,9 @@ async def _read(
     sent, reply = _last(episode)
     question = fill(text("reask_field"), field=field, reask=re_ask(found))
     again = (*sent, Message("assistant", reply.content), Message("user", question))
-    found = reader((await episode.say([message._asdict() for message in again])).content)
+    said = (await episode.say([message._asdict() for message in again])).content
+    episode.write(episode.agent, "second answer", said, field=field)
+    found = reader(said)
     return None if isinstance(found, Unparsed) else found
 
 
@@ -113,22 +125,6 @@ def _given(episode: Episode) -> dict[str, str]:
     shown = examples(pair, episode.view, context.options["shots"], context.seed)
     given = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
     return {**given, "measured_pairs": shown} if context.options["shots"] else given
-
-
-def _asked(episode: Episode) -> dict[str, str]:
-    return LETTER if episode.context.options["answers"] == "letter" else PROBABILITIES
-
-
-async def _prompt_tokens(episode: Episode, prompt: Callable[[], str]) -> int:
-    """The tokens of the system prompt with its tools, counted once a run."""
-    notes, client = episode.context.notes, episode.context.client
-    if client is None:
-        raise InputError(f"{episode.pair.pair_id}: no model server is given, expected one")
-    async with notes.setdefault("prompt_lock", asyncio.Lock()):
-        if "prompt_tokens" not in notes:
-            counted = await TokenCounter(client, episode.context.model).count(prompt())
-            notes.update(prompt_tokens=counted.tokens, prompt_tokens_counted_by=counted.counted_by)
-    return int(notes["prompt_tokens"])
 
 
 def _program() -> Any:
