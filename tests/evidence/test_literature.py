@@ -148,6 +148,13 @@ def test_a_planted_sentence_comes_first(tmp_path: Path) -> None:
     assert len([one for one in server.came if one.path == "esearch.fcgi"]) == 1
 
 
+@pytest.mark.parametrize("mode", ["keyword", "passage"])
+def test_a_planted_sentence_comes_first_wherever_the_search_has_it(tmp_path: Path, mode: Literature) -> None:
+    apart = [Article(str(number), 2000, "A study", ("Jak1 was seen.", "Gm12345 was seen too.")) for number in range(1, 8)]
+    found, _ = literature(tmp_path, mode, (*apart, Article("9", 2001, "Another study", ("Loss of Jak1 raises Gm12345.",))))
+    assert (found.body["passages"][0]["pmid"], found.body["passages"][0]["co_mention"]) == ("9", True)
+
+
 def test_at_most_four_abstracts(tmp_path: Path) -> None:
     many = tuple(Article(str(number), 2000, "Jak1 and Gm12345", ("Long. " * 300,)) for number in range(1, 8))
     found, _ = literature(tmp_path, "keyword", many)

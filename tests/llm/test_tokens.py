@@ -71,6 +71,20 @@ def test_nobody_there() -> None:
     assert count(url, "für") == [TokenCount(4, "bytes")]
 
 
+def test_tiktoken_downloads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "tiktoken").mkdir()
+    (tmp_path / "tiktoken" / "load.py").write_text("def read_file(address): return b'a table from afar'")
+    (tmp_path / "tiktoken" / "__init__.py").write_text(
+        "from tiktoken import load\ndef encoding_for_model(name): return load.read_file('https://afar')"
+    )
+    monkeypatch.delitem(sys.modules, "tiktoken")
+    monkeypatch.syspath_prepend(tmp_path)
+    with serving(Script(tokenizer=False)) as url:
+        assert count(url, "Hello there", model="openai/gpt-oss-120b") == [TokenCount(11, "bytes")]
+    for name in ("tiktoken", "tiktoken.load"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+
+
 def test_tiktoken_counts_for_a_model_that_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tiktoken.py").write_text(TIKTOKEN)
     monkeypatch.delitem(sys.modules, "tiktoken")

@@ -351,3 +351,18 @@ def test_each_track_s_columns_stand_once() -> None:
         assert len(set(layout.columns)) == len(layout.columns)
         named = {*layout.traces, *layout.counts, *(name for pair in layout.predictions for name in pair), "id", "model_name"}
         assert named == set(layout.columns)
+
+
+@pytest.mark.parametrize("cell", ["1e-99999999999999999999", "1e99999999999999999999", "-0", "0x1p-2", "١", "1_0", " 0.5"])
+@pytest.mark.parametrize("track", TRACKS)
+def test_no_number_makes_a_check_fail(track: Track, cell: str) -> None:
+    odd = sound(track)
+    cells("prediction_up", cell)(odd)
+    assert isinstance(check(odd.csv(), "odd.csv", track, IDS), list)
+
+
+@pytest.mark.parametrize("name", ["me/gpt-oss-120b-lora", "gpt-oss-120b-derestricted-ft", "my-gpt-oss-120b"])
+def test_what_was_derived_from_the_model_is_another(name: str) -> None:
+    odd = sound("B")
+    every("model_name", name)(odd)
+    assert [problem.rule for problem in check(odd.csv(), "odd.csv", "B", IDS)] == ["other_model"]
