@@ -15,7 +15,7 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from bench.measure import alone
-from core.actions import journals, launching
+from core.actions import folders, journals, launching
 from core.actions.demo import make_demo
 from core.actions.desk import open_desk
 from core.config import Settings
@@ -40,7 +40,7 @@ def run() -> dict[str, Any]:
         with desk.store.read() as db:
             stored = len(predictions.frame(db, made.id))
             requests = [calls.of_row(db, made.id, key)[0].request for key in planned.spec.rows]
-        journalled = read_progress(journals.folder_of(desk, made.id).rows)
+        journalled = read_progress(folders.folder_of(desk, made.id).rows)
         answered, reference_s, reference_mb = alone(bare_loop, address, requests)
     return {
         "name": "harness",

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk
 from core.actions.files import BundleFile
 from core.actions.landing import Imported, Options, free_name, known_rows, record_import, refuse_useless, take_away
@@ -74,10 +74,10 @@ def bundle(desk: Desk, run: str, out: Path, *, replace: bool = False) -> Made:
 
 def _settle(desk: Desk, run: Run) -> None:
     """Have the whole journal in the store."""
-    folder = journals.folder_of(desk, run.id)
+    folder = folders.folder_of(desk, run.id)
     if not folder.exists:
         return
-    journals.refuse_live(desk, run.id)
+    folders.refuse_live(desk, run.id)
     if status_of(folder).state != run.status:
         desk.refuse_if_read_only("settle", run.name)
         journals.settle(desk, run.id)
@@ -185,7 +185,7 @@ def import_bundle(desk: Desk, file: BundleFile, path: str, options: Options) -> 
     if there is not None and not options.replace:
         told = f"its run is here already, as {there.name}, with other content ({', '.join(differ)})"
         raise StateError(f"{path}: {told}; expected a run that is not here, or --replace")
-    if there is None and journals.folder_of(desk, sent.id).exists:
+    if there is None and folders.folder_of(desk, sent.id).exists:
         raise StateError(f"{path}: a journal of its run lies in data/runs/{sent.id}; expected none, so move it away first")
     with desk.change("import", path) as (db, detail):
         outcome = _write(db, desk, file, path, options, detail)
@@ -193,7 +193,7 @@ def import_bundle(desk: Desk, file: BundleFile, path: str, options: Options) -> 
         detail |= {"kind": file.kind, "name": outcome.name, "run": sent.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
     if "replaced" in detail:
-        journals.remove_folder(desk, detail["replaced"])
+        folders.remove_folder(desk, detail["replaced"])
     return outcome
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core import embeddings
-from core.actions import bundles, journals, packs, record, spaces
+from core.actions import bundles, folders, packs, record, spaces
 from core.actions.desk import Desk
 from core.actions.files import BundleFile, Found, PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.landing import (
@@ -123,7 +123,7 @@ def _import_table(desk: Desk, table: Found, path: str, options: Options) -> Impo
         versions.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
     if "replaced" in detail:
-        journals.remove_folder(desk, detail["replaced"])
+        folders.remove_folder(desk, detail["replaced"])
     return outcome
 
 

@@ -8,13 +8,9 @@ from functools import partial
 from core import __version__
 from core.actions import record
 from core.actions.desk import Desk
-from core.actions.folders import folder_of as folder_of  # "as": these names are known here too
-from core.actions.folders import refuse_live as refuse_live
-from core.actions.folders import remove_folder as remove_folder
+from core.actions.folders import folder_of, remove_folder
 from core.actions.transfer import Tables
-from core.actions.wishes import Wish as Wish
 from core.actions.wishes import packs_of
-from core.actions.wishes import specify as specify
 from core.engine.fold import fold
 from core.engine.journal import Command, Folder, Progress, ask_again, read_progress
 from core.engine.journal import log_tail as tail_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from core.actions import journals
+from core.actions import folders
 from core.actions.desk import Desk
 from core.errors import InputError, StateError
 from core.store import Cursor, datasets, imports, notes, pairs, runs, versions
@@ -111,11 +111,11 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
 
 
 def take_away(db: Cursor, desk: Desk, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; what the trail keeps of it. Its journal is for `journals.remove_folder`, afterwards.
+    """Delete a run that is replaced; what the trail keeps of it. Its journal is for `folders.remove_folder`, afterwards.
 
     Raises StateError while a worker is on it.
     """
-    journals.refuse_live(desk, run.id)
+    folders.refuse_live(desk, run.id)
     told: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
     imports.delete_with_run(db, run.id)
     versions.bump(db, "notes", f"run:{run.id}")

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from core.actions import journals
+from core.actions import journals, wishes
 from core.actions.desk import Desk
 from core.actions.transfer import default_dataset
 from core.engine.plan import Expectation, Price, Rate, choose, expect, expected_calls, read_rows
@@ -72,8 +72,8 @@ def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
     rows = form.rows or ("split=test" if any(pair.split == "test" for pair in known.values()) else "")
     view = _view(form.labels, any(known[row].label for row in choose(list(known.values()), read_rows(rows))))
     parents = _parents(desk, form.options) if form.method == "fusion" else ()
-    wish = journals.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat, view, parents)
-    spec = journals.specify(desk, wish)
+    wish = wishes.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat, view, parents)
+    spec = wishes.specify(desk, wish)
     expected = expect(
         expected_calls(method, spec.options, len(spec.rows)), form.concurrency, rate_of(desk, form.method, model), price_of(desk)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from core.actions import journals
+from core.actions import folders
 from core.actions.desk import Desk
 from core.errors import InputError
 from core.store import imports, notes, runs, versions
@@ -63,14 +63,14 @@ def delete(desk: Desk, run: str) -> Run:
     """Take a run away with its traces, journal and notes (the notes' text stays in the audit trail); its file can be imported
     again. Raises StateError while a worker is on it."""
     with desk.store.read() as db:
-        journals.refuse_live(desk, runs.find(db, run).id)
+        folders.refuse_live(desk, runs.find(db, run).id)
     with desk.change("delete", run) as (db, detail):
         found = runs.find(db, run)
         detail |= {"run": found.id, "name": found.name, "rows": found.done}
         detail["notes"] = notes.of_run(db, found.id).to_dict("records")
         imports.delete_with_run(db, found.id)
         versions.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
-    journals.remove_folder(desk, found.id)
+    folders.remove_folder(desk, found.id)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import journals, packs
+from core.actions import folders, packs
 from core.actions import spaces as space_actions
 from core.actions.desk import Desk
 from core.errors import StateError
@@ -60,8 +60,8 @@ def _undo_pairs(desk: Desk, db: Cursor, found: Import, with_runs: bool) -> list[
     gone: list[Callable[[], None]] = []
     for run in runs.all_of_them(db, found.dataset):
         if run.name in relying:
-            journals.refuse_live(desk, run.id)
+            folders.refuse_live(desk, run.id)
             imports.delete_with_run(db, run.id)
-            gone.append(partial(journals.remove_folder, desk, run.id))
+            gone.append(partial(folders.remove_folder, desk, run.id))
     pairs.delete_import(db, found.id)
     return gone

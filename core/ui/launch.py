@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import journals, launching
+from core.actions import folders, journals, launching
 from core.actions.desk import Desk
 from core.actions.launching import Form, Planned
 from core.engine.journal import read_progress
@@ -261,7 +261,7 @@ def _one(view: View, run: Run, status: Status) -> None:
     rate = _tokens_per_s(status)
     st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
     if counts.failed:
-        kinds = read_progress(journals.folder_of(view.desk, run.id).rows).kinds
+        kinds = read_progress(folders.folder_of(view.desk, run.id).rows).kinds
         told = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
         st.markdown(f":orange[{counts.failed:,} rows failed]: {told}")
     with st.container(horizontal=True):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import bundles, journals, lineage, runs, transfer
+from core.actions import bundles, folders, journals, lineage, runs, transfer
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import Imported, Options, import_paths, import_upload
 from core.actions.undo import undo
@@ -334,7 +334,7 @@ def test_a_run_that_is_not_finished_travels_as_far_as_it_is(desk: Desk, tmp_path
     with pytest.raises(InputError, match="run r: waiting with 0 rows; expected one that has ended"):
         bundles.made(made, "r")
     spec = wish(made, Counting())
-    with Journal(journals.folder_of(made, run.id)) as journal:
+    with Journal(folders.folder_of(made, run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter"), constant(pair_of(spec.rows[1]))])
     reader = open_desk(dataclasses.replace(made.settings, read_only=True))
     with pytest.raises(StateError, match="reading only"):  # what the journal holds is not in the store yet
@@ -361,10 +361,10 @@ def test_a_run_of_the_engine_is_replaced_with_its_journal(desk: Desk) -> None:
         key = run_records.find(db, "r").id
     sent = bundles.made(made, "r").content
     runs.add_note(made, "r", None, "odd")
-    assert journals.folder_of(made, key).exists
+    assert folders.folder_of(made, key).exists
     ours = stored(made, "r")
     assert brought(made, sent, replace=True).new
-    assert not journals.folder_of(made, key).exists
+    assert not folders.folder_of(made, key).exists
     theirs = stored(made, "r")
     for table in ("trace_event", "evidence", "row_evidence", "call", "row_call"):
         assert theirs[table] == ours[table], table
@@ -379,7 +379,7 @@ def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(des
         key = run_records.find(db, "r").id
     content = cases.submission([("Qb0_Hb0", 0.1, 0.1, "none")])
     assert import_upload(made, content, "x.csv", Options(name="r", replace=True)).name == "r"
-    assert not journals.folder_of(made, key).exists
+    assert not folders.folder_of(made, key).exists
 
 
 def test_a_journal_without_its_run_is_not_covered_up(desk: Desk) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk, open_desk
 from core.engine.journal import Journal
 from core.engine.spec import How, RunSpec
@@ -39,7 +39,7 @@ def test_the_same_run_is_returned_and_another_of_its_name_refused(desk: Desk) ->
         journals.launch(desk, other, "r", fast(), begin=here(method))
     replaced = journals.launch(desk, other, "r", fast(), replace=True, begin=here(method))
     assert replaced.id != first.id
-    assert not journals.folder_of(desk, first.id).exists
+    assert not folders.folder_of(desk, first.id).exists
     with desk.store.read() as db:
         assert [run.id for run in runs.all_of_them(db)] == [replaced.id]
         assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
@@ -50,7 +50,7 @@ def test_a_run_is_known_by_its_dataset_name_and_specification(desk: Desk) -> Non
     one = journals.launch(desk, spec, "one", fast(), begin=nobody)
     two = journals.launch(desk, spec, "two", fast("http://127.0.0.1:1/v1"), begin=nobody)
     assert one.id != two.id
-    assert journals.folder_of(desk, one.id).spec() == journals.folder_of(desk, two.id).spec() == spec
+    assert folders.folder_of(desk, one.id).spec() == folders.folder_of(desk, two.id).spec() == spec
     assert one.spec["rows"] == 8
 
 
@@ -74,7 +74,7 @@ def test_a_run_that_nobody_works_on_yet(desk: Desk) -> None:
 def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(desk: Desk) -> None:
     spec = wish(desk, Counting())
     run = journals.launch(desk, spec, "r", fast(), begin=nobody)
-    with Journal(journals.folder_of(desk, run.id)) as journal:
+    with Journal(folders.folder_of(desk, run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter")])
     assert journals.states(desk)[run.id].state == "crashed"
     [settled] = journals.settle_all(desk)
@@ -116,5 +116,5 @@ def test_read_only_refuses_every_change(desk: Desk) -> None:
     ):
         with pytest.raises(ReadOnly, match="reading only"):
             change()
-    assert not journals.folder_of(desk, "other").exists
+    assert not folders.folder_of(desk, "other").exists
     assert journals.states(reader)[next(iter(journals.states(reader)))].state == "waiting"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import journals, spaces, transfer
+from core.actions import journals, spaces, transfer, wishes
 from core.actions import runs as run_actions
 from core.actions.desk import Desk, open_desk
 from core.actions.folders import folder_of
@@ -652,8 +652,8 @@ def test_the_same_decomposition_is_the_same_run(desk: Desk) -> None:
 
 def launched(desk: Desk, method: str, name: str, rows: str = "", **options: object) -> Run:
     """A run that is worked on in this process until it ends."""
-    wish = journals.Wish(dataset_of(desk).id, method_named(method), options, rows=rows)
-    return journals.launch(desk, journals.specify(desk, wish), name, How(), begin=journals.work_on)
+    wish = wishes.Wish(dataset_of(desk).id, method_named(method), options, rows=rows)
+    return journals.launch(desk, wishes.specify(desk, wish), name, How(), begin=journals.work_on)
 
 
 @pytest.mark.usefixtures("world")
@@ -694,9 +694,9 @@ def test_a_knn_of_the_engine_has_fold_priors_of_its_own(desk: Desk) -> None:
     np.testing.assert_array_equal(*(probabilities(rows_of(desk, f"with {other}")) for other in ("mine", "engine")))
 
 
-def knn_wish(desk: Desk, **more: object) -> journals.Wish:
+def knn_wish(desk: Desk, **more: object) -> wishes.Wish:
     options = {"spaces": "near", "protocol": "test", **more}
-    return journals.Wish(dataset_of(desk).id, method_named("knn"), options, rows="split=test")
+    return wishes.Wish(dataset_of(desk).id, method_named("knn"), options, rows="split=test")
 
 
 def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(desk: Desk, world: Screen) -> None:
@@ -712,7 +712,7 @@ def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_mo
             fuse(desk, "fused", "llm test", "engine", reference="train", references=references)
         if what == "spaces":
             wish = knn_wish(desk)
-            journals.launch(desk, journals.specify(desk, wish), "engine", How(), replace=True, begin=journals.work_on)
+            journals.launch(desk, wishes.specify(desk, wish), "engine", How(), replace=True, begin=journals.work_on)
             fuse(desk, "between", "llm test", "engine", reference="train", references=references)
     with desk.store.write() as db:  # as the run of an earlier version
         db.execute("UPDATE run SET spec = json_merge_patch(spec, '{\"sources\": null}') WHERE name = 'engine'")
@@ -721,25 +721,25 @@ def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_mo
 
 
 def test_spaces_are_part_of_what_a_run_is(desk: Desk, world: Screen) -> None:
-    before = journals.specify(desk, knn_wish(desk))
-    assert journals.specify(desk, knn_wish(desk)) == before
+    before = wishes.specify(desk, knn_wish(desk))
+    assert wishes.specify(desk, knn_wish(desk)) == before
     other_vectors(desk, world)
-    after = journals.specify(desk, knn_wish(desk))
+    after = wishes.specify(desk, knn_wish(desk))
     assert set(before.sources) == set(after.sources) == {"near"}
     assert before.key != after.key
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
-        journals.specify(desk, knn_wish(desk, spaces="near, far"))
-    fused = journals.Wish(dataset_of(desk).id, method_named("fusion"), {"base": "llm test", "with": "llm train"})
-    assert journals.specify(desk, fused).sources == {}
+        wishes.specify(desk, knn_wish(desk, spaces="near, far"))
+    fused = wishes.Wish(dataset_of(desk).id, method_named("fusion"), {"base": "llm test", "with": "llm train"})
+    assert wishes.specify(desk, fused).sources == {}
 
 
 def test_a_worker_refuses_another_space_than_planned(desk: Desk, world: Screen) -> None:
-    planned = journals.specify(desk, knn_wish(desk))
+    planned = wishes.specify(desk, knn_wish(desk))
     journals.launch(desk, planned, "engine", How(), begin=lambda *_: None)
     other_vectors(desk, world)
     run = journals.resume(desk, "engine", begin=journals.work_on)
     assert (run.status, run.done) == ("stopped", 0)
-    now = journals.specify(desk, knn_wish(desk)).sources["near"]
+    now = wishes.specify(desk, knn_wish(desk)).sources["near"]
     assert run.cause == (
         f"gene spaces: near {now[:10]}, expected near {planned.sources['near'][:10]} as planned; start a new run"
     )

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import journals
+from core.actions import folders, journals, wishes
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import Options, import_upload
 from core.config import Settings
@@ -41,7 +41,7 @@ def desk_with(folder: Path, rows: int) -> Desk:
 
 def wish(desk: Desk, method: Method, rows: str = "split=test", **more: Any) -> RunSpec:
     """A run's specification on the workspace's only dataset."""
-    return journals.specify(desk, journals.Wish("bmdm", method, {}, rows, **more))
+    return wishes.specify(desk, wishes.Wish("bmdm", method, {}, rows, **more))
 
 
 def fast(url: str = "", **more: Any) -> How:
@@ -59,7 +59,7 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 
 def status(desk: Desk, run: Run) -> Status:
-    return status_of(journals.folder_of(desk, run.id))
+    return status_of(folders.folder_of(desk, run.id))
 
 
 def until_state(desk: Desk, run: Run, *wanted: str) -> Status:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk, open_desk
 from core.config import load_settings
 from core.engine.start import start
@@ -200,7 +200,7 @@ def _work_here(desk: Desk, run: str, api_key: str = "", *, method: Any) -> objec
 
 def apart(desk: Desk, run: str, api_key: str = "", **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    folder = journals.folder_of(desk, run)
+    folder = folders.folder_of(desk, run)
     command = (sys.executable, "-m", "tests.engine.methods", str(desk.settings.workspace), run, json.dumps(options))
     return start(folder, desk.settings, api_key, command)
 

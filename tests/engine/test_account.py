@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk
 from core.engine import account
 from core.engine.account import Account
@@ -30,13 +30,13 @@ def begun(tmp_path: Path) -> tuple[Desk, Run]:
 
 def account_of(desk: Desk, journal: Journal, run: Run) -> Account:
     return Account(
-        journals.folder_of(desk, run.id), desk.store, journal.progress, run.total, lambda said: said.replace("sk-", "…")
+        folders.folder_of(desk, run.id), desk.store, journal.progress, run.total, lambda said: said.replace("sk-", "…")
     )
 
 
 def test_a_state_is_said_once_and_nothing_secret_ever(begun: tuple[Desk, Run]) -> None:
     desk, run = begun
-    folder = journals.folder_of(desk, run.id)
+    folder = folders.folder_of(desk, run.id)
     with Journal(folder) as journal:
         ours = account_of(desk, journal, run)
         ours.enter("running")
@@ -68,7 +68,7 @@ def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
 
     monkeypatch.setattr(account, "fold", fold)
     over = asyncio.Event()
-    with Journal(journals.folder_of(desk, run.id)) as journal:
+    with Journal(folders.folder_of(desk, run.id)) as journal:
         ours = account_of(desk, journal, run)
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
         asyncio.run(asyncio.wait_for(ours.fold_until(over, 0.001), 30))
@@ -78,7 +78,7 @@ def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
 
 def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(begun: tuple[Desk, Run]) -> None:
     desk, run = begun
-    with Journal(journals.folder_of(desk, run.id)) as journal:
+    with Journal(folders.folder_of(desk, run.id)) as journal:
         ours = account_of(desk, journal, run)
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
         with desk.store.write() as db:
@@ -86,4 +86,4 @@ def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(begun: tuple[
         with pytest.raises(NotFound, match="not in the store any more"):
             asyncio.run(asyncio.wait_for(ours.fold_until(asyncio.Event(), 0.001), 30))
         asyncio.run(ours.fold_at_last("stopped", "nobody answered"))
-    assert "not in the store yet: run" in journals.folder_of(desk, run.id).log.read_text()
+    assert "not in the store yet: run" in folders.folder_of(desk, run.id).log.read_text()

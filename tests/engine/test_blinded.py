@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import core.methods as room
-from core.actions import journals
+from core.actions import folders, journals, wishes
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_upload
 from core.config import Settings
@@ -91,9 +91,9 @@ class World:
     def run(self, method: str, view: str, name: str) -> Run:
         """The run of a method on the evaluated rows, worked on here until it ends; the same one a second time."""
         options = {option.name: TOLD[option.name] for option in method_named(method).options if option.name in TOLD}
-        wish = journals.Wish("bmdm", method_named(method), options, f"ids={self.ids}", MODEL, view=VIEWS[view])
+        wish = wishes.Wish("bmdm", method_named(method), options, f"ids={self.ids}", MODEL, view=VIEWS[view])
         try:
-            spec = journals.specify(self.desk, wish)
+            spec = wishes.specify(self.desk, wish)
         except MissingPackage as error:
             pytest.skip(str(error))
         made = journals.launch(self.desk, spec, name, fast(self.url), begin=journals.work_on)
@@ -103,7 +103,7 @@ class World:
     def seen(self, method: str, view: str) -> dict[str, Seen]:
         """What the journal of that run holds of each row."""
         made = self.run(method, view, f"{method} {view}")
-        entries = (entry for entry, _ in read_entries(journals.folder_of(self.desk, made.id).rows))
+        entries = (entry for entry, _ in read_entries(folders.folder_of(self.desk, made.id).rows))
         return {row.prediction.pair_id: Seen.of(row) for row in entries if isinstance(row, RowResult)}
 
 

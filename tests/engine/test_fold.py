@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk
 from core.engine import fold as folding_room
 from core.engine.coding import Again, Entry
@@ -28,7 +28,7 @@ def begun(path: Path) -> tuple[Desk, Folder]:
     """A run that waits for its worker."""
     desk = desk_with(path, 6)
     run = journals.launch(desk, wish(desk, Counting()), "r", fast(), begin=lambda *_: None)
-    return desk, journals.folder_of(desk, run.id)
+    return desk, folders.folder_of(desk, run.id)
 
 
 def append(folder: Folder, *entries: Entry) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk
 from core.engine.coding import Again, pair_id_of
 from core.engine.journal import read_entries, read_progress
@@ -30,7 +30,7 @@ AHEAD_S = 0.1  # at most, between a row that a kill waits for and the kill
 
 def journalled(desk: Desk, run: Run) -> list[str]:
     """The rows of the journal's whole lines, in order."""
-    entries = (entry for entry, _ in read_entries(journals.folder_of(desk, run.id).rows))
+    entries = (entry for entry, _ in read_entries(folders.folder_of(desk, run.id).rows))
     return [pair_id_of(entry) for entry in entries if not isinstance(entry, Again)]
 
 
@@ -65,7 +65,7 @@ def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path:
         expected = journals.launch(whole, wish(whole, Asking(), model="scripted"), "r", fast(url), begin=here(Asking()))
         desk = desk_with(tmp_path / "killed", ROWS)
         run = journals.launch(desk, wish(desk, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8), begin=begin)
-        rows = journals.folder_of(desk, run.id).rows
+        rows = folders.folder_of(desk, run.id).rows
         for kill in range(KILLS):
             least = int((ROWS - LEFT) * (kill + rng.random()) / KILLS)
             until(partial(has_rows, rows, least), f"row {least}")

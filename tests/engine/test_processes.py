@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.actions import journals
+from core.actions import folders, journals
 from core.actions.desk import Desk
 from core.config import KEY_VARIABLE, Settings
 from core.engine.journal import read_progress
@@ -44,7 +44,7 @@ def slow_run(path: Path) -> Iterator[tuple[Desk, Run]]:
 
 
 def finished(desk: Desk, run: Run) -> int:
-    return len(read_progress(journals.folder_of(desk, run.id).rows).finished)
+    return len(read_progress(folders.folder_of(desk, run.id).rows).finished)
 
 
 def recorded(desk: Desk, run: Run) -> Run:
@@ -60,7 +60,7 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
         assert os.getsid(live.pid) == live.pid  # in a session of its own
         until(lambda: recorded(desk, run).done > 0, "a fold")
         assert recorded(desk, run).status == "running"
-        with pytest.raises(StateError, match=f"process {live.pid}"), alone(journals.folder_of(desk, run.id)):
+        with pytest.raises(StateError, match=f"process {live.pid}"), alone(folders.folder_of(desk, run.id)):
             pass
         for refused in (partial(journals.resume, desk, "slow"), partial(journals.retry, desk, "slow")):
             with pytest.raises(StateError, match="is working on it"):
@@ -118,7 +118,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
     assert (ended.counts.done, ended.counts.failed) == (0, 40)
     settled = journals.settle(desk, other.id)
     assert settled.failed == 40
-    assert b"[key]" in journals.folder_of(desk, other.id).rows.read_bytes()  # where the server had echoed it
+    assert b"[key]" in folders.folder_of(desk, other.id).rows.read_bytes()  # where the server had echoed it
     searched = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"desk.duckdb", "rows.jsonl", "spec.json", "how.json", "log.txt", "llm.sqlite"} <= {path.name for path in searched}
     assert [path for path in searched if KEY.encode() in path.read_bytes() or b"never-to-be-seen" in path.read_bytes()] == []
@@ -130,7 +130,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
 def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, 3)
     run = journals.launch(desk, wish(desk, Counting()), "r", fast(), begin=lambda *_: None)
-    folder = journals.folder_of(desk, run.id)
+    folder = folders.folder_of(desk, run.id)
     with pytest.raises(StateError, match=r"status 3 before its first beat, it said: no such luck"):
         start(folder, desk.settings, command=("sh", "-c", "echo no such luck; exit 3"))
     with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
@@ -155,7 +155,7 @@ def test_memory_stays_bounded_while_rows_are_large(tmp_path: Path) -> None:
     until(peak.exists, "the worker's last word")
     assert (ended.state, ended.counts.done) == ("done", 2000)
     assert float(peak.read_text()) < 400
-    assert journals.folder_of(desk, run.id).rows.stat().st_size > 2000 * 15_000
+    assert folders.folder_of(desk, run.id).rows.stat().st_size > 2000 * 15_000
     whole = recorded(desk, run)
     assert (whole.status, whole.done, whole.failed) == ("done", 2000, 0)
     with desk.store.read() as db:

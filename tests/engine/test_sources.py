@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import journals
+from core.actions import journals, wishes
 from core.actions.desk import Desk
 from core.engine.world import World, web_of
 from core.errors import InputError
@@ -28,7 +28,7 @@ WORLD = mimic.invented(["Qb0", "Qb1", "Hb0", "Hb1"], ARTICLES)
 
 def launched(desk: Desk, name: str, url: str, **options: Any) -> Run:
     chosen = {"rounds": 0, "tools": "gene_info,gene_class,literature", **options}
-    spec = journals.specify(desk, journals.Wish("bmdm", METHOD, chosen, "split=test", MODEL))
+    spec = wishes.specify(desk, wishes.Wish("bmdm", METHOD, chosen, "split=test", MODEL))
     return journals.launch(desk, spec, name, fast(url), begin=here(METHOD))
 
 
@@ -64,7 +64,7 @@ def test_a_run_asks_public_sources_once_and_another_takes_what_they_said(tmp_pat
 
 def test_a_world_without_addresses_cannot_make_such_a_run(tmp_path: Path) -> None:
     desk = desk_with(tmp_path, 1)
-    spec = journals.specify(desk, journals.Wish("bmdm", METHOD, {"sources": "web"}, "split=test", MODEL))
+    spec = wishes.specify(desk, wishes.Wish("bmdm", METHOD, {"sources": "web"}, "split=test", MODEL))
     with pytest.raises(InputError, match="sources: web, but no addresses of public sources are known here"):
         web_of(World(desk.store), spec)
     assert web_of(World(desk.store), replace(spec, options={})) is None  # a run from before there was a choice

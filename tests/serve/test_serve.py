@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from core.actions import journals, launching, submissions
+from core.actions import folders, journals, launching, submissions, wishes
 from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_upload
 from core.config import Settings
@@ -233,8 +233,8 @@ def test_a_run_is_packaged_and_checked(
     server: Endpoint, tmp_path: Path, track: Track, method: str, options: dict[str, object]
 ) -> None:
     desk = _desk(tmp_path, 5)
-    wish = journals.Wish("bmdm", method_named(method), options, "split=test", MODEL)
-    run = journals.launch(desk, journals.specify(desk, wish), "mine", How(server.base_url), begin=launching.here)
+    wish = wishes.Wish("bmdm", method_named(method), options, "split=test", MODEL)
+    run = journals.launch(desk, wishes.specify(desk, wish), "mine", How(server.base_url), begin=launching.here)
     run = journals.settle(desk, run.id)
     assert (run.status, run.done, run.failed) == ("done", 5, 0), journals.log_tail(desk, run.id)
     out = tmp_path / "mine.zip"
@@ -305,18 +305,18 @@ def _no_number(found: str) -> None:
 def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path: Path) -> None:
     desk = _desk(tmp_path)
     options = {"answers": "logprobs", "reasoning": "no", "max_tokens": 32}
-    wish = journals.Wish("bmdm", method_named("prompt_only"), options, "split=test", MODEL)
+    wish = wishes.Wish("bmdm", method_named("prompt_only"), options, "split=test", MODEL)
     how = How(server.base_url, rows_in_flight=2)
-    run = journals.launch(desk, journals.specify(desk, wish), "killed", how)
+    run = journals.launch(desk, wishes.specify(desk, wish), "killed", how)
     _until(lambda: len(_finished(desk, run)) >= 8, WAIT_S)
-    pid = status_of(journals.folder_of(desk, run.id)).pid
+    pid = status_of(folders.folder_of(desk, run.id)).pid
     assert pid is not None, journals.log_tail(desk, run.id)
     os.kill(pid, signal.SIGKILL)
-    _until(lambda: status_of(journals.folder_of(desk, run.id)).state == "crashed", WAIT_S)
+    _until(lambda: status_of(folders.folder_of(desk, run.id)).state == "crashed", WAIT_S)
     before = _finished(desk, run)
     assert 8 <= len(before) < len(PAIRS)
     journals.resume(desk, "killed")
-    _until(lambda: status_of(journals.folder_of(desk, run.id)).state == "done", WAIT_S)
+    _until(lambda: status_of(folders.folder_of(desk, run.id)).state == "done", WAIT_S)
     after = journals.settle(desk, run.id)
     assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
     progress = journals.progress_of(desk, run.id)
