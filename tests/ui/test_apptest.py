@@ -27,8 +27,13 @@ TABS = {  # below the first one: parameter and titles
 }
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]
-REAL_RUNS = ("track_b_sharp", "track_b_react", "track_a_logprobs_train2499", "track_c_qwen3_4b")
+REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, and with
 WORKSPACES = [("desk", ""), ("small_desk", ""), ("demo_desk", ""), *(("real_desk", run) for run in REAL_RUNS)]
+# Traces of other shapes, on the pages where a trace's shape shows.
+OTHER_SHAPES = [
+    ("real_desk", run, page, "") for run in ("track_b_react", "track_c_qwen3_4b") for page in ("debates", "breakdown", "submit")
+]
+EVERYWHERE = [(*where, *view) for where in WORKSPACES for view in VIEWS] + OTHER_SHAPES
 # Anything by which a person could change something; a filter is none.
 CONTROLS = ("button", "text_input", "text_area", "file_uploader", "toggle", "selectbox")
 
@@ -66,8 +71,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
-@pytest.mark.parametrize(("page", "tab"), VIEWS)
-@pytest.mark.parametrize(("workspace", "run"), WORKSPACES)
+@pytest.mark.parametrize(("workspace", "run", "page", "tab"), EVERYWHERE)
 def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, workspace: str, run: str, page: str, tab: str) -> None:
     app = visit(request.getfixturevalue(workspace), page, **({"run": run} if run else {}), **tab_of(page, tab))
     assert not app.exception
