@@ -63,10 +63,12 @@ def table_of(known: Knowledge, parts: Parts | None) -> Table:
     """The label sums of a knowledge base; without parts there are no groups."""
     genes, gene = distinct(known.rows.gene)
     part = np.zeros(len(known), dtype=np.intp) if parts is None else parts.pert[known.rows.pert]
-    order = _sorting(part * max(len(genes), 1) + gene)
-    part, gene = part[order], gene[order]
+    bits = len(genes).bit_length()
+    order, both = _sorted(part << bits | gene)
+    part, gene = both >> bits, both & ((1 << bits) - 1)
     starts = np.flatnonzero(np.diff(part, prepend=-1) | np.diff(gene, prepend=-1))
-    sums = np.add.reduceat(known.flags[order], starts, axis=0, dtype=np.float64) if len(starts) else np.empty((0, 4))
+    flags = np.ascontiguousarray(known.flags).view(np.uint32)[order].view(np.bool_)  # four at once
+    sums = np.add.reduceat(flags, starts, axis=0, dtype=np.float64) if len(starts) else np.empty((0, 4))
     part, gene = part[starts], gene[starts]
     per_gene = np.stack([totals(gene, len(genes), column) for column in sums.T], axis=1)
     groups, begins = np.unique(part[: 0 if parts is None else None], return_index=True)
@@ -103,7 +105,9 @@ def chunks(queries: Rows, table: Table, similarity: Similarity, power: float, pa
     genes, position = distinct(queries.gene)
     group = _groups_of(queries.pert, table, parts)
     size = max(CHUNK // max(len(table.genes), 1), 1)
-    order = _sorting(position // size * (len(table.groups) + 1) + group + 1)
+    bits = (len(table.groups) + 1).bit_length()
+    order, both = _sorted(position // size << bits | group + 1)
+    group = (both & ((1 << bits) - 1)) - 1
     bounds = np.cumsum([0, *np.bincount(position // size)])
     for some, (start, end) in zip(slices(len(genes), size), pairwise(bounds), strict=True):
         rows = order[start:end]
@@ -111,7 +115,7 @@ def chunks(queries: Rows, table: Table, similarity: Similarity, power: float, pa
         weights = np.square(weights) if power == 2 else weights**power
         if parts is not None:
             weights *= parts.gene[genes[some], None] != parts.gene[table.genes]
-        yield Chunk(rows, weights, position[rows] - some.start, group[rows])
+        yield Chunk(rows, weights, position[rows] - some.start, group[start:end])
 
 
 def distinct(codes: Codes) -> tuple[Codes, Codes]:
@@ -121,10 +125,12 @@ def distinct(codes: Codes) -> tuple[Codes, Codes]:
     return np.flatnonzero(seen), (np.cumsum(seen) - 1)[codes]
 
 
-def _sorting(codes: Codes) -> Codes:
-    """What sorts codes stably: each with its place in one number, since numbers are sorted in a quarter of np.argsort's time."""
-    places = max(len(codes), 1).bit_length()
-    return np.sort(codes << places | np.arange(len(codes))) & ((1 << places) - 1)
+def _sorted(codes: Codes) -> tuple[Codes, Codes]:
+    """What sorts codes stably, and the sorted codes: each is sorted with its place in one number, which takes a quarter of
+    np.argsort's time and saves a gather."""
+    bits = len(codes).bit_length()
+    both = np.sort(codes << bits | np.arange(len(codes)))
+    return both & ((1 << bits) - 1), both >> bits
 
 
 def slices(n: int, size: int) -> Iterator[slice]:
