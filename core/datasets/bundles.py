@@ -3,8 +3,8 @@
 manifest.json       the format's version, the run's record, its dataset, and the hash and row count of every part
 prediction.parquet  one row a pair, failures among them, and one file each for events, evidence, calls and notes
 
-It holds no label but those that evidence and prompts quote,
-no setting and no path of a file. `core.datasets.bundle_parts` has the columns.
+It holds no label but those that evidence and prompts quote, no setting and no path of a file. `core.datasets.bundle_parts`
+has the columns.
 """
 
 from __future__ import annotations
