@@ -10,6 +10,7 @@ import random
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +34,16 @@ from core.methods.debate_texts import SIDES, Case, Stage
 from core.types import Label, Pair, RowResult
 from tests.conftest import SHARED_DATA
 
-SHORT = FAULTS["sentences"]
 ROWS = 40  # that it is shown, and asked about
+FEW = 200  # labelled rows, where not all of them are in view
 SCRIPT = Path(__file__).with_name("tiny.py")
 LETTERS = "ABC"
 REACT_TOOLS = "base_rates,gene_class"
 PROBS = (5, 20, 35, 45, 50, 65, 80, 95)
+AGENTS_PROBS = ((20, 30), (20, 70), (80, 30), (80, 70))  # each of the first number goes with each of the second
 
-# Each names its genes once; which genes they are is what so small a model does not learn in a minute.
+# Each names its genes once. Which genes they are is what so small a model does not learn in a minute: it is shown any,
+# so that its own briefs, and being told that they name others, are nothing new to it.
 LINES = {
     "EFFECT": "{pert} works where {gene} is needed. Its loss reaches the programs that hold the target. "
     "Nothing in the dossier speaks against a link. So the target changes.",
@@ -78,19 +81,24 @@ def context_for(method: Method, pairs: Sequence[Pair], view: LabelView, **option
 
 
 def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
-    """Every kind of prompt about the rows, each with answers in its format."""
+    """Every kind of prompt about the rows, each with answers in its format and with the name of its kind.
+
+    Every second row is asked about with few labelled rows in view, since what tools say then looks different.
+    """
+    few = all_training(view.rows[:FEW])
     asked = context_for(prompt_only.METHOD, pairs, view, reasoning="no")
     debated = context_for(debate.METHOD, pairs, view).options
     rng = random.Random(0)
-    yield from react_exercises(pairs, view)
-    for pair in pairs:
+    yield from react_exercises(pairs[::2], view)
+    yield from react_exercises(pairs[1::2], few)
+    for pair, seen in zip(pairs, cycle((view, few)), strict=False):
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))
-        yield _exercise((prompt,), letters)
+        yield _exercise("letter", (prompt,), letters)
         again = show_letter(Unparsed("none of A, B, C is named"), LETTERS)
-        yield _exercise((prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
-        found = dossier(asyncio.run(gather(pair, Packs(), view, debate.tools(debated))), pair).text
-        yield from _debates(Case(pair.pert, pair.gene, found, "", debated), rng)
+        yield _exercise("letter", (prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
+        found = dossier(asyncio.run(gather(pair, Packs(), seen, debate.tools(debated))), pair).text
+        yield from _debates(Case(pair.pert, pair.gene, found, "", debated), pairs, rng)
 
 
 def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
@@ -109,12 +117,13 @@ def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str
             said = json.loads(call.request)["messages"]
             answer = json.loads(call.reply)["choices"][0]["message"]["content"]
             last = "p_de" in answer
-            yield {"messages": said, "answers": [_agents_answer(p) for p in PROBS] if last else [answer]}
+            answers = [_agents_answer(*probs) for probs in AGENTS_PROBS] if last else [answer]
+            yield {"kind": "agent", "messages": said, "answers": answers}
 
 
 def _as_agent(ask: Ask) -> str:
     if "starting with the field `[[ ## reasoning ## ]]`" in ask.prompt:
-        return _agents_answer(PROBS[0])
+        return _agents_answer(*AGENTS_PROBS[0])
     step = (
         ("This is enough.", "finish")
         if "[[ ## thought_0 ## ]]" in ask.prompt
@@ -124,37 +133,40 @@ def _as_agent(ask: Ask) -> str:
     return _fields(said)
 
 
-def _agents_answer(prob: int) -> str:
-    return _fields({"reasoning": "The base rates say it.", "p_de": str(prob), "p_up_given_de": str(100 - prob)})
+def _agents_answer(p_de: int, p_up: int) -> str:
+    return _fields({"reasoning": "The base rates say it.", "p_de": str(p_de), "p_up_given_de": str(p_up)})
 
 
 def _fields(said: dict[str, str]) -> str:
     return "\n\n".join([*(f"[[ ## {name} ## ]]\n{value}" for name, value in said.items()), "[[ ## completed ## ]]"])
 
 
-def _debates(case: Case, rng: random.Random) -> Iterator[dict[str, Any]]:
-    lines = {side: line.format(pert=case.pert, gene=case.gene) for side, line in LINES.items()}
+def _debates(case: Case, pairs: Sequence[Pair], rng: random.Random) -> Iterator[dict[str, Any]]:
     for stage, sides in SIDES.items():
         for side in sides:
             asked = debate_texts.brief(side, case)
-            yield _exercise(asked, [lines[side]])
-            if rng.random() < 0.25:
-                rejected = Message("assistant", "The evidence is mixed."), Message("user", debate_texts.again(side, case, SHORT))
-                yield _exercise((*asked, *rejected), [lines[side]])
-        yield _verdict(stage, case, lines, rng)
+            yield _exercise("brief", asked, [_line(side, pairs, rng)])
+            again = Message("user", debate_texts.again(side, case, FAULTS["genes"]))
+            rejected = Message("assistant", _line(side, pairs, rng)), again
+            yield _exercise("brief again", (*asked, *rejected), [_line(side, pairs, rng)])
+        yield _verdict(stage, case, pairs, rng)
 
 
-def _verdict(stage: Stage, case: Case, lines: dict[str, str], rng: random.Random) -> dict[str, Any]:
-    asked = debate_texts.verdict(stage, case, [(side, lines[side]) for side in SIDES[stage]])
+def _line(side: str, pairs: Sequence[Pair], rng: random.Random) -> str:
+    return LINES[side].format(pert=rng.choice(pairs).pert, gene=rng.choice(pairs).gene)
+
+
+def _verdict(stage: Stage, case: Case, pairs: Sequence[Pair], rng: random.Random) -> dict[str, Any]:
+    asked = debate_texts.verdict(stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]])
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]
     if rng.random() < 0.5:
-        return _exercise(asked, [f"The dossier says little. {prob}" for prob in probs])
+        return _exercise("verdict", asked, [f"The dossier says little. {prob}" for prob in probs])
     rejected = Message("assistant", "The evidence is mixed."), Message("user", show_probability(Unparsed("no number")))
-    return _exercise((*asked, *rejected), probs)
+    return _exercise("verdict", (*asked, *rejected), probs)
 
 
-def _exercise(messages: Messages, answers: list[str]) -> dict[str, Any]:
-    return {"messages": [message._asdict() for message in messages], "answers": answers}
+def _exercise(kind: str, messages: Messages, answers: list[str]) -> dict[str, Any]:
+    return {"kind": kind, "messages": [message._asdict() for message in messages], "answers": answers}
 
 
 def tiny_model(python: Path) -> Path:
