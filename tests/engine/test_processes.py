@@ -99,7 +99,7 @@ def test_a_signal_ends_the_work_cleanly(tmp_path: Path) -> None:
 
 
 def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 40)
+    desk = desk_with(tmp_path, 12)
     with serving(Script(api_key=KEY, delay_s=0.05)) as url:
         how = fast(url, rows_in_flight=2)
         run = journals.launch(desk, wish(desk, Asking(), model="scripted"), "r", how, api_key=KEY, begin=apart)
@@ -115,9 +115,9 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
             desk, wish(desk, Asking(), model="scripted"), "w", fast(url, cached=False), api_key=wrong, begin=here(Asking())
         )
         ended = status(desk, other)
-    assert (ended.counts.done, ended.counts.failed) == (0, 40)
+    assert (ended.counts.done, ended.counts.failed) == (0, 12)
     settled = journals.settle(desk, other.id)
-    assert settled.failed == 40
+    assert settled.failed == 12
     assert b"[key]" in folders.folder_of(desk, other.id).rows.read_bytes()  # where the server had echoed it
     searched = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"desk.duckdb", "rows.jsonl", "spec.json", "how.json", "log.txt", "llm.sqlite"} <= {path.name for path in searched}

@@ -17,7 +17,7 @@ from core.stats.score import score_with_intervals
 from tests.stats.simulations import Simulated, simulated
 
 # 1,000 data sets hold the coverage to 93-97% as it stands (a minute); fewer need the binomial's tolerance on top.
-DATA_SETS = 250
+DATA_SETS = 150
 RESAMPLES = 400
 ROWS = 900
 SPREADS = {"row": (0.0, 0.0), "pert": (0.6, 0.0), "gene": (0.0, 0.6), "two-way": (0.45, 0.45)}

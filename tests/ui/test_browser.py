@@ -32,7 +32,7 @@ pytestmark = pytest.mark.browser
 
 COLLAPSED = "simulated collapsed debate"  # a run that a page shows only when it is told to
 ROW_OF = re.compile(r"^row [\d,]+ of [\d,]+$")
-IMPORTS, IMPORTED_ROWS = 3, 2000
+IMPORTS, IMPORTED_ROWS = 2, 1000
 
 
 @pytest.fixture

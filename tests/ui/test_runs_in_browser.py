@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-ROWS, DELAY_S = 24, 0.6
+ROWS, DELAY_S = 15, 0.6
 PROGRESS = re.compile(r"(\d+) of (\d+) rows")
 
 
