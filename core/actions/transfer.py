@@ -299,6 +299,11 @@ def save_recovered(desk: Desk, base: str, fused: str, weights: tuple[float, floa
     ids = rows["pair_id"].tolist()
     if one.dataset != other.dataset or set(ids) != set(mixed.index):
         raise InputError(f"{one.name} and {other.name}: not on the same rows; expected a fusion of that base")
+    if lacking := sum(not {Flag.UNCOVERED, Flag.UNCOVERED_DIR}.isdisjoint(flags) for flags in rows["flags"]):
+        raise InputError(
+            f"{one.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone; "
+            "expected a base that covers every row"
+        )
     submitted = mixed.loc[ids]
     up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()
     with np.errstate(invalid="ignore"):

@@ -621,13 +621,14 @@ def test_a_component_comes_back_and_fuses_to_the_same_run(desk: Desk, world: Scr
 def test_what_is_no_fusion_of_that_base_is_refused(desk: Desk) -> None:
     knn(desk, "knn", LOO)
     fuse(desk, "fused", "llm train", "knn")
+    fuse(desk, "other base", "knn", "llm train")
     before = everything(desk)
     for base, fused, weights, message in (
         ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
         ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
         ("llm train", "fused", (0.0, 0.5), "w_de: got 0.0; expected a weight above 0"),
-        ("knn", "fused", (0.5, 0.5), "a recovered percentile lies"),
         ("llm test", "fused", (0.5, 0.5), "llm test and fused: not on the same rows"),
+        ("knn", "other base", (0.5, 0.5), r"knn: \d+ of \d+ rows are uncovered"),
         ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
     ):
         with pytest.raises(InputError, match=message):
