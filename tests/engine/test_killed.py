@@ -21,7 +21,7 @@ from core.store.runs import Run
 from tests.engine.cases import desk_with, fast, status, stored_rows, until, wish
 from tests.engine.methods import Asking, apart, here
 
-KILLS = 3  # raise it for a longer trial, to 50 say
+KILLS = 2  # raise it for a longer trial, to 50 say
 ROWS = 300
 LEFT = 50  # rows at least that are still missing when the last kill is due
 SEED = 5

@@ -182,14 +182,13 @@ def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_c
 
 def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_desk: Desk) -> None:
     page = open_tab()
-    for _ in range(2):
-        with serving(small_desk.settings.workspace) as server:
-            page.goto(server.url("debates", run="debate"))
-            page.get_by_text(ROW_OF).wait_for()
-            server.stop()
-            with pytest.raises(ProcessLookupError):
-                os.killpg(server.process.pid, 0)  # it began a process group of its own
-        assert not list(small_desk.settings.data.glob("*.holder"))
-        hurried = Store(small_desk.settings.store_file, small_desk.settings.cache / "scratch", timeout_s=1)
-        with hurried.write() as db:
-            versions.bump(db, "notes")
+    with serving(small_desk.settings.workspace) as server:
+        page.goto(server.url("debates", run="debate"))
+        page.get_by_text(ROW_OF).wait_for()
+        server.stop()
+        with pytest.raises(ProcessLookupError):
+            os.killpg(server.process.pid, 0)  # it began a process group of its own
+    assert not list(small_desk.settings.data.glob("*.holder"))
+    hurried = Store(small_desk.settings.store_file, small_desk.settings.cache / "scratch", timeout_s=1)
+    with hurried.write() as db:
+        versions.bump(db, "notes")
