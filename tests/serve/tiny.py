@@ -83,14 +83,14 @@ def make_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
 
 
 def encode(exercises: list[dict[str, Any]], tokenizer: PreTrainedTokenizerFast) -> dict[str, list[Encoded]]:
-    """The exercises of every kind in the order of their length, so that little is padded where neighbours are taken."""
+    """The exercises of every kind as tokens."""
     by_kind = defaultdict(list)
     for exercise in exercises:
         prompt = tokenizer.apply_chat_template(exercise["messages"], add_generation_prompt=True, tokenize=False)
         start = tokenizer(prompt, add_special_tokens=False).input_ids
         ends = [tokenizer(answer + END, add_special_tokens=False).input_ids for answer in exercise["answers"]]
         by_kind[exercise["kind"]].append(Encoded(start, ends))
-    return {kind: sorted(alike, key=lambda exercise: len(exercise.prompt)) for kind, alike in by_kind.items()}
+    return dict(by_kind)
 
 
 def foresee(model: Qwen3ForCausalLM, batch: list[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, torch.Tensor]:
