@@ -162,7 +162,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
         return Canned(completion(said, logprobs=tokens)) if asked.number < 20 else Canned("gone", 503)
 
     with canned(answer) as (url, _):
-        how = fast(url, rows_in_flight=2, unanswered_limit=5, retries=0)
+        how = fast(url, rows_in_flight=2, unanswered_limit=5, retries=0, timeout_s=30.0)  # a slow answer is one
         run = journals.launch(desk, wish(desk, method, model="m"), "r", how, begin=here(method))
     assert run.status == "stopped"
     assert run.cause.startswith("5 rows in succession without an answer")
