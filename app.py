@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui import shell
+from core.ui.shared import shell
 
 shell.route(
     {

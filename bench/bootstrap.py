@@ -17,10 +17,10 @@ from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.bootstrap import Drawn, Plan, bootstrap_difference
+from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_difference
 from core.stats.delong import delong_difference
 from core.stats.intervals import Resampled
-from core.stats.scores import Scores, desk_scores
+from core.stats.score_inputs import Scores, scores_from_probabilities
 
 N_ROWS, N_PERTS, N_GENES, RESAMPLES, REFERENCE_RESAMPLES, SEED = 7705, 386, 1570, 4000, 200, 7
 Auroc = Callable[[Bools, Floats], float]
@@ -34,14 +34,14 @@ def run() -> dict[str, Any]:
     interval and of a second one from another seed, and monte_carlo_error is what chance alone allows that to be.
     """
     labels, a, b, pert, gene = simulated_runs(SEED)
-    plans = [Plan(unit, SEED) for unit in get_args(Drawn)]
+    plans = [ResamplingPlan(unit, SEED) for unit in get_args(Drawn)]
     ours = {plan.unit: _timed(partial(bootstrap_difference, labels, a, b, plan, pert, gene)) for plan in plans}
     scale = RESAMPLES / REFERENCE_RESAMPLES
     reference_s, sklearn_values = _timed(lambda: _loop(roc_auc_score, labels, a, b, REFERENCE_RESAMPLES), repeats=1)
     rerank_s, rerank_values = _timed(lambda: _loop(_rankdata_auroc, labels, a, b, REFERENCE_RESAMPLES), repeats=1)
     ours_s, full = ours["row"]
-    few = bootstrap_difference(labels, a, b, Plan("row", SEED, REFERENCE_RESAMPLES), pert, gene).mean
-    other = bootstrap_difference(labels, a, b, Plan("row", SEED + 1), pert, gene).mean
+    few = bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED, REFERENCE_RESAMPLES), pert, gene).mean
+    other = bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED + 1), pert, gene).mean
     return {
         "name": "bootstrap",
         "rows": N_ROWS,
@@ -57,7 +57,7 @@ def run() -> dict[str, Any]:
         "monte_carlo_error": _end_error(full.mean.se),
         "clustered_s": {unit: ours[unit][0] for unit in ("pert", "gene", "two-way")},
         "delong_ms": 1000 * _timed(lambda: delong_difference(labels != "none", a.p_de, b.p_de), repeats=9)[0],
-        "peak_mb_ours": _peak_mb(lambda: bootstrap_difference(labels, a, b, Plan("row", SEED), pert, gene)),
+        "peak_mb_ours": _peak_mb(lambda: bootstrap_difference(labels, a, b, ResamplingPlan("row", SEED), pert, gene)),
         "peak_mb_reference": _peak_mb(lambda: _loop(roc_auc_score, labels, a, b, 5)),
     }
 
@@ -68,7 +68,7 @@ def simulated_runs(seed: int) -> tuple[Any, Scores, Scores, Codes, Codes]:
     labels = rng.choice(["up", "down", "none"], N_ROWS, p=[0.306, 0.141, 0.553])
     effect = 0.3 * (labels != "none") + rng.normal(size=N_ROWS)
     up = 0.3 * (labels == "up") + rng.normal(size=N_ROWS)
-    runs = [desk_scores(effect + rng.normal(size=N_ROWS), up + rng.normal(size=N_ROWS)) for _ in range(2)]
+    runs = [scores_from_probabilities(effect + rng.normal(size=N_ROWS), up + rng.normal(size=N_ROWS)) for _ in range(2)]
     return labels, runs[0], runs[1], rng.integers(0, N_PERTS, N_ROWS), rng.integers(0, N_GENES, N_ROWS)
 
 

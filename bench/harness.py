@@ -15,12 +15,12 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from bench.measure import alone
-from core.actions import folders, journals, launching
+from core.actions import launching, run_control, run_folders
 from core.actions.demo import make_demo
-from core.actions.desk import open_desk
+from core.actions.workspace import open_workspace
 from core.config import Settings
 from core.engine.journal import read_progress
-from core.llm.scripted import Script, serving
+from core.llm.scripted_server import Script, serving
 from core.store import calls, predictions
 from core.store.datasets import DEMO
 
@@ -32,15 +32,15 @@ OPTIONS = {"seeds": "42", "answers": "letters"}
 def run() -> dict[str, Any]:
     """Seconds of both, the ratio, the worker's peak memory in MB, and whether journal and store have every row once."""
     with tempfile.TemporaryDirectory() as folder, serving(Script(delay_s=DELAY_S)) as address:
-        desk = open_desk(Settings(workspace=Path(folder), endpoint=address))
-        make_demo(desk)
-        planned = launching.plan(desk, launching.Form(**FORM, options=OPTIONS, endpoint=address, name="harness"))
-        made = journals.launch(desk, planned.spec, planned.name, planned.how, begin=lambda *_: None)
+        workspace = open_workspace(Settings(workspace=Path(folder), endpoint=address))
+        make_demo(workspace)
+        planned = launching.plan(workspace, launching.Form(**FORM, options=OPTIONS, endpoint=address, name="harness"))
+        made = run_control.launch(workspace, planned.spec, planned.name, planned.how, begin=lambda *_: None)
         state, ours_s, ours_mb = alone(work, folder, address, made.id)
-        with desk.store.read() as db:
+        with workspace.store.read() as db:
             stored = len(predictions.frame(db, made.id))
             requests = [calls.of_row(db, made.id, key)[0].request for key in planned.spec.rows]
-        journalled = read_progress(folders.folder_of(desk, made.id).rows)
+        journalled = read_progress(run_folders.folder_of(workspace, made.id).rows)
         answered, reference_s, reference_mb = alone(bare_loop, address, requests)
     return {
         "name": "harness",
@@ -60,7 +60,7 @@ def run() -> dict[str, Any]:
 
 def work(folder: str, address: str, run: str) -> str:
     """Work on the run in this process until it ends; its state."""
-    return journals.work_on(open_desk(Settings(workspace=Path(folder), endpoint=address)), run).state
+    return run_control.work_on(open_workspace(Settings(workspace=Path(folder), endpoint=address)), run).state
 
 
 def bare_loop(address: str, requests: list[str]) -> int:

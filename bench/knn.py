@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 from bench.measure import alone, median_s
 from core.stats.arrays import Floats
 from core.transfer.knn import Priors, Similar, Weighting, priors
+from core.transfer.labelled_rows import EFFECT, UP, Knowledge, knowledge_of, rows_of
 from core.transfer.protocols import Protocol, parts_of
-from core.transfer.rows import EFFECT, UP, Knowledge, knowledge_of, rows_of
 from core.transfer.similarity import Space, cosines
 from tests.transfer.oracles import World, oracle
 

@@ -16,9 +16,9 @@ import psutil
 from playwright.sync_api import Page, sync_playwright
 
 from core.actions.demo import make_demo
-from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths
 from core.actions.spaces import embed
+from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY, Settings
 from core.errors import MissingPackage
 from core.store import predictions, runs
@@ -90,8 +90,8 @@ app = st.App("hello.py", middleware=[Middleware(SecurityHeaders)])
 def run() -> dict[str, Any]:
     """First contents and steps to the next row, with their floor; max_abs_diff counts steps to another row than the next."""
     with tempfile.TemporaryDirectory() as folder, _browser() as page:
-        desk, data = _workspace(Path(folder) / "workspace")
-        ours = _measure_desk(page, desk, data)
+        workspace, data = _workspace(Path(folder) / "workspace")
+        ours = _measure_desk(page, workspace, data)
         reference = _measure_hello(page, Path(folder))
     return {
         "name": "pages",
@@ -116,22 +116,22 @@ def _browser() -> Iterator[Page]:
         started.close()
 
 
-def _workspace(folder: Path) -> tuple[Desk, str]:
+def _workspace(folder: Path) -> tuple[Workspace, str]:
     """A workspace with the published files where they are at hand, else with the demo."""
-    desk = open_desk(Settings(workspace=folder))
+    workspace = open_workspace(Settings(workspace=folder))
     if REAL_DATA.is_dir():
-        import_paths(desk, [REAL_DATA / name for name in ("challenge", "perturbagent", "knowledge/gene_desc.json")])
-        embed(desk, "text", "text", {"columns": 200, "seed": 0})
-        return desk, "real"
-    make_demo(desk)
-    return desk, "demo"
+        import_paths(workspace, [REAL_DATA / name for name in ("challenge", "perturbagent", "knowledge/gene_desc.json")])
+        embed(workspace, "text", "text", {"columns": 200, "seed": 0})
+        return workspace, "real"
+    make_demo(workspace)
+    return workspace, "demo"
 
 
-def _measure_desk(page: Page, desk: Desk, data: str) -> dict[str, Any]:
-    with desk.store.read() as db:
+def _measure_desk(page: Page, workspace: Workspace, data: str) -> dict[str, Any]:
+    with workspace.store.read() as db:
         run, labelled = runs.find(db, RUNS[data]).id, runs.find(db, LABELLED[data]).id
         ids = predictions.matching(db, run, predictions.RowFilter())
-    with serving(desk.settings.workspace) as server:
+    with serving(workspace.settings.workspace) as server:
         first = {
             title: _first_content(page, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)
             for title, (path, parameters, content) in CONTENT.items()

@@ -19,10 +19,10 @@ from typing import Any
 import pandas as pd
 
 from bench.measure import alone, median_s
-from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.store import predictions, runs, traces, versions
+from core.store import cache_versions, predictions, runs, traces
 from core.store.predictions import RowFilter
 
 ROWS = 100_000
@@ -87,13 +87,13 @@ def _trace(rng: random.Random, words: list[str], row: int) -> str:
     return json.dumps({"tool_calls": 7, "briefs": briefs, **verdicts})
 
 
-def _desk(workspace: Path) -> Desk:
-    return open_desk(Settings(workspace=workspace))
+def _workspace(workspace: Path) -> Workspace:
+    return open_workspace(Settings(workspace=workspace))
 
 
 def import_all(file: Path, workspace: Path) -> int:
     """How many rows were imported."""
-    [outcome] = import_paths(_desk(workspace), [file])
+    [outcome] = import_paths(_workspace(workspace), [file])
     return outcome.rows
 
 
@@ -106,7 +106,7 @@ def read_as_a_person_does(files: Path) -> int:
 
 def read_and_search(workspace: Path) -> dict[str, float]:
     """One row's trace, a search over all briefs, the list's first page with filters: medians in ms."""
-    store = _desk(workspace).store
+    store = _workspace(workspace).store
     with store.read() as db:
         [found] = runs.all_of_them(db)
     rng = random.Random(1)
@@ -135,14 +135,14 @@ def read_and_search(workspace: Path) -> dict[str, float]:
 
 def mixed_use(workspace: Path) -> dict[str, float]:
     """One writing process and four reading ones for MIXED_S seconds: how long a writer waits."""
-    with _desk(workspace).store.read():
+    with _workspace(workspace).store.read():
         pass
     with ProcessPoolExecutor(5, multiprocessing.get_context("spawn")) as pool:
         readers = [pool.submit(_keep_reading, workspace) for _ in range(4)]
         waits = sorted(pool.submit(_keep_writing, workspace).result())
         reads = sum(reader.result() for reader in readers)
-    with _desk(workspace).store.read() as db:
-        lost = len(waits) - versions.read(db)["runs"]
+    with _workspace(workspace).store.read() as db:
+        lost = len(waits) - cache_versions.read(db)["runs"]
     return {
         "mixed_s": MIXED_S,
         "mixed_reads": reads,
@@ -154,19 +154,19 @@ def mixed_use(workspace: Path) -> dict[str, float]:
 
 
 def _keep_reading(workspace: Path) -> int:
-    store, count, end = _desk(workspace).store, 0, time.monotonic() + MIXED_S
+    store, count, end = _workspace(workspace).store, 0, time.monotonic() + MIXED_S
     while time.monotonic() < end:
         with store.read() as db:
-            versions.read(db)
+            cache_versions.read(db)
         count += 1
     return count
 
 
 def _keep_writing(workspace: Path) -> list[float]:
-    store, waits, end = _desk(workspace).store, [], time.monotonic() + MIXED_S
+    store, waits, end = _workspace(workspace).store, [], time.monotonic() + MIXED_S
     while time.monotonic() < end:
         start = time.perf_counter()
         with store.write() as db:
             waits.append(time.perf_counter() - start)
-            versions.bump(db, "runs")
+            cache_versions.bump(db, "runs")
     return waits

@@ -17,19 +17,19 @@ from bench.measure import alone, median_s
 from core.stats.arrays import Bools, Floats
 from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
+from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
+from core.transfer.live_fusion import LiveFusion, Verdict, live_fusion
 from core.transfer.neighbourhood import Neighbourhood, neighbourhood
-from core.transfer.plane import weight_optimism, weight_plane
-from core.transfer.protocols import Kind, Protocol, Setting, cells_of, parts_of
-from core.transfer.rows import DIRECTED, EFFECT, UP, Knowledge
-from core.transfer.whatif import Live, Verdict, live
+from core.transfer.protocols import Kind, Protocol, SimilaritySettings, cells_of, parts_of
+from core.transfer.weight_grid import weight_grid, weight_optimism
 
 REPEATS = 9
 WEIGHTS = weights_of([0.4], [0.6])
 CHANGES = {
-    "power 1": Setting(Weighting(power=1.0)),
-    "power 2.5": Setting(Weighting(power=2.5)),
-    "k 50": Setting(Weighting(k=50)),
-    "k 400": Setting(Weighting(k=400)),
+    "power 1": SimilaritySettings(Weighting(power=1.0)),
+    "power 2.5": SimilaritySettings(Weighting(power=2.5)),
+    "k 50": SimilaritySettings(Weighting(k=50)),
+    "k 400": SimilaritySettings(Weighting(k=400)),
 }
 
 
@@ -61,34 +61,34 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
         protocol = Protocol(kind)
         around = neighbourhood(protocol, known.rows, known, spaces)
         cells = cells_of(protocol, known.rows, parts_of(protocol, known.rows))
-        prepared = live(labels_of(known), known.rows, [_base(known), _knn(around, Setting())], cells=cells)
+        prepared = live_fusion(labels_of(known), known.rows, [_base(known), _knn(around, SimilaritySettings())], cells=cells)
         times[kind] = _milliseconds(prepared, around)
-    found = live(labels_of(known), known.rows, [_base(known), _other(known)]).at(WEIGHTS)
+    found = live_fusion(labels_of(known), known.rows, [_base(known), _other(known)]).at(WEIGHTS)
     values = [found.de.after.value, found.dir.after.value, found.de.after.row.se, found.dir.after.row.se]
     return values, found.mean.change.value, times
 
 
-def _milliseconds(prepared: Live, around: Neighbourhood) -> dict[str, float]:
-    def changed(setting: Setting, names: tuple[str, ...] = tuple(around.spaces)) -> Verdict:
+def _milliseconds(prepared: LiveFusion, around: Neighbourhood) -> dict[str, float]:
+    def changed(setting: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> Verdict:
         return prepared.with_component(1, _knn(around, setting, names)).at(WEIGHTS)
 
     def newly_centred() -> Verdict:
         around.cosines.clear()
-        return changed(Setting(centre=True), tuple(around.spaces)[:1])
+        return changed(SimilaritySettings(centre=True), tuple(around.spaces)[:1])
 
     work = {name: lambda setting=setting: changed(setting) for name, setting in CHANGES.items()}
-    work["spaces"] = lambda: changed(Setting(), tuple(around.spaces)[1:])
+    work["spaces"] = lambda: changed(SimilaritySettings(), tuple(around.spaces)[1:])
     folds = around.queries.pert % 5
     work |= {
         "weights": lambda: prepared.at(WEIGHTS),
-        "plane": lambda: weight_plane(prepared),
+        "plane": lambda: weight_grid(prepared),
         "optimism": lambda: weight_optimism(prepared, folds),
         "a space centred for the first time": newly_centred,
     }
     return {name: 1000 * median_s(one, REPEATS) for name, one in work.items()}
 
 
-def _knn(around: Neighbourhood, setting: Setting, names: tuple[str, ...] = ()) -> Component:
+def _knn(around: Neighbourhood, setting: SimilaritySettings, names: tuple[str, ...] = ()) -> Component:
     found = around.priors(names or tuple(around.spaces), setting)
     return Component("knn", found.de, found.up)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-Naming = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
+SymbolKind = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
 # Source: the mouse nomenclature's provisional symbols, as in the published agents' gene_class tool, and Ensembl's numbers.
-_PROVISIONAL: tuple[tuple[re.Pattern[str], Naming], ...] = (
+_PROVISIONAL: tuple[tuple[re.Pattern[str], SymbolKind], ...] = (
     (re.compile(r"Rik\d*$"), "RIKEN clone"),
     (re.compile(r"^Gm\d+$"), "gene model"),
     (re.compile(r"^LOC\d+"), "locus"),
@@ -18,6 +18,6 @@ _PROVISIONAL: tuple[tuple[re.Pattern[str], Naming], ...] = (
 )
 
 
-def naming(symbol: str) -> Naming:
+def symbol_kind(symbol: str) -> SymbolKind:
     """How a gene got its symbol; everything but "named" is provisional, so little is known of the gene."""
     return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")

@@ -2,20 +2,21 @@
 
 import streamlit as st
 
-from core.ui import breakdown, browser, loaders, score_box, shell, widgets
+from core.ui.breakdown.panels import panels
+from core.ui.shared import loaders, run_browser, score_box, shell, widgets
 
 view = shell.enter(__file__)
 st.markdown("## Breakdown")
 run = view.run
 if run is None:
-    browser.nothing(view)
+    run_browser.nothing(view)
     st.stop()
 
 score, _ = loaders.scored(run.id)
 rows = loaders.run_rows(run.id)
 if score.n_labelled == 0:
     score_box.no_labels(score.n)
-    breakdown.ties(run, rows)
+    panels.ties(run, rows)
     st.stop()
 
 score_box.show(score)
@@ -23,9 +24,9 @@ score_box.protocol(run.id)
 widgets.tabs(
     "part",
     {
-        "Slices": lambda: breakdown.slices(run, rows, score),
-        "Curves": lambda: breakdown.curves(run, rows),
-        "Distributions": lambda: breakdown.spread(run, rows),
-        "Calibration": lambda: breakdown.trust(run, rows),
+        "Slices": lambda: panels.slices(run, rows, score),
+        "Curves": lambda: panels.curves(run, rows),
+        "Distributions": lambda: panels.spread(run, rows),
+        "Calibration": lambda: panels.trust(run, rows),
     },
 )

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.ui import data_tabs, leakage_tab, loaders, shell, spaces_tab, widgets
+from core.ui.data import import_tabs, leakage_tab, spaces_tab
+from core.ui.shared import loaders, shell, widgets
 
 view = shell.enter(__file__)
 st.markdown("## Data")
@@ -10,12 +11,12 @@ imports, rejected = loaders.import_list()
 widgets.tabs(
     "tab",
     {
-        "Import": lambda: data_tabs.bring_in(view),
+        "Import": lambda: import_tabs.bring_in(view),
         "Leakage": lambda: leakage_tab.show(view),
         "Spaces": lambda: spaces_tab.show(view),
-        "Imported files": lambda: data_tabs.imported(view, imports),
-        "Rejected rows": lambda: data_tabs.rejected(rejected),
-        "Runs": lambda: data_tabs.manage_run(view),
-        "Changes": lambda: data_tabs.changes(loaders.latest_changes()),
+        "Imported files": lambda: import_tabs.imported(view, imports),
+        "Rejected rows": lambda: import_tabs.rejected(rejected),
+        "Runs": lambda: import_tabs.manage_run(view),
+        "Changes": lambda: import_tabs.changes(loaders.latest_changes()),
     },
 )

@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from core.ui import audit_tab, browser, filters, loaders, row, shell, widgets
+from core.ui.debates import audit_tab, filters, row
+from core.ui.shared import loaders, run_browser, shell, widgets
 
 view = shell.enter(__file__)
 run = view.run
 if run is None:
     st.markdown("## Debates")
-    browser.nothing(view)
+    run_browser.nothing(view)
     st.stop()
 
 
@@ -16,15 +17,15 @@ def rows() -> None:
     wanted, order = filters.show(run.id)
     ids = loaders.matching(run.id, wanted, order)
     if not ids:
-        browser.no_match(run)
+        run_browser.no_match(run)
         return
     list_side, row_side = st.columns([0.34, 0.66], gap="medium")
     with list_side:
-        pair_id = browser.listing(run, ids)
+        pair_id = run_browser.listing(run, ids)
     with row_side:
-        compare = browser.toolbar(view, run, ids, pair_id)
+        compare = run_browser.toolbar(view, run, ids, pair_id)
         numbers, events, dossier = loaders.row(run.id, pair_id)
-        row.numbers(run, numbers, browser.rank(run, numbers))
+        row.numbers(run, numbers, run_browser.rank(run, numbers))
         if not numbers["error"]:
             with st.expander("How these numbers came about"):
                 row.arithmetic(numbers, events)

@@ -1,5 +1,6 @@
 """One target gene: every row it is in, and what the runs say."""
 
-from core.ui import shell, symbol
+from core.ui.shared import shell
+from core.ui.symbol.panels import panels
 
-symbol.show(shell.enter(__file__), "gene")
+panels.show(shell.enter(__file__), "gene")

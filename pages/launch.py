@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from core.ui import browser, launch, shell
+from core.ui.launch.panels import panels
+from core.ui.shared import run_browser, shell
 
 view = shell.enter(__file__)
 st.markdown("## Launch")
 if view.dataset is None:
-    browser.nothing(view)
+    run_browser.nothing(view)
     st.stop()
 
 watched = st.container()
 st.markdown("### Start a run")
-launch.form(view, view.dataset)
+panels.form(view, view.dataset)
 with watched:
-    shell.fragment(lambda: launch.watch(view), every_s=launch.WATCH_S)()
+    shell.fragment(lambda: panels.watch(view), every_s=panels.WATCH_S)()

@@ -3,26 +3,27 @@
 import streamlit as st
 
 from core.plots import labels
-from core.ui import loaders, overview, shell, widgets
+from core.ui.overview.panels import panels
+from core.ui.shared import loaders, shell, widgets
 
 view = shell.enter(__file__)
 st.markdown("## Overview")
 if view.dataset is None:
-    overview.welcome()
+    panels.welcome()
     st.stop()
 
 counts = loaders.dataset_counts()
 counts = counts[counts["dataset"] == view.dataset.id]
-overview.headline(view, counts)
+panels.headline(view, counts)
 
 st.markdown("### Runs")
-overview.runs_table(view)
+panels.runs_table(view)
 
 st.markdown("### The ladder")
-overview.ladder(view)
+panels.ladder(view)
 
 st.markdown("### What needs attention")
-overview.attention(view)
+panels.attention(view)
 
 st.markdown("### The dataset")
 caption = f"{view.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"

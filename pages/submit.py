@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.ui import browser, shell, submit, widgets
+from core.ui.shared import run_browser, shell, widgets
+from core.ui.submit.panels import panels
 
 view = shell.enter(__file__)
 st.markdown("## Submit")
@@ -10,9 +11,9 @@ st.markdown("## Submit")
 
 def a_run() -> None:
     if view.run is None:
-        browser.nothing(view)
+        run_browser.nothing(view)
     else:
-        submit.package(view.run)
+        panels.package(view.run)
 
 
-widgets.tabs("tab", {"Package a run": a_run, "Check a file": lambda: submit.check(view)})
+widgets.tabs("tab", {"Package a run": a_run, "Check a file": lambda: panels.check(view)})

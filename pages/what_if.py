@@ -2,15 +2,16 @@
 
 import streamlit as st
 
-from core.ui import browser, keep, loaders, mix, shell, what_if
+from core.ui.shared import loaders, run_browser, shell
+from core.ui.what_if.panels import fusion_controls, panels, save_controls
 
 view = shell.enter(__file__)
 st.markdown("## What-if")
 run, dataset = view.run, view.dataset
 if run is None or dataset is None:
-    browser.nothing(view)
+    run_browser.nothing(view)
     st.stop()
-keep.told()
+save_controls.show_saved()
 
 
 @shell.fragment
@@ -18,30 +19,30 @@ def board() -> None:
     """Everything that moves with a slider."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
     numbers = st.container()
-    made = mix.choose(dataset, run, view.runs, labelled)
+    made = fusion_controls.choose(dataset, run, view.runs, labelled)
     if made is None:
         return
-    baseline = keep.bar(view, made)
-    prepared = mix.prepared(made, baseline)
+    baseline = save_controls.bar(view, made)
+    prepared = fusion_controls.prepared(made, baseline)
     found = prepared.at(made.weights())
     with numbers:  # at once; what takes longer follows
         if labelled:
-            what_if.numbers(found, baseline)
+            panels.numbers(found, baseline)
         else:
-            what_if.no_score(made, found)
-    tuned = what_if.tuned_on(made, prepared, baseline) if labelled else None
+            panels.no_score(made, found)
+    tuned = panels.tuned_on(made, prepared, baseline) if labelled else None
     with numbers:
-        what_if.beside(made, prepared, tuned)
-    what_if.remarks(made, found)
+        panels.beside(made, prepared, tuned)
+    panels.remarks(made, found)
     picture, moved = st.columns([0.58, 0.42], gap="medium")
     with picture:
         if tuned is not None:
-            what_if.surface(made, tuned)
+            panels.surface(made, tuned)
         else:
-            what_if.ranks(made, found)
+            panels.ranks(made, found)
     with moved:
-        what_if.movers(made, found)
-    what_if.movers_chart(made, found)
+        panels.movers(made, found)
+    panels.movers_chart(made, found)
 
 
 board()

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.datasets.archives import pack
 from core.datasets.bundle_parts import SCHEMAS
 from core.store import runs
@@ -22,9 +22,9 @@ OF_RUN = ("prediction", "trace_event", "row_evidence", "row_call", "note")
 SHARED = {"evidence": "row_evidence", "call": "row_call"}
 
 
-def stored(desk: Desk, run: str) -> dict[str, Rows]:
+def stored(workspace: Workspace, run: str) -> dict[str, Rows]:
     """Every row of every table that belongs to a run, apart from how it came here."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         key = runs.find(db, run).id
         found = {table: db.execute(f"SELECT * FROM {table} WHERE run = ? ORDER BY ALL", [key]).fetchall() for table in OF_RUN}
         for table, by in SHARED.items():
@@ -34,9 +34,9 @@ def stored(desk: Desk, run: str) -> dict[str, Rows]:
     return found
 
 
-def everything(desk: Desk) -> dict[str, Rows]:
+def everything(workspace: Workspace) -> dict[str, Rows]:
     """Every row of every table, the trail's and the counters' too."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         names = [n for (n,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()]
         return {name: db.execute(f"SELECT * FROM {name} ORDER BY ALL").fetchall() for name in names}
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import settings
 
 from core.actions.demo import make_demo
-from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths, import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from tests import cases
 
@@ -28,30 +28,30 @@ def shared_data() -> Path:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def workspace(tmp_path: Path) -> Workspace:
     """An empty workspace of its own."""
-    return open_desk(Settings(workspace=tmp_path / "workspace", author="tester"))
+    return open_workspace(Settings(workspace=tmp_path / "workspace", author="tester"))
 
 
 @pytest.fixture
-def small_desk(desk: Desk) -> Desk:
+def small_workspace(workspace: Workspace) -> Workspace:
     """A workspace with six rows, four of them labelled, and a debate over four of them, called "debate"."""
     for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(desk, content, name).kind != "failed"
-    return desk
+        assert import_upload(workspace, content, name).kind != "failed"
+    return workspace
 
 
 @pytest.fixture(scope="session")
-def demo_desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The simulated workspace, shared: tests only read it."""
-    demo = open_desk(Settings(workspace=tmp_path_factory.mktemp("demo"), author="tester"))
+    demo = open_workspace(Settings(workspace=tmp_path_factory.mktemp("demo"), author="tester"))
     make_demo(demo)
     return demo
 
 
 @pytest.fixture(scope="session")
-def real_desk(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def real_workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The challenge and every published submission, imported; shared: tests only read it."""
-    real = open_desk(Settings(workspace=tmp_path_factory.mktemp("real"), author="tester"))
+    real = open_workspace(Settings(workspace=tmp_path_factory.mktemp("real"), author="tester"))
     import_paths(real, [shared_data / "challenge", shared_data / "perturbagent"])
     return real

@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from tests import cases, commands
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def core(workspace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def core(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """In this process: a start takes seconds."""
-    done = commands.core(workspace, *arguments)
+    done = commands.core(place, *arguments)
     return subprocess.CompletedProcess(arguments, done.status, done.out, done.err)
 
 
-def core_process(workspace: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def core_process(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "core", "--workspace", str(workspace), *arguments],
+        [sys.executable, "-m", "core", "--workspace", str(place), *arguments],
         cwd=ROOT,
         env={**os.environ, **environment},
         capture_output=True,
@@ -35,8 +35,8 @@ def core_process(workspace: Path, *arguments: str, **environment: str) -> subpro
     )
 
 
-def core_json(workspace: Path, *arguments: str) -> Any:
-    done = core(workspace, *arguments, "--json")
+def core_json(place: Path, *arguments: str) -> Any:
+    done = core(place, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -51,42 +51,42 @@ def files(tmp_path: Path) -> Path:
 
 
 def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
-    workspace = tmp_path / "workspace"
-    imported = core_json(workspace, "import", str(files))["imported"]
+    place = tmp_path / "workspace"
+    imported = core_json(place, "import", str(files))["imported"]
     assert [(i["kind"], i["name"], i["rows"], i["rejected"]) for i in imported] == [
         ("challenge_train", "bmdm", 4, 0),
         ("challenge_test", "bmdm", 2, 0),
         ("submission", "debate", 4, 0),
     ]
-    [run] = core_json(workspace, "runs")["runs"]
+    [run] = core_json(place, "runs")["runs"]
     assert {"name", "id", "method", "dataset", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score"} <= set(
         run
     )
     assert (run["name"], run["dataset"], run["done"], run["fallbacks"], run["public_score"]) == ("debate", "bmdm", 4, 1, None)
-    assert core_json(workspace, "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
-    assert core_json(workspace, "rename", run["id"], "argued")["name"] == "argued"
-    audit = core_json(workspace, "audit", "debate", "argued")
+    assert core_json(place, "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
+    assert core_json(place, "rename", run["id"], "argued")["name"] == "argued"
+    audit = core_json(place, "audit", "debate", "argued")
     assert audit["roles"]["UP"] == {"n": 3, "short": 1, "option": 1, "against": 1, "cites": 0}
     assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
-    assert core_json(workspace, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
-    assert core_json(workspace, "undo", "argued")["rows"] == 4
-    assert core_json(workspace, "runs") == {"runs": []}
-    core_json(workspace, "import", str(files / "debate.csv"), "--name", "again")
-    assert core_json(workspace, "delete", "again")["name"] == "again"
+    assert core_json(place, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
+    assert core_json(place, "undo", "argued")["rows"] == 4
+    assert core_json(place, "runs") == {"runs": []}
+    core_json(place, "import", str(files / "debate.csv"), "--name", "again")
+    assert core_json(place, "delete", "again")["name"] == "again"
 
 
 @pytest.mark.parametrize(("form", "needle"), [("csv", "Pa_Ga,"), ("jsonl", '"pair_id":"Pa_Ga"')])
-def test_export_to_standard_output(small_desk: Desk, form: str, needle: str) -> None:
-    done = core(small_desk.settings.workspace, "export", "debate", "--format", form)
+def test_export_to_standard_output(small_workspace: Workspace, form: str, needle: str) -> None:
+    done = core(small_workspace.settings.workspace, "export", "debate", "--format", form)
     assert done.returncode == 0
     assert needle in done.stdout
-    traces = core(small_desk.settings.workspace, "export", "debate", "--format", form, "--traces").stdout
+    traces = core(small_workspace.settings.workspace, "export", "debate", "--format", form, "--traces").stdout
     assert "does not affect Gb" in traces
 
 
-def test_export_to_a_file(small_desk: Desk, tmp_path: Path) -> None:
+def test_export_to_a_file(small_workspace: Workspace, tmp_path: Path) -> None:
     out = tmp_path / "rows.parquet"
-    result = core_json(small_desk.settings.workspace, "export", "debate", "--format", "parquet", "--out", str(out))
+    result = core_json(small_workspace.settings.workspace, "export", "debate", "--format", "parquet", "--out", str(out))
     assert result == {"path": str(out), "rows": 4}
     assert out.read_bytes()[:4] == b"PAR1"
 
@@ -106,8 +106,8 @@ def test_export_to_a_file(small_desk: Desk, tmp_path: Path) -> None:
         (["no-such-command"], 2, ""),
     ],
 )
-def test_wrong_input_and_wrong_usage(small_desk: Desk, arguments: list[str], status: int, words: str) -> None:
-    done = core(small_desk.settings.workspace, *arguments)
+def test_wrong_input_and_wrong_usage(small_workspace: Workspace, arguments: list[str], status: int, words: str) -> None:
+    done = core(small_workspace.settings.workspace, *arguments)
     assert done.returncode == status
     assert done.stdout == ""
     assert words in done.stderr
@@ -116,54 +116,54 @@ def test_wrong_input_and_wrong_usage(small_desk: Desk, arguments: list[str], sta
         assert len(done.stderr.strip().splitlines()) == 1
 
 
-def test_a_rejected_row_is_said_and_strict_fails(small_desk: Desk, tmp_path: Path) -> None:
+def test_a_rejected_row_is_said_and_strict_fails(small_workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "bad.csv"
     file.write_bytes(cases.submission([("Pa_Ga", 0.1, 0.1, "none"), ("Nobody_Knows", 0.1, 0.1, "none")]))
-    strict = core(small_desk.settings.workspace, "import", str(file), "--strict")
+    strict = core(small_workspace.settings.workspace, "import", str(file), "--strict")
     assert strict.returncode == 1
     assert "Nobody_Knows" in strict.stderr
-    loose = core(small_desk.settings.workspace, "import", str(file), "--json")
+    loose = core(small_workspace.settings.workspace, "import", str(file), "--json")
     assert loose.returncode == 0
     assert "line 3: unknown id" in loose.stderr
     assert json.loads(loose.stdout)["imported"][0]["rejected"] == 1
 
 
-def test_the_workspace_may_come_from_the_environment(small_desk: Desk) -> None:
+def test_the_workspace_may_come_from_the_environment(small_workspace: Workspace) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "core", "runs", "--json"],
         cwd=ROOT,
-        env={**os.environ, "PERTURBDESK_WORKSPACE": str(small_desk.settings.workspace)},
+        env={**os.environ, "PERTURBDESK_WORKSPACE": str(small_workspace.settings.workspace)},
         capture_output=True,
         check=True,
     )
     assert [run["name"] for run in json.loads(done.stdout)["runs"]] == ["debate"]
 
 
-def test_read_only_from_the_environment(small_desk: Desk) -> None:
-    done = core_process(small_desk.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
+def test_read_only_from_the_environment(small_workspace: Workspace) -> None:
+    done = core_process(small_workspace.settings.workspace, "delete", "debate", PERTURBDESK_READ_ONLY="1")
     assert done.returncode == 1
     assert "reading only" in done.stderr
 
 
-def test_score_compare_and_leakage(demo_desk: Desk) -> None:
-    workspace = demo_desk.settings.workspace
-    score = core_json(workspace, "score", "simulated debate")
+def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
+    place = demo_workspace.settings.workspace
+    score = core_json(place, "score", "simulated debate")
     assert {"n", "n_labelled", "n_de", "de", "dir", "mean", "unit"} <= set(score)
     assert score["de"]["low"] < score["de"]["estimate"] < score["de"]["high"]
-    slices = core_json(workspace, "score", "simulated debate", "--by", "gene's rows")["slices"]
+    slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
-    compared = core_json(workspace, "compare", "simulated collapsed debate", "simulated debate")
+    compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
     assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "verdict"} <= set(compared)
     assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])
-    unlabelled = core_json(workspace, "score", "simulated debate test")
+    unlabelled = core_json(place, "score", "simulated debate test")
     assert (unlabelled["n_labelled"], unlabelled["mean"]) == (0, None)
-    leakage = core_json(workspace, "audit", "leakage", "--dataset", "simulated")
+    leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")
     keys = {"count_only_de", "count_only_de_without_singletons", "rarer_up_dir", "shared_perts", "shared_genes"}
     assert keys <= set(leakage)
     assert leakage["shared_perts"] == leakage["shared_genes"] == 0
 
 
-def test_score_by_an_unknown_slice_lists_the_known_ones(small_desk: Desk) -> None:
-    done = core(small_desk.settings.workspace, "score", "debate", "--by", "colour")
+def test_score_by_an_unknown_slice_lists_the_known_ones(small_workspace: Workspace) -> None:
+    done = core(small_workspace.settings.workspace, "score", "debate", "--by", "colour")
     assert done.returncode == 1
     assert "target gene" in done.stderr

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.actions.demo import make_demo
-from core.actions.desk import Desk, open_desk
 from core.actions.runs import add_note, delete
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.llm.scripted import serving
+from core.llm.scripted_server import serving
 from core.store import runs
 from tests.bundled import everything, stored
 from tests.commands import core, core_json
@@ -23,8 +23,8 @@ BUNDLED = {"path", "sha256", "problems"}
 RUNS = ("argued", "ruled", "simulated debate test")
 
 
-def desk_at(folder: Path) -> Desk:
-    return open_desk(Settings(workspace=folder, author="tester"))
+def desk_at(folder: Path) -> Workspace:
+    return open_workspace(Settings(workspace=folder, author="tester"))
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +36,10 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demo's dataset without a run; copied, never changed."""
-    desk = desk_at(tmp_path_factory.mktemp("bare"))
-    for run in make_demo(desk):
-        delete(desk, run.id)
-    return desk.settings.workspace
+    workspace = desk_at(tmp_path_factory.mktemp("bare"))
+    for run in make_demo(workspace):
+        delete(workspace, run.id)
+    return workspace.settings.workspace
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +51,9 @@ def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
     core_json(folder, "run", "evidence_rules", "--name", "ruled", *on)
     core_json(folder, "run", "debate", "--name", "argued", "--endpoint", server, *on)
     core_json(folder, "set", "argued", "public_score=0.61", "note=the first one")
-    desk = desk_at(folder)
-    add_note(desk, "argued", None, "all of it")
-    add_note(desk, "argued", stored(desk, "argued")["prediction"][0][1], "odd ± 一", author="Ada")
+    workspace = desk_at(folder)
+    add_note(workspace, "argued", None, "all of it")
+    add_note(workspace, "argued", stored(workspace, "argued")["prediction"][0][1], "odd ± 一", author="Ada")
     return folder
 
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from core.actions.desk import Desk, open_desk
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.llm.scripted import serving
+from core.llm.scripted_server import serving
 from core.methods.debate import Debate
-from core.store import runs, trail, whole
+from core.store import audit_log, run_records, runs
 from core.types import RowResult
 from tests import cases, worlds
 from tests.commands import core, core_json
-from tests.engine.cases import desk_with
+from tests.engine.cases import workspace_with
 from tests.submission.sound import TOOL
 
 PACKAGED = {"path", "sha256", "problems"}
@@ -37,21 +37,21 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
     """Runs on eight test rows: a debate, a prompt_only and a rule set; nobody changes it."""
-    desk = desk_with(tmp_path_factory.mktemp("made"), ROWS)
-    folder = desk.settings.workspace
+    workspace = workspace_with(tmp_path_factory.mktemp("made"), ROWS)
+    folder = workspace.settings.workspace
     for method in ("debate", "prompt_only", "react", "coordinator"):
         core_json(folder, "run", method, "--name", method, "--endpoint", server, "--rows", "split=test")
     core_json(folder, "run", "evidence_rules", "--name", "rules", "--rows", "split=test")
     return folder
 
 
-def rows_of(workspace: Path, run: str) -> dict[str, RowResult]:
-    with open_desk(Settings(workspace=workspace)).store.read() as db:
-        return whole.rows(db, runs.find(db, run).id)
+def rows_of(place: Path, run: str) -> dict[str, RowResult]:
+    with open_workspace(Settings(workspace=place)).store.read() as db:
+        return run_records.rows(db, runs.find(db, run).id)
 
 
-def packaged(workspace: Path, run: str, track: str, out: Path, *more: str) -> Any:
-    result = core_json(workspace, "package", run, "--track", track, "--out", str(out), *more)
+def packaged(place: Path, run: str, track: str, out: Path, *more: str) -> Any:
+    result = core_json(place, "package", run, "--track", track, "--out", str(out), *more)
     assert set(result) == PACKAGED
     assert all(set(problem) == PROBLEM for problem in result["problems"])
     return result
@@ -77,11 +77,11 @@ def test_a_debate_comes_back_as_it_was(made: Path, tmp_path: Path, track: str) -
     assert rules(result, "error") == set()
     assert rules(result, "warning") >= ({"other_model"} if track == "B" else {"model_size", "tools_in_c"})
     assert result["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
-    fresh = desk_with(tmp_path / "fresh", ROWS).settings.workspace
+    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     [record] = core_json(fresh, "import", str(out), "--name", "back")["imported"]
     assert (record["rows"], record["rejected"]) == (ROWS, 0)
     assert rows_of(fresh, "back") == rows_of(made, "debate")
-    with open_desk(Settings(workspace=fresh)).store.read() as db:
+    with open_workspace(Settings(workspace=fresh)).store.read() as db:
         back = runs.find(db, "back")
     assert (back.method, back.model, back.track) == ("debate", "scripted", track)
 
@@ -91,7 +91,7 @@ def test_an_agents_run_comes_back_as_it_was_and_is_the_same_again(made: Path, tm
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     assert rules(packaged(made, agent, "B", first), "error") == set()
     assert {"base_rates.py", "train_lookup.py"} & tools_in(first)
-    fresh = desk_with(tmp_path / "fresh", ROWS).settings.workspace
+    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     core_json(fresh, "import", str(first), "--name", "back")
     assert rows_of(fresh, "back") == rows_of(made, agent)
     (tmp_path / "prompt.txt").write_bytes(member(first, "prompt.txt"))
@@ -105,7 +105,7 @@ def test_the_package_of_an_import_is_the_same_again(made: Path, tmp_path: Path) 
     """All but the number of distinct tools, which belongs to the evidence and not to the row."""
     first, second = tmp_path / "first.zip", tmp_path / "second.zip"
     packaged(made, "debate", "C", first)
-    fresh = desk_with(tmp_path / "fresh", ROWS).settings.workspace
+    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     core_json(fresh, "import", str(first), "--name", "back")
     (tmp_path / "prompt.txt").write_bytes(member(first, "prompt.txt"))
     packaged(fresh, "back", "C", second, "--prompt", str(tmp_path / "prompt.txt"))
@@ -124,7 +124,7 @@ def tools_in(file: Path) -> set[str]:
 
 def test_a_rule_set_comes_back_as_it_was(made: Path, tmp_path: Path, given: tuple[str, ...]) -> None:
     packaged(made, "rules", "B", tmp_path / "rules.zip", *given)
-    fresh = desk_with(tmp_path / "fresh", ROWS).settings.workspace
+    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     core_json(fresh, "import", str(tmp_path / "rules.zip"), "--name", "back")
     assert rows_of(fresh, "back") == rows_of(made, "rules")
 
@@ -133,7 +133,7 @@ def test_track_a_has_a_column_for_each_seed(made: Path, tmp_path: Path) -> None:
     out = tmp_path / "a.zip"
     result = packaged(made, "prompt_only", "A", out)
     assert rules(result, "warning") <= {"other_model", "seeds_repeated", "ties"}
-    fresh = desk_with(tmp_path / "fresh", ROWS).settings.workspace
+    fresh = workspace_with(tmp_path / "fresh", ROWS).settings.workspace
     core_json(fresh, "import", str(out), "--name", "back")
     ours, theirs = rows_of(made, "prompt_only"), rows_of(fresh, "back")
     assert list(ours) == list(theirs)
@@ -177,20 +177,20 @@ def test_texts_that_have_changed_since_are_no_longer_the_prompt(
 
 
 def test_a_fusion_of_runs_with_prompts_has_theirs_and_their_tools(made: Path, tmp_path: Path) -> None:
-    out, workspace = tmp_path / "both.zip", tmp_path / "copy"
-    shutil.copytree(made, workspace)
+    out, place = tmp_path / "both.zip", tmp_path / "copy"
+    shutil.copytree(made, place)
     weights = ("--w-de", "0.5,0.1", "--w-dir", "0.5,0.1")
-    core_json(workspace, "fuse", "--base", "debate", "--with", "prompt_only,rules", *weights, "--name", "all")
-    packaged(workspace, "all", "B", out, "--fusion-trace")
+    core_json(place, "fuse", "--base", "debate", "--with", "prompt_only,rules", *weights, "--name", "all")
+    packaged(place, "all", "B", out, "--fusion-trace")
     text = member(out, "prompt.txt").decode()
     for run, track in (("debate", "B"), ("prompt_only", "A")):
         alone = tmp_path / f"{run}.zip"
         packaged(made, run, track, alone)
         assert member(alone, "prompt.txt").decode() in text
     assert {"base_rates.py", "gene_class.py", "train_lookup.py"} <= tools_in(out)
-    [first, *_] = rows_of(workspace, "all")
-    core_json(workspace, "import", str(out), "--name", "back")
-    assert rows_of(workspace, "back")[first].events[0] == rows_of(workspace, "debate")[first].events[0]
+    [first, *_] = rows_of(place, "all")
+    core_json(place, "import", str(out), "--name", "back")
+    assert rows_of(place, "back")[first].events[0] == rows_of(place, "debate")[first].events[0]
 
 
 def test_another_file_is_not_written_over(made: Path, tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_another_file_is_not_written_over(made: Path, tmp_path: Path) -> None:
 
 def test_a_package_stands_in_the_trail(made: Path, tmp_path: Path) -> None:
     result = packaged(made, "debate", "B", tmp_path / "d.zip")
-    with open_desk(Settings(workspace=made)).store.read() as db:
-        last = trail.latest(db).iloc[0]
+    with open_workspace(Settings(workspace=made)).store.read() as db:
+        last = audit_log.latest(db).iloc[0]
     assert (last["action"], last["subject"]) == ("package", "debate")
     assert json.loads(last["detail"])["sha256"] == result["sha256"]
 
@@ -251,43 +251,43 @@ def test_check_takes_the_rows_of_a_list_in_its_order(made: Path, tmp_path: Path)
     assert "1 of 1 ids are not in the dataset, such as 'Pz_Gz'" in done.err
 
 
-def test_what_cannot_be_checked(made: Path, desk: Desk, tmp_path: Path) -> None:
+def test_what_cannot_be_checked(made: Path, workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "s.csv"
     done = core(made, "check", str(file), "--track", "B")
     assert (done.status, done.err) == (1, f"error: {file}: cannot be read (No such file or directory)\n")
     file.write_bytes(b"id\n")
-    done = core(desk.settings.workspace, "check", str(file), "--track", "B")
+    done = core(workspace.settings.workspace, "check", str(file), "--track", "B")
     assert (done.status, done.err) == (1, "error: this workspace has no dataset; import one first\n")
     assert core(made, "check", str(file), "--track", "D").status == 2
     file.write_bytes(b"PK\x03\x04")
     assert core_json(made, "check", str(file), "--track", "B")["valid"] is False
 
 
-def test_a_fusion_is_packaged_with_what_its_base_said(desk: Desk, tmp_path: Path, given: tuple[str, ...]) -> None:
-    worlds.furnish(desk)
-    workspace = desk.settings.workspace
-    core_json(workspace, "knn", "--space", "near", "--protocol", "test", "--name", "near test")
-    core_json(workspace, "fuse", "--base", "llm test", "--with", "near test", "--w-de", "0.5", "--w-dir", "0.5", "--name", "both")
+def test_a_fusion_is_packaged_with_what_its_base_said(workspace: Workspace, tmp_path: Path, given: tuple[str, ...]) -> None:
+    worlds.furnish(workspace)
+    place = workspace.settings.workspace
+    core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "near test")
+    core_json(place, "fuse", "--base", "llm test", "--with", "near test", "--w-de", "0.5", "--w-dir", "0.5", "--name", "both")
     plain, full = tmp_path / "plain.zip", tmp_path / "full.zip"
-    result = packaged(workspace, "both", "B", plain, *given)
+    result = packaged(place, "both", "B", plain, *given)
     [learned] = [problem["message"] for problem in result["problems"] if problem["rule"] == "learned"]
     assert "near test, a kNN over the training labels (gene spaces: near" in learned
-    packaged(workspace, "both", "B", full, *given, "--fusion-trace")
-    core_json(workspace, "import", str(full), "--name", "full")
-    fused, base, found = (rows_of(workspace, name) for name in ("both", "llm test", "full"))
+    packaged(place, "both", "B", full, *given, "--fusion-trace")
+    core_json(place, "import", str(full), "--name", "full")
+    fused, base, found = (rows_of(place, name) for name in ("both", "llm test", "full"))
     for key, row in found.items():
         assert row.prediction == fused[key].prediction
         assert row.events == (*base[key].events, *fused[key].events)
 
 
-def test_an_imported_fusion_gets_the_arithmetic(small_desk: Desk, tmp_path: Path, given: tuple[str, ...]) -> None:
-    workspace = small_desk.settings.workspace
+def test_an_imported_fusion_gets_the_arithmetic(small_workspace: Workspace, tmp_path: Path, given: tuple[str, ...]) -> None:
+    place = small_workspace.settings.workspace
     ids = tmp_path / "ids.csv"
     ids.write_bytes(b"id\nPb_Ga\nPa_Ga\n")
     out = tmp_path / "d.zip"
     arguments = (*given, "--rows", f"ids={ids}")
-    result = packaged(workspace, "debate", "B", out, *arguments)
+    result = packaged(place, "debate", "B", out, *arguments)
     assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["trace_differs"] == ["Pb_Ga"]
-    result = packaged(workspace, "debate", "B", out, *arguments, "--fusion-trace", "--replace")
+    result = packaged(place, "debate", "B", out, *arguments, "--fusion-trace", "--replace")
     assert "trace_differs" not in rules(result, "warning")
     assert {problem["rule"]: problem["rows"] for problem in result["problems"]}["left_out"] == ["Pa_Gb", "Pc_Gc"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from core.actions.desk import Desk
-from core.actions.imports import Options, import_upload
+from core.actions.imports import ImportOptions, import_upload
+from core.actions.workspace import Workspace
 from core.store import predictions, runs
 from tests import cases, test_cli, worlds
 from tests.commands import core, core_json
@@ -30,9 +30,9 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def workspace(desk: Desk, furnished: Path) -> Path:
+def place(workspace: Workspace, furnished: Path) -> Path:
     """The same, to change."""
-    return worlds.copied(furnished, desk).settings.workspace
+    return worlds.copied(furnished, workspace).settings.workspace
 
 
 def file_of(folder: Path, name: str, content: bytes) -> str:
@@ -47,27 +47,27 @@ def test_from_a_process_of_its_own(furnished: Path) -> None:
     assert wrong.stderr == "error: space 'far': not in this workspace, which has near\n"
 
 
-def test_every_pack_and_an_embedding_are_imported(desk: Desk, tmp_path: Path) -> None:
+def test_every_pack_and_an_embedding_are_imported(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     for kind in worlds.PACKS:
         file_of(folder, f"{kind}.json", worlds.pack(kind))
     file_of(folder, "near.csv", worlds.table_of({"Ga": [1, 0]}))
     file_of(folder, "readme.md", b"# words")
-    imported = core_json(desk.settings.workspace, "import", str(folder))["imported"]
+    imported = core_json(workspace.settings.workspace, "import", str(folder))["imported"]
     assert all(set(record) >= IMPORTED for record in imported)
     kinds = {record["name"]: record["kind"] for record in imported}
     assert kinds == {**{kind: kind for kind in worlds.PACKS}, "near": "embedding", None: "unknown"}
-    assert core_json(desk.settings.workspace, "undo", "near.csv") == {"undone": "near.csv", "kind": "embedding", "rows": 1}
-    assert core_json(desk.settings.workspace, "embed", "list") == {"spaces": []}
+    assert core_json(workspace.settings.workspace, "undo", "near.csv") == {"undone": "near.csv", "kind": "embedding", "rows": 1}
+    assert core_json(workspace.settings.workspace, "embed", "list") == {"spaces": []}
 
 
-def test_spaces_are_built_loaded_listed_and_deleted(desk: Desk, tmp_path: Path) -> None:
-    workspace = desk.settings.workspace
+def test_spaces_are_built_loaded_listed_and_deleted(workspace: Workspace, tmp_path: Path) -> None:
+    place = workspace.settings.workspace
     for name, content in (("train.csv", cases.TRAIN), ("test.csv", cases.TEST)):
-        import_upload(desk, content, name)
+        import_upload(workspace, content, name)
     for kind in worlds.PACKS:
-        import_upload(desk, worlds.pack(kind), f"{kind}.json")
+        import_upload(workspace, worlds.pack(kind), f"{kind}.json")
     file = file_of(tmp_path, "any.csv", worlds.table_of({"Ga": [1, 0, 2], "Gm12": [0, 1, 1]}))
     commands = {
         "words": ("text", "--columns", "2"),
@@ -77,7 +77,7 @@ def test_spaces_are_built_loaded_listed_and_deleted(desk: Desk, tmp_path: Path) 
         "perts": ("coresponse", "--columns", "1", "--of", "pert", "--dataset", "bmdm"),
         "mine": ("load", file),
     }
-    made = {name: core_json(workspace, "embed", *command, "--name", name) for name, command in commands.items()}
+    made = {name: core_json(place, "embed", *command, "--name", name) for name, command in commands.items()}
     # rows of Ga 2, Gb 2, Gc 1, Gm12 1: the labels know Ga and Gb, the file Ga and Gm12
     expected = {
         "words": (3, 2, 5 / 6),
@@ -94,47 +94,47 @@ def test_spaces_are_built_loaded_listed_and_deleted(desk: Desk, tmp_path: Path) 
         assert set(record) >= EMBED
         assert record["space"] == name
         assert record["built_from"] == ("bmdm" if name in ("labels", "perts") else None)
-    assert core_json(workspace, "embed", "list")["spaces"] == list(made.values())
-    assert core_json(workspace, "embed", "text", "--name", "words", "--columns", "2") == made["words"]
-    other = core(workspace, "embed", "text", "--name", "words", "--columns", "1")
+    assert core_json(place, "embed", "list")["spaces"] == list(made.values())
+    assert core_json(place, "embed", "text", "--name", "words", "--columns", "2") == made["words"]
+    other = core(place, "embed", "text", "--name", "words", "--columns", "1")
     assert (other.status, other.out) == (1, "")
     assert "exists with another specification" in other.err
-    assert core_json(workspace, "embed", "text", "--name", "words", "--columns", "1", "--replace")["columns"] == 1
-    assert core_json(workspace, "embed", "delete", "mine") == {"deleted": "mine"}
-    assert core_json(workspace, "embed", "load", file, "--name", "again")["space"] == "again"
+    assert core_json(place, "embed", "text", "--name", "words", "--columns", "1", "--replace")["columns"] == 1
+    assert core_json(place, "embed", "delete", "mine") == {"deleted": "mine"}
+    assert core_json(place, "embed", "load", file, "--name", "again")["space"] == "again"
 
 
-def test_vectors_from_a_server(desk: Desk) -> None:
-    import_upload(desk, worlds.pack("descriptions"), "desc.json")
+def test_vectors_from_a_server(workspace: Workspace) -> None:
+    import_upload(workspace, worlds.pack("descriptions"), "desc.json")
     with serving(by_length) as (url, asked):
-        made = core_json(desk.settings.workspace, "embed", "text", "--name", "e", "--endpoint", url, "--model", "m")
+        made = core_json(workspace.settings.workspace, "embed", "text", "--name", "e", "--endpoint", url, "--model", "m")
         assert (made["genes"], made["columns"], made["coverage"]) == (3, 2, None)  # there are no rows to cover
-        lacking = core(desk.settings.workspace, "embed", "text", "--name", "f", "--endpoint", url)
+        lacking = core(workspace.settings.workspace, "embed", "text", "--name", "f", "--endpoint", url)
     assert (lacking.status, "expected --model too" in lacking.err) == (1, True)
     assert len(asked) == 1
 
 
-def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(workspace: Path, desk: Desk) -> None:
-    import_upload(desk, worlds.pack("lps_response"), "lps.json")
-    core_json(workspace, "embed", "response", "--name", "lps")
-    core_json(workspace, "undo", "lps.json")
-    shutil.rmtree(workspace / "cache")
-    near, lps = core_json(workspace, "embed", "list")["spaces"]
+def test_a_space_that_cannot_be_loaded_does_not_hide_the_others(place: Path, workspace: Workspace) -> None:
+    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
+    core_json(place, "embed", "response", "--name", "lps")
+    core_json(place, "undo", "lps.json")
+    shutil.rmtree(place / "cache")
+    near, lps = core_json(place, "embed", "list")["spaces"]
     assert (near["space"], near["coverage"] > 0.8) == ("near", True)
     assert (lps["space"], lps["coverage"]) == ("lps", None)
     assert "pack 'lps': its file" in lps["notes"][-1]
 
 
-def test_an_unknown_dataset_is_refused_before_anything_is_built(workspace: Path, desk: Desk) -> None:
-    import_upload(desk, worlds.pack("lps_response"), "lps.json")
-    done = core(workspace, "embed", "response", "--name", "lps", "--dataset", "other")
+def test_an_unknown_dataset_is_refused_before_anything_is_built(place: Path, workspace: Workspace) -> None:
+    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
+    done = core(place, "embed", "response", "--name", "lps", "--dataset", "other")
     assert (done.status, "dataset 'other'" in done.err) == (1, True)
-    assert [space["space"] for space in core_json(workspace, "embed", "list")["spaces"]] == ["near"]
+    assert [space["space"] for space in core_json(place, "embed", "list")["spaces"]] == ["near"]
 
 
 @pytest.mark.parametrize("protocol", ["loo", "folds", "test"])
-def test_knn_prints_numbers_or_null_without_labels(workspace: Path, protocol: str) -> None:
-    found = core_json(workspace, "knn", "--space", "near", "--protocol", protocol, "--folds", "3", "--name", "run")
+def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -> None:
+    found = core_json(place, "knn", "--space", "near", "--protocol", protocol, "--folds", "3", "--name", "run")
     assert set(found) >= KNN
     assert 0 < found["coverage"] < 1
     assert found["seconds"] >= 0
@@ -149,12 +149,12 @@ def test_knn_prints_numbers_or_null_without_labels(workspace: Path, protocol: st
     assert found["intervals"]["de"]["estimate"] == found["de"]
     if protocol == "folds":
         assert numbers[2:] == pytest.approx([0.5, 0.5])
-    told = core(workspace, "knn", "--space", "near", "--protocol", protocol, "--folds", "3")
+    told = core(place, "knn", "--space", "near", "--protocol", protocol, "--folds", "3")
     assert (told.status, told.out.count("an empty space would score")) == (0, 2)
 
 
-def test_knobs_of_knn_change_what_it_gives(workspace: Path) -> None:
-    plain = core_json(workspace, "knn", "--space", "near", "--protocol", "loo")
+def test_knobs_of_knn_change_what_it_gives(place: Path) -> None:
+    plain = core_json(place, "knn", "--space", "near", "--protocol", "loo")
     for knob in (
         ["--centre"],
         ["--power", "4"],
@@ -164,41 +164,41 @@ def test_knobs_of_knn_change_what_it_gives(workspace: Path) -> None:
         ["--axis", "both"],
         ["--support-aware", "1"],
     ):
-        assert core_json(workspace, "knn", "--space", "near", "--protocol", "loo", *knob)["de"] != plain["de"], knob
-    folds = [core_json(workspace, "knn", "--space", "near", "--seed", seed)["de"] for seed in "01"]
+        assert core_json(place, "knn", "--space", "near", "--protocol", "loo", *knob)["de"] != plain["de"], knob
+    folds = [core_json(place, "knn", "--space", "near", "--seed", seed)["de"] for seed in "01"]
     assert folds[0] != folds[1]
 
 
-def test_a_run_is_named_once(workspace: Path) -> None:
-    first = core_json(workspace, "knn", "--space", "near", "--name", "knn")
-    again = core_json(workspace, "knn", "--space", "near", "--name", "knn")
+def test_a_run_is_named_once(place: Path) -> None:
+    first = core_json(place, "knn", "--space", "near", "--name", "knn")
+    again = core_json(place, "knn", "--space", "near", "--name", "knn")
     assert {**first, "seconds": 0} == {**again, "seconds": 0}
-    refused = core(workspace, "knn", "--space", "near", "--name", "knn", "--power", "3")
+    refused = core(place, "knn", "--space", "near", "--name", "knn", "--power", "3")
     assert (refused.status, refused.out) == (1, "")
     assert "run 'knn' exists with another specification" in refused.err
-    core_json(workspace, "knn", "--space", "near", "--name", "knn", "--power", "3", "--replace")
-    named = [run for run in core_json(workspace, "runs")["runs"] if run["name"] == "knn"]
+    core_json(place, "knn", "--space", "near", "--name", "knn", "--power", "3", "--replace")
+    named = [run for run in core_json(place, "runs")["runs"] if run["name"] == "knn"]
     assert [(run["method"], run["status"], run["total"]) for run in named] == [("knn", "done", 70)]
 
 
-def test_a_run_of_another_space_is_another_run(workspace: Path, desk: Desk) -> None:
+def test_a_run_of_another_space_is_another_run(place: Path, workspace: Workspace) -> None:
     """The same command after its space was replaced: refused under the same name, made anew with --replace."""
     command = ("run", "knn", "--set", "spaces=near", "--set", "protocol=test", "--name", "lent")
-    first = core_json(workspace, *command)
-    assert core_json(workspace, *command)["id"] == first["id"]
+    first = core_json(place, *command)
+    assert core_json(place, *command)["id"] == first["id"]
     vectors = {symbol: vector[::-1] for symbol, vector in worlds.screen().vectors.items()}
-    import_upload(desk, worlds.table_of(vectors), "near.csv", Options(replace=True))
-    refused = core(workspace, *command)
+    import_upload(workspace, worlds.table_of(vectors), "near.csv", ImportOptions(replace=True))
+    refused = core(place, *command)
     assert (refused.status, refused.out) == (1, "")
     assert "run 'lent' exists with another specification" in refused.err
-    again = core_json(workspace, *command, "--replace")
+    again = core_json(place, *command, "--replace")
     assert (again["status"], again["done"]) == ("done", first["done"])
     assert again["id"] != first["id"]
-    assert [path.name for path in (workspace / "data" / "runs").iterdir()] == [again["id"]]
+    assert [path.name for path in (place / "data" / "runs").iterdir()] == [again["id"]]
 
 
-def test_neighbours_print_shares_and_what_is_left_without_some(workspace: Path) -> None:
-    found = core_json(workspace, "neighbours", "Q0_H0", "--space", "near")
+def test_neighbours_print_shares_and_what_is_left_without_some(place: Path) -> None:
+    found = core_json(place, "neighbours", "Q0_H0", "--space", "near")
     assert set(found) == NEIGHBOURS
     rows = found["neighbours"]
     assert all(set(row) >= NEIGHBOUR for row in rows)
@@ -208,54 +208,52 @@ def test_neighbours_print_shares_and_what_is_left_without_some(workspace: Path) 
     weights = [row["weight"] for row in rows]
     assert weights == sorted(weights, reverse=True)
     out = [rows[0]["pair_id"], rows[3]["pair_id"]]
-    less = core_json(workspace, "neighbours", "Q0_H0", "--space", "near", *(f"--without={key}" for key in out))
+    less = core_json(place, "neighbours", "Q0_H0", "--space", "near", *(f"--without={key}" for key in out))
     left = [row for row in rows if row["pair_id"] not in out]
     total = sum(row["weight"] for row in left)
     expected = sum(row["weight"] for row in left if row["label"] != "none") / total
     assert less["prior_de"] == pytest.approx(expected, abs=1e-9)
     assert [row["pair_id"] for row in less["neighbours"]] == [row["pair_id"] for row in left]
-    assert core_json(workspace, "neighbours", "Q0_H2", "--space", "near") == {
+    assert core_json(place, "neighbours", "Q0_H2", "--space", "near") == {
         "prior_de": None,
         "prior_up": None,
         "neighbours": [],
     }
-    told = core(workspace, "neighbours", "Q0_H0", "--space", "near").out
+    told = core(place, "neighbours", "Q0_H0", "--space", "near").out
     assert len(told.splitlines()) == 1 + min(20, len(rows))
 
 
-def made(workspace: Path, *arguments: str) -> dict[str, Any]:
-    found = core_json(workspace, *arguments)
+def made(place: Path, *arguments: str) -> dict[str, Any]:
+    found = core_json(place, *arguments)
     assert set(found) >= MADE
     return found  # type: ignore[no-any-return]
 
 
-def test_fuse_and_decompose(workspace: Path, desk: Desk) -> None:
-    core_json(workspace, "knn", "--space", "near", "--protocol", "loo", "--name", "knn")
+def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
+    core_json(place, "knn", "--space", "near", "--protocol", "loo", "--name", "knn")
     weights = ["--w-de", "0.3", "--w-dir", "0.6"]
-    fused = made(workspace, "fuse", "--base", "llm train", "--with", "knn", *weights, "--name", "fused")
+    fused = made(place, "fuse", "--base", "llm train", "--with", "knn", *weights, "--name", "fused")
     assert (fused["run"], fused["rows"]) == ("fused", 70)
     assert 0 < fused["uncovered"] < 70
-    back = made(workspace, "decompose", "--base", "llm train", "--fused", fused["id"], *weights, "--name", "back")
+    back = made(place, "decompose", "--base", "llm train", "--fused", fused["id"], *weights, "--name", "back")
     assert (back["rows"], back["uncovered"]) == (70, fused["uncovered"])
-    again = made(workspace, "fuse", "--base", "llm train", "--with", "back", *weights, "--name", "again")
+    again = made(place, "fuse", "--base", "llm train", "--with", "back", *weights, "--name", "again")
     assert again["uncovered"] == fused["uncovered"]
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         one, other = (predictions.frame(db, runs.find(db, name).id) for name in ("fused", "again"))
     assert other["prediction_up"].tolist() == pytest.approx(one["prediction_up"].tolist(), abs=1e-9)
     three = ["--with", "knn,back", "--w-de", "0.2,0.1", "--w-dir", "0.1,0.2", "--name", "three"]
-    assert made(workspace, "fuse", "--base", "llm train", *three)["rows"] == 70
-    wrong = core(
-        workspace, "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x"
-    )
+    assert made(place, "fuse", "--base", "llm train", *three)["rows"] == 70
+    wrong = core(place, "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x")
     assert (wrong.status, "from the grid" in wrong.err) == (1, True)
 
 
-def test_a_reference_on_labelled_rows(workspace: Path) -> None:
-    core_json(workspace, "knn", "--space", "near", "--protocol", "test", "--name", "knn")
+def test_a_reference_on_labelled_rows(place: Path) -> None:
+    core_json(place, "knn", "--space", "near", "--protocol", "test", "--name", "knn")
     command = ["fuse", "--base", "llm test", "--with", "knn", "--w-de", "0.5", "--w-dir", "0.5", "--reference", "train"]
-    refused = core(workspace, *command, "--name", "fused")
+    refused = core(place, *command, "--name", "fused")
     assert (refused.status, "component llm test: has no reference run" in refused.err) == (1, True)
-    found = made(workspace, *command, "--name", "fused", "--reference-run", "llm test=llm train")
+    found = made(place, *command, "--name", "fused", "--reference-run", "llm test=llm train")
     assert (found["rows"], found["uncovered"]) == (6, 1)
 
 
@@ -315,20 +313,20 @@ def test_wrong_input_and_wrong_usage(furnished: Path, arguments: list[str], stat
         assert len(done.err.strip().splitlines()) == 1
 
 
-def test_read_only_from_the_environment(workspace: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    import_upload(desk, worlds.pack("lps_response"), "lps.json")
+def test_read_only_from_the_environment(place: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     for arguments in (
         ["embed", "response", "--name", "s"],
-        ["embed", "load", str(workspace), "--name", "s"],
+        ["embed", "load", str(place), "--name", "s"],
         ["embed", "delete", "near"],
         ["knn", "--space", "near", "--name", "knn"],
         [*FUSE, "0.5"],
         ["decompose", "--base", "llm train", "--fused", "llm train", "--w-de", "1", "--w-dir", "1", "--name", "x"],
         ["undo", "lps.json"],
     ):
-        done = core(workspace, *arguments)
+        done = core(place, *arguments)
         assert (done.status, done.out) == (1, ""), arguments
         assert "reading only" in done.err
-    assert core_json(workspace, "knn", "--space", "near")["coverage"] > 0
-    assert set(core_json(workspace, "neighbours", "Q0_H0", "--space", "near")) == NEIGHBOURS
+    assert core_json(place, "knn", "--space", "near")["coverage"] > 0
+    assert set(core_json(place, "neighbours", "Q0_H0", "--space", "near")) == NEIGHBOURS

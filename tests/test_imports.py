@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "errors", "config", "symbols", "cachefile", "loopback", "retryafter"}
+EVERYONE = {"types", "errors", "config", "symbols"}
 MAY_IMPORT = {
-    "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
-    "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "report"},
-    "cli": {"actions", "audit", "stats", "transfer", "plots", "report", "store", "llm", "submission"},
-    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "report", "engine", "llm", "methods"}
+    "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
+    "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
+    "cli": {"actions", "audit", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"},
+    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "scoring", "engine", "llm", "methods"}
     | {"submission"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
     | {"submission"},
@@ -21,19 +21,17 @@ MAY_IMPORT = {
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},
     "audit": {"stats"},
-    "report": {"store", "stats", "transfer", "plots", "audit"},
+    "scoring": {"store", "stats", "transfer", "plots", "audit"},
     "plots": {"stats"},
     "store": set(),
     "datasets": set(),
     "stats": set(),
     "embeddings": set(),
     "transfer": {"embeddings", "stats"},
-    "llm": set(),
-    "evidence": set(),
+    "llm": {"net"},
+    "evidence": {"net"},
+    "net": set(),
     "symbols": set(),
-    "cachefile": set(),
-    "loopback": set(),
-    "retryafter": set(),
     "types": set(),
     "errors": set(),
     "config": set(),

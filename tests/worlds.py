@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from core.actions.desk import Desk, open_desk
-from core.actions.imports import Options, import_upload
+from core.actions.imports import ImportOptions, import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from tests import cases
 
@@ -105,30 +105,30 @@ def llm(ids: Sequence[str], seed: int = 1, tokens: int = 100) -> bytes:
     return cases.submission(rows, tokens)
 
 
-def furnish(desk: Desk) -> Screen:
+def furnish(workspace: Workspace) -> Screen:
     """Import the screen with its space "near" and an LLM's runs "llm train" (labelled rows) and "llm test" (the others)."""
     made = screen()
     files = made.files() | {"a.csv": llm(made.ids[: made.n_train]), "b.csv": llm(made.ids[made.n_train :])}
     for name, content in files.items():
         called = {"a.csv": "llm train", "b.csv": "llm test"}.get(name)
-        assert import_upload(desk, content, name, Options(name=called)).kind != "failed"
+        assert import_upload(workspace, content, name, ImportOptions(name=called)).kind != "failed"
     return made
 
 
-def template(folder: Path, fill: Callable[[Desk], object]) -> Path:
+def template(folder: Path, fill: Callable[[Workspace], object]) -> Path:
     """A workspace that is filled once and then copied; copying takes a fifth of the time."""
-    desk = open_desk(Settings(workspace=folder, author="tester"))
-    fill(desk)
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    fill(workspace)
     return folder
 
 
-def copied(made: Path, desk: Desk) -> Desk:
+def copied(made: Path, workspace: Workspace) -> Workspace:
     """An empty workspace, filled with a template's files."""
-    shutil.copytree(made, desk.settings.workspace, dirs_exist_ok=True)
-    return desk
+    shutil.copytree(made, workspace.settings.workspace, dirs_exist_ok=True)
+    return workspace
 
 
-def kept_files(desk: Desk) -> dict[str, int]:
+def kept_files(workspace: Workspace) -> dict[str, int]:
     """Every file below data/ but the store's own, with its size (safetensors writes its header in no fixed order)."""
-    files = [path for path in sorted(desk.settings.data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
-    return {str(path.relative_to(desk.settings.data)): path.stat().st_size for path in files}
+    files = [path for path in sorted(workspace.settings.data.rglob("*")) if path.is_file() and "duckdb" not in path.name]
+    return {str(path.relative_to(workspace.settings.data)): path.stat().st_size for path in files}

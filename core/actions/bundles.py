@@ -14,23 +14,31 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.actions import folders, journals
-from core.actions.desk import Desk
+from core.actions import run_control, run_folders
 from core.actions.files import BundleFile
-from core.actions.landing import Imported, Options, free_name, known_rows, record_import, refuse_useless, take_away
+from core.actions.import_target import (
+    Imported,
+    ImportOptions,
+    delete_replaced_run,
+    free_name,
+    known_rows,
+    record_import,
+    refuse_empty_import,
+)
 from core.actions.lineage import lineage, missing_parents, prompts_of
+from core.actions.workspace import Workspace
 from core.config import Settings
 from core.datasets.bundle_parts import SCHEMAS, as_part
 from core.datasets.bundles import ENDED, Bundle, SentDataset, SentRun, differences, pairs_sha256, read_bundle, write_bundle
-from core.engine.states import status_of
+from core.engine.run_state import status_of
 from core.errors import InputError, StateError
-from core.store import Cursor, datasets, folding, pairs, runs, versions
+from core.store import Cursor, cache_versions, datasets, ingest, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.submission.package import write
-from core.submission.rules import Problem, listed, printable
-from core.transfer.plan import plan_of
+from core.submission.rules.registry import Problem, listed, printable
+from core.transfer.knn_settings import read_knn_settings
 from core.types import Rejected
 
 SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
@@ -49,38 +57,38 @@ class Made:
     problems: list[Problem]
 
 
-def made(desk: Desk, run: str) -> Made:
+def made(workspace: Workspace, run: str) -> Made:
     """The bundle of a run; nothing is changed or written.
 
     Raises StateError while a worker is on the run, or where an API key stands in it; InputError for a run without rows.
     """
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = runs.find(db, run)
-    _settle(desk, found)
-    with desk.store.read() as db:
-        bundle, problems = _bundle_of(db, desk.settings, runs.find(db, found.id))
+    _settle(workspace, found)
+    with workspace.store.read() as db:
+        bundle, problems = _bundle_of(db, workspace.settings, runs.find(db, found.id))
     content = write_bundle(bundle)
     _refuse_unreadable(content, bundle)
     plain = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
     return Made(content, hashlib.sha256(content).hexdigest(), f"{plain[:80]}.bundle.zip", problems)
 
 
-def bundle(desk: Desk, run: str, out: Path, *, replace: bool = False) -> Made:
+def bundle(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> Made:
     """Write the bundle of a run. Raises StateError where another file lies at `out`, unless `replace`."""
-    found = made(desk, run)
+    found = made(workspace, run)
     write(found.content, out, replace=replace)
     return found
 
 
-def _settle(desk: Desk, run: Run) -> None:
+def _settle(workspace: Workspace, run: Run) -> None:
     """Have the whole journal in the store."""
-    folder = folders.folder_of(desk, run.id)
+    folder = run_folders.folder_of(workspace, run.id)
     if not folder.exists:
         return
-    folders.refuse_live(desk, run.id)
+    run_folders.refuse_live(workspace, run.id)
     if status_of(folder).state != run.status:
-        desk.refuse_if_read_only("settle", run.name)
-        journals.settle(desk, run.id)
+        workspace.refuse_if_read_only("settle", run.name)
+        run_control.settle(workspace, run.id)
 
 
 def _bundle_of(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
@@ -170,30 +178,30 @@ def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
         raise InputError(f"{name}: {', '.join(differ)} would not come back as they are")
 
 
-def import_bundle(desk: Desk, file: BundleFile, path: str, options: Options) -> Imported:
+def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: ImportOptions) -> Imported:
     """Store the run of a bundle; nothing changes where it is here with the same content.
 
     Raises StateError where it is here with other content, unless options.replace; InputError where no dataset knows its rows.
     """
     sent = file.bundle.run
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         there = _here(db, sent.id)
-        differ = [] if there is None else differences(_bundle_of(db, desk.settings, there)[0], file.bundle)
+        differ = [] if there is None else differences(_bundle_of(db, workspace.settings, there)[0], file.bundle)
     if there is not None and not differ:
         message = f"{path}: its run is here already, as {there.name}, with the same content; nothing changed"
         return Imported(path, file.kind, there.name, there.done, new=False, message=message)
     if there is not None and not options.replace:
         told = f"its run is here already, as {there.name}, with other content ({', '.join(differ)})"
         raise StateError(f"{path}: {told}; expected a run that is not here, or --replace")
-    if there is None and folders.folder_of(desk, sent.id).exists:
+    if there is None and run_folders.folder_of(workspace, sent.id).exists:
         raise StateError(f"{path}: a journal of its run lies in data/runs/{sent.id}; expected none, so move it away first")
-    with desk.change("import", path) as (db, detail):
-        outcome = _write(db, desk, file, path, options, detail)
-        versions.bump(db, "runs", "datasets", "notes", f"run:{sent.id}")
+    with workspace.change("import", path) as (db, detail):
+        outcome = _write(db, workspace, file, path, options, detail)
+        cache_versions.bump(db, "runs", "datasets", "notes", f"run:{sent.id}")
         detail |= {"kind": file.kind, "name": outcome.name, "run": sent.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
     if "replaced" in detail:
-        folders.remove_folder(desk, detail["replaced"])
+        run_folders.remove_folder(workspace, detail["replaced"])
     return outcome
 
 
@@ -201,19 +209,21 @@ def _here(db: Cursor, run: str) -> Run | None:
     return next((each for each in runs.all_of_them(db) if each.id == run), None)
 
 
-def _write(db: Cursor, desk: Desk, file: BundleFile, path: str, options: Options, detail: dict[str, Any]) -> Imported:
+def _write(
+    db: Cursor, workspace: Workspace, file: BundleFile, path: str, options: ImportOptions, detail: dict[str, Any]
+) -> Imported:
     sent = file.bundle.run
     _refuse_unusable(db, sent, path)
     target, keep, rejected = _rows_here(db, file.bundle, path, options)
     there = _here(db, sent.id)
     if there is not None:
-        detail |= take_away(db, desk, there)
+        detail |= delete_replaced_run(db, workspace, there)
     chosen = replace_in(options, replace=options.replace and there is None)  # one file takes the place of one run
     name, other = free_name(db, target.id, sent.name, path, file.sha256, chosen)
     if other is not None and other.id in sent.parents:
         raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
     if other is not None:
-        detail |= take_away(db, desk, other)
+        detail |= delete_replaced_run(db, workspace, other)
     parts = file.bundle.parts if all(keep) else _of_rows(file.bundle.parts, pa.array(keep))
     told = {f.name: getattr(sent, f.name) for f in fields(SentRun) if f.name != "parent_names"}
     told |= {"name": name, "dataset": target.id, "total": sent.total - len(rejected)}
@@ -221,8 +231,8 @@ def _write(db: Cursor, desk: Desk, file: BundleFile, path: str, options: Options
     runs.add(db, Run(**told))
     records.add(db, sent.id, parts)
     records.remember(db, sent.id, sent.origin, sent.parent_names)
-    folding.recount(db, sent.id)
-    record_import(db, desk, file, path, target.id, sent.id, sum(keep), rejected)
+    ingest.recount(db, sent.id)
+    record_import(db, workspace, file, path, target.id, sent.id, sum(keep), rejected)
     lost = missing_parents(db, [runs.find(db, sent.id)])
     message = f"made from {', '.join(lost.values())}, not in this workspace" if lost else ""
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
@@ -234,7 +244,7 @@ def _refuse_unusable(db: Cursor, sent: SentRun, path: str) -> None:
     run = Run(**known, dataset="")
     try:
         if sent.method == "knn":
-            plan_of(sent.spec).words()
+            read_knn_settings(sent.spec).words()
         prompts_of([run])
         int(sent.spec.get("options", {}).get("shots", 0))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
@@ -244,7 +254,7 @@ def _refuse_unusable(db: Cursor, sent: SentRun, path: str) -> None:
         raise InputError(f"{path}: its run {sent.id} is among its own parents; expected runs that were there before it")
 
 
-def _rows_here(db: Cursor, bundle: Bundle, path: str, options: Options) -> tuple[Dataset, list[bool], list[Rejected]]:
+def _rows_here(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
     """The dataset that a bundle's rows are of, which of them it knows as the same pair, and the rejections."""
     columns = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
     rows = dict(zip((ids := next(columns)), zip(*columns, strict=True), strict=True))
@@ -258,11 +268,11 @@ def _rows_here(db: Cursor, bundle: Bundle, path: str, options: Options) -> tuple
             told = f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in dataset {target.name}"
             rejected.append(Rejected(path, at + 1, "id mismatch", printable(told)))
     rejected.sort(key=lambda row: row.line)
-    refuse_useless(path, sum(keep), rejected, options)
+    refuse_empty_import(path, sum(keep), rejected, options)
     return target, keep, rejected
 
 
-def _dataset_of(db: Cursor, sent: SentDataset, ids: Sequence[str], path: str, options: Options) -> Dataset:
+def _dataset_of(db: Cursor, sent: SentDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
     """The chosen dataset, else, of those of its kind that know most of the ids, the one that is the same."""
     told = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
     if options.dataset is not None:

@@ -8,46 +8,46 @@ from dataclasses import replace
 from pathlib import Path
 
 from core import embeddings
-from core.actions import bundles, folders, packs, record, spaces
-from core.actions.desk import Desk
+from core.actions import bundles, packs, run_folders, run_writer, spaces
 from core.actions.files import BundleFile, Found, PackFile, SpaceFile, expand, recognise, recognise_upload
-from core.actions.landing import (
-    USUAL,
+from core.actions.import_target import (
+    DEFAULT_OPTIONS,
     Imported,
-    Options,
+    ImportOptions,
     dataset_of_rows,
+    delete_replaced_run,
     free_name,
     known_rows,
     record_import,
-    refuse_useless,
-    take_away,
+    refuse_empty_import,
 )
+from core.actions.workspace import Workspace
 from core.datasets import PairTable, SubmissionTable
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
-from core.store import Cursor, datasets, imports, knowledge, pairs, runs, versions
+from core.store import Cursor, cache_versions, datasets, imports, knowledge, pairs, runs
 from core.store import spaces as space_records
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.spaces import SpaceRecord
 from core.types import Rejected
 
-__all__ = ["CHALLENGE", "Imported", "Options", "import_paths", "import_space", "import_upload"]
+__all__ = ["CHALLENGE", "ImportOptions", "Imported", "import_paths", "import_space", "import_upload"]
 
 CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
 
 
-def import_paths(desk: Desk, paths: Sequence[Path], options: Options = USUAL) -> list[Imported]:
+def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOptions = DEFAULT_OPTIONS) -> list[Imported]:
     """Import files, and what is recognised in folders: pairs first, so that submissions find their rows.
 
     One file's failure does not stop the others; it is reported with kind "failed".
     """
-    desk.refuse_if_read_only("import", ", ".join(map(str, paths)))
+    workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     with collector_paused():
-        return _import_files(desk, expand(list(paths)), options)
+        return _import_files(workspace, expand(list(paths)), options)
 
 
-def _import_files(desk: Desk, files: Sequence[tuple[Path, bool]], options: Options) -> list[Imported]:
+def _import_files(workspace: Workspace, files: Sequence[tuple[Path, bool]], options: ImportOptions) -> list[Imported]:
     tables: list[tuple[Path, Found]] = []
     outcomes: list[Imported] = []
     for path, chosen in files:
@@ -60,7 +60,7 @@ def _import_files(desk: Desk, files: Sequence[tuple[Path, bool]], options: Optio
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
     for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
-        outcomes.append(_import_or_explain(desk, table, str(path), options))
+        outcomes.append(_import_or_explain(workspace, table, str(path), options))
     return outcomes
 
 
@@ -69,61 +69,61 @@ _PRECEDENCE = {"challenge_train": 0, "challenge_test": 1, "perturbqa": 2, "sampl
 _LAST = 6
 
 
-def import_upload(desk: Desk, content: bytes, name: str, options: Options = USUAL) -> Imported:
+def import_upload(workspace: Workspace, content: bytes, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
     """Import the bytes of one file."""
-    desk.refuse_if_read_only("import", name)
+    workspace.refuse_if_read_only("import", name)
     try:
         table = recognise_upload(content, name)
     except DeskError as error:
         return Imported(name, "failed", None, message=str(error))
-    return _import_or_explain(desk, table, name, options)
+    return _import_or_explain(workspace, table, name, options)
 
 
-def import_space(desk: Desk, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
+def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
     """Import a file or checkpoint that has to be a gene space; the one that is here where its content is."""
-    desk.refuse_if_read_only("embed load", str(path))
+    workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     file = SpaceFile(embeddings.load_space(path, name))
-    outcome = _import_table(desk, file, str(path), Options(name=name, replace=replace))
-    with desk.store.read() as db:
+    outcome = _import_table(workspace, file, str(path), ImportOptions(name=name, replace=replace))
+    with workspace.store.read() as db:
         return space_records.find(db, str(outcome.name))
 
 
-def _import_or_explain(desk: Desk, table: Found, path: str, options: Options) -> Imported:
+def _import_or_explain(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
     try:
-        return _import_table(desk, table, path, options)
+        return _import_table(workspace, table, path, options)
     except DeskError as error:
         return Imported(path, "failed", None, rejected=table.rejected, message=str(error))
 
 
-def _import_table(desk: Desk, table: Found, path: str, options: Options) -> Imported:
-    with desk.store.read() as db:
+def _import_table(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
+    with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         here = None if earlier is None else _already(db, earlier, path)
         if here is None and isinstance(table, SubmissionTable):
             here = _brought_by_a_bundle(db, table, path, options)
     if here is not None:
-        return _put_back(desk, table, here)
+        return _put_back(workspace, table, here)
     if isinstance(table, PackFile):
-        return _write_pack(desk, table, path, options)
+        return _write_pack(workspace, table, path, options)
     if isinstance(table, SpaceFile):
-        return _write_space(desk, table, path, options)
+        return _write_space(workspace, table, path, options)
     if isinstance(table, BundleFile):
-        return bundles.import_bundle(desk, table, path, options)
-    batch = record.audited(table.rows if isinstance(table, SubmissionTable) and table.kind == "submission" else ())
-    with desk.change("import", path) as (db, detail):
+        return bundles.import_bundle(workspace, table, path, options)
+    batch = run_writer.audit_rows(table.rows if isinstance(table, SubmissionTable) and table.kind == "submission" else ())
+    with workspace.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
-            outcome = _write_pairs(db, desk, table, path, options)
+            outcome = _write_pairs(db, workspace, table, path, options)
         elif table.kind == "sample_submission":
-            outcome = _write_sample(db, desk, table, path, options)
+            outcome = _write_sample(db, workspace, table, path, options)
         else:
-            outcome, replaced = _write_run(db, desk, table, batch, path, options)
+            outcome, replaced = _write_run(db, workspace, table, batch, path, options)
             detail |= replaced
-        versions.bump(db, "datasets")
+        cache_versions.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
     if "replaced" in detail:
-        folders.remove_folder(desk, detail["replaced"])
+        run_folders.remove_folder(workspace, detail["replaced"])
     return outcome
 
 
@@ -141,43 +141,43 @@ def _already(db: Cursor, earlier: Import, path: str) -> Imported:
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 
-def _put_back(desk: Desk, table: Found, here: Imported) -> Imported:
+def _put_back(workspace: Workspace, table: Found, here: Imported) -> Imported:
     """What was here already, its file too where somebody had removed or changed it."""
     name = str(here.name)
     if isinstance(table, PackFile):
-        restored = packs.restore(desk, name, table.content, table.sha256)
+        restored = packs.restore(workspace, name, table.content, table.sha256)
     else:
-        restored = isinstance(table, SpaceFile) and spaces.restore(desk, name, table.space)
+        restored = isinstance(table, SpaceFile) and spaces.restore(workspace, name, table.space)
     return replace(here, message=f"{here.path}: here already, as {name}; its file was lost, and is back") if restored else here
 
 
-def _write_pack(desk: Desk, file: PackFile, path: str, options: Options) -> Imported:
+def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
     name = options.name or Path(path).stem
-    with desk.change("import", path) as (db, detail):
+    with workspace.change("import", path) as (db, detail):
         there = next((pack for pack in knowledge.all_of_them(db) if pack.name == name), None)
         if there is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
-        source = record_import(db, desk, file, path, None, None, len(file.pack), ())
-        packs.keep(desk, db, file.pack, file.content, name, source)
+        source = record_import(db, workspace, file, path, None, None, len(file.pack), ())
+        packs.keep(workspace, db, file.pack, file.content, name, source)
         if there is not None:
             imports.delete(db, there.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
     return Imported(path, file.kind, name, len(file.pack))
 
 
-def _write_space(desk: Desk, file: SpaceFile, path: str, options: Options) -> Imported:
+def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
     space = replace(file.space, name=options.name or Path(path).stem)
-    with desk.change("import", path) as (db, detail):
+    with workspace.change("import", path) as (db, detail):
         spec = spaces.loaded_spec(space, Path(path).name)
-        source = record_import(db, desk, file, path, None, None, len(space.symbols), ())
-        _, replaced = spaces.record_space(db, desk, space, "loaded", spec, source, replace=options.replace)
+        source = record_import(db, workspace, file, path, None, None, len(space.symbols), ())
+        _, replaced = spaces.record_space(db, workspace, space, "loaded", spec, source, replace=options.replace)
         detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
     for old in replaced:
-        spaces.remove_file(desk, old)
+        spaces.remove_file(workspace, old)
     return Imported(path, file.kind, space.name, len(space.symbols), message="; ".join(space.notes))
 
 
-def _write_pairs(db: Cursor, desk: Desk, table: PairTable, path: str, options: Options) -> Imported:
+def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
     target = _dataset_for_pairs(db, table, path, options)
     known = pairs.labels(db, target.id)
     kept, fresh, rejected = 0, [], list(table.rejected)
@@ -190,16 +190,16 @@ def _write_pairs(db: Cursor, desk: Desk, table: PairTable, path: str, options: O
             rejected.append(Rejected(path, line, "conflicting label", detail))
             continue
         kept += 1
-    refuse_useless(path, kept, rejected, options)
-    source = record_import(db, desk, table, path, target.id, None, kept, rejected)
+    refuse_empty_import(path, kept, rejected, options)
+    source = record_import(db, workspace, table, path, target.id, None, kept, rejected)
     pairs.add(db, target.id, fresh, source)
     pairs.add_genes(db, [symbol for pair in fresh for symbol in (pair.pert, pair.gene)], {})
-    packs.describe_genes(desk, db)
+    packs.describe_genes(workspace, db)
     message = f"{kept - len(fresh)} rows were in {target.name} already" if kept > len(fresh) else ""
     return Imported(path, table.kind, target.name, kept, tuple(rejected), message=message)
 
 
-def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: Options) -> Dataset:
+def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
     """The dataset that a file of pairs belongs to; created where it is new."""
     wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
     there = datasets.all_of_them(db)
@@ -224,22 +224,24 @@ def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str
     return dataset
 
 
-def _known_rows(db: Cursor, table: SubmissionTable, path: str, options: Options) -> tuple[Dataset, list[bool], list[Rejected]]:
+def _known_rows(
+    db: Cursor, table: SubmissionTable, path: str, options: ImportOptions
+) -> tuple[Dataset, list[bool], list[Rejected]]:
     """The dataset of a submission, which of its rows the dataset knows, and every rejected row."""
     ids = [row.prediction.pair_id for row in table.rows]
     if not ids:
-        refuse_useless(path, 0, list(table.rejected), options)
+        refuse_empty_import(path, 0, list(table.rejected), options)
     target = dataset_of_rows(db, ids, path, options)
     keep, unknown = known_rows(db, target, ids, table.lines, path)
     rejected = [*table.rejected, *unknown]
-    refuse_useless(path, sum(keep), rejected, options)
+    refuse_empty_import(path, sum(keep), rejected, options)
     return target, keep, rejected
 
 
-def _write_sample(db: Cursor, desk: Desk, table: SubmissionTable, path: str, options: Options) -> Imported:
+def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
     """A sample submission is a form to fill in: its ids are checked, but it is no run."""
     target, keep, rejected = _known_rows(db, table, path, options)
-    record_import(db, desk, table, path, target.id, None, sum(keep), rejected)
+    record_import(db, workspace, table, path, target.id, None, sum(keep), rejected)
     return Imported(
         path,
         table.kind,
@@ -251,15 +253,15 @@ def _write_sample(db: Cursor, desk: Desk, table: SubmissionTable, path: str, opt
 
 
 def _write_run(
-    db: Cursor, desk: Desk, table: SubmissionTable, batch: record.Audited, path: str, options: Options
+    db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
     """What became of the file, and what the trail keeps of a run that made room for it."""
     target, keep, rejected = _known_rows(db, table, path, options)
     if not all(keep):
-        batch = record.audited([row for row, kept in zip(batch.rows, keep, strict=True) if kept])
+        batch = run_writer.audit_rows([row for row, kept in zip(batch.rows, keep, strict=True) if kept])
     name, there = free_name(db, target.id, Path(path).stem, path, table.sha256, options)
-    replaced = {} if there is None else take_away(db, desk, there)
-    origin = record.Origin(
+    replaced = {} if there is None else delete_replaced_run(db, workspace, there)
+    origin = run_writer.RunMetadata(
         id=_run_id(table, target),
         dataset=target.id,
         name=name,
@@ -269,8 +271,8 @@ def _write_run(
         track=table.track,
         model=table.model_name or None,
     )
-    run = record.write(db, origin, batch)
-    record_import(db, desk, table, path, target.id, run.id, run.done, rejected)
+    run = run_writer.write_run(db, origin, batch)
+    record_import(db, workspace, table, path, target.id, run.id, run.done, rejected)
     return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
 
 
@@ -278,7 +280,7 @@ def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
     return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
 
 
-def _brought_by_a_bundle(db: Cursor, table: SubmissionTable, path: str, options: Options) -> Imported | None:
+def _brought_by_a_bundle(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
     """The run of a submission that is here without its file."""
     ids = [row.prediction.pair_id for row in table.rows]
     if not ids or table.kind != "submission":

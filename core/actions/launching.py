@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from core.actions import journals, wishes
-from core.actions.desk import Desk
+from core.actions import run_control, wishes
 from core.actions.transfer import default_dataset
-from core.engine.plan import Expectation, Price, Rate, choose, expect, expected_calls, read_rows
-from core.engine.spec import How, RunSpec, View, ViewKind
-from core.engine.world import pairs_of
+from core.actions.workspace import Workspace
+from core.engine.dependencies import pairs_of
+from core.engine.plan import Expectation, Price, Rate, expect, expected_calls, parse_row_selection, select_rows
+from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec, ViewKind
 from core.errors import InputError, Unreachable
 from core.llm import health as llm_health
 from core.llm.endpoint import Endpoint
@@ -53,31 +53,34 @@ class Planned:
     name: str
     method: Method
     spec: RunSpec
-    how: How
+    how: ExecutionSettings
     expected: Expectation
 
 
-def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
+def plan(workspace: Workspace, form: Form, checked: Health | None = None) -> Planned:
     """What a form asks for, ready to start. InputError for what cannot be, Unreachable where no model answers.
 
     checked: what the server said already; without it, and without a model's name, the server is asked for its models.
     """
     method = method_named(form.method)
-    dataset = default_dataset(desk, form.dataset)
+    dataset = default_dataset(workspace, form.dataset)
     model, base_url = "", ""
     if method.needs_model:
-        base_url = form.endpoint or desk.settings.endpoint
-        model = form.model or _first_model(desk, base_url, checked)
-    known = pairs_of(desk.store, dataset.id)
+        base_url = form.endpoint or workspace.settings.endpoint
+        model = form.model or _first_model(workspace, base_url, checked)
+    known = pairs_of(workspace.store, dataset.id)
     rows = form.rows or ("split=test" if any(pair.split == "test" for pair in known.values()) else "")
-    view = _view(form.labels, any(known[row].label for row in choose(list(known.values()), read_rows(rows))))
-    parents = _parents(desk, form.options) if form.method == "fusion" else ()
+    view = _view(form.labels, any(known[row].label for row in select_rows(list(known.values()), parse_row_selection(rows))))
+    parents = _parents(workspace, form.options) if form.method == "fusion" else ()
     wish = wishes.Wish(dataset.id, method, form.options, rows, model, form.seed, form.repeat, view, parents)
-    spec = wishes.specify(desk, wish)
+    spec = wishes.specify(workspace, wish)
     expected = expect(
-        expected_calls(method, spec.options, len(spec.rows)), form.concurrency, rate_of(desk, form.method, model), price_of(desk)
+        expected_calls(method, spec.options, len(spec.rows)),
+        form.concurrency,
+        rate_of(workspace, form.method, model),
+        price_of(workspace),
     )
-    how = How(
+    how = ExecutionSettings(
         base_url=base_url,
         concurrency=form.concurrency,
         rows_in_flight=form.concurrency,
@@ -88,34 +91,34 @@ def plan(desk: Desk, form: Form, checked: Health | None = None) -> Planned:
     return Planned(form.name or f"{form.method} {rows or 'all rows'}", method, spec, how, expected)
 
 
-def start(desk: Desk, planned: Planned, *, replace: bool = False, detach: bool = True) -> Run:
+def start(workspace: Workspace, planned: Planned, *, replace: bool = False, detach: bool = True) -> Run:
     """Start a planned run: by a worker of its own, or here until it ends."""
-    begin = journals.detached if detach else here
-    return journals.launch(
-        desk, planned.spec, planned.name, planned.how, calls=planned.expected.calls, replace=replace, begin=begin
+    begin = run_control.detached if detach else here
+    return run_control.launch(
+        workspace, planned.spec, planned.name, planned.how, calls=planned.expected.calls, replace=replace, begin=begin
     )
 
 
-def here(desk: Desk, run: str, api_key: str) -> None:
+def here(workspace: Workspace, run: str, api_key: str) -> None:
     """Work on a run in this process, until it ends."""
-    journals.work_on(desk, run, api_key)
+    run_control.work_on(workspace, run, api_key)
 
 
-async def health(desk: Desk, base_url: str | None = None, model: str | None = None) -> Health:
+async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
     """What a model server can do; by default the one of the settings."""
-    return await llm_health.check(Endpoint(base_url or desk.settings.endpoint, desk.settings.api_key), model)
+    return await llm_health.check(Endpoint(base_url or workspace.settings.endpoint, workspace.settings.api_key), model)
 
 
-def rate_of(desk: Desk, method: str, model: str) -> Rate | None:
+def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
     """What a call of this method took with this model so far; None where none was made."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = calls.averages(db, method, model)
     return None if found is None else Rate(*found)
 
 
-def price_of(desk: Desk) -> Price | None:
+def price_of(workspace: Workspace) -> Price | None:
     """What a million tokens cost, as the settings say; None where they do not."""
-    settings = desk.settings
+    settings = workspace.settings
     if settings.price_prompt is None or settings.price_completion is None:
         return None
     return Price(settings.price_prompt, settings.price_completion)
@@ -130,25 +133,25 @@ def key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         yield key.strip(), value
 
 
-def _first_model(desk: Desk, base_url: str, checked: Health | None) -> str:
+def _first_model(workspace: Workspace, base_url: str, checked: Health | None) -> str:
     if checked is not None and checked.models:
         return checked.models[0]
-    found = asyncio.run(llm_health.check(Endpoint(base_url, desk.settings.api_key)))
+    found = asyncio.run(llm_health.check(Endpoint(base_url, workspace.settings.api_key)))
     if not found.models:
         raise Unreachable(found.problem)
     return found.models[0]
 
 
-def _view(labels: str, labelled: bool) -> View:
+def _view(labels: str, labelled: bool) -> LabelViewSpec:
     """labelled: whether a chosen row has a label, which it must not see."""
     kinds: dict[str, ViewKind] = {"all": "all", "blinded": "blinded", "folds": "folds", "auto": "folds" if labelled else "all"}
     if labels not in kinds:
         raise InputError(f"labels: got {labels!r}, expected {', '.join(kinds)}")
-    return View(kinds[labels])
+    return LabelViewSpec(kinds[labels])
 
 
-def _parents(desk: Desk, options: Mapping[str, object]) -> tuple[str, ...]:
+def _parents(workspace: Workspace, options: Mapping[str, object]) -> tuple[str, ...]:
     """The ids of the runs that a fusion is made from."""
     names = [name.strip() for key in ("base", "with") for name in str(options.get(key, "")).split(",") if name.strip()]
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         return tuple(runs.find(db, name).id for name in names)

@@ -13,9 +13,9 @@ from core import __version__
 from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.methods.registry import method_named
-from core.store import Cursor, bundles, runs, whole
+from core.store import Cursor, bundles, run_records, runs
 from core.store.runs import Run
-from core.submission.facts import Facts
+from core.submission.provenance import RunProvenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
     """File name → source of every evidence tool that a row of the lineage asked, as far as it is still here."""
-    asked = {name for run in line for name in whole.tools(db, run.id)}
+    asked = {name for run in line for name in run_records.tools(db, run.id)}
     return {f"{name}.py": file.read_bytes() for name, file in _tool_files() if name in asked}
 
 
@@ -86,12 +86,12 @@ def _tool_files() -> Iterator[tuple[str, Path]]:
             yield module.TOOL.name, Path(module.__file__)
 
 
-def facts_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> Facts:
+def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
     """What rules may ask about the first run of a lineage."""
-    asked = [request for run in line for request in whole.asked(db, run.id)]
+    asked = [request for run in line for request in run_records.asked(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in asked)]
     sampling = {(heat, top_p) for _, heat, top_p in asked if heat is not None and top_p is not None}
-    return Facts(
+    return RunProvenance(
         run=line[0].name,
         prompt=prompts.text,
         prompt_fault=prompts.fault,

@@ -6,40 +6,40 @@ import hashlib
 import re
 from pathlib import Path
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.datasets.knowledge import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
 from core.errors import InputError, StateError
-from core.store import Cursor, knowledge, pairs, versions
+from core.store import Cursor, cache_versions, knowledge, pairs
 from core.store.knowledge import PackRecord
 
 MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
-def keep(desk: Desk, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
+def keep(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
     """Record a pack that came with an import and keep its bytes, in the caller's transaction.
 
     A pack of another content under that name is replaced. Descriptions also describe the genes that are here.
     """
     told = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
     record = PackRecord(name, pack.kind, pack.sha256, len(pack), told, source)
-    _write(desk, name, content)
+    _write(workspace, name, content)
     knowledge.delete(db, name)
     knowledge.add(db, record)
-    describe_genes(desk, db)
-    versions.bump(db, "spaces", "datasets")
+    describe_genes(workspace, db)
+    cache_versions.bump(db, "spaces", "datasets")
     return record
 
 
-def describe_genes(desk: Desk, db: Cursor) -> None:
+def describe_genes(workspace: Workspace, db: Cursor) -> None:
     """Give the genes that are here the descriptions of the workspace's packs, the latest's where several have one."""
     for record in knowledge.all_of_them(db):
-        if record.kind == Descriptions.kind and isinstance(pack := read(desk, record.name), Descriptions):
+        if record.kind == Descriptions.kind and isinstance(pack := read(workspace, record.name), Descriptions):
             pairs.describe(db, pack.texts)
 
 
-def read(desk: Desk, name: str, sha256: str | None = None) -> Pack:
+def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
     """A pack's contents. Raises StateError where its file is gone, or not the one of this hash."""
-    path = _file(desk, name)
+    path = _file(workspace, name)
     if not path.exists():
         raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
     pack = read_knowledge(path.read_bytes(), path.name)
@@ -48,31 +48,31 @@ def read(desk: Desk, name: str, sha256: str | None = None) -> Pack:
     return pack
 
 
-def restore(desk: Desk, name: str, content: bytes, sha256: str) -> bool:
+def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> bool:
     """Put back a pack's file that was removed or changed, from the same bytes; whether that was needed."""
     try:
-        read(desk, name, sha256)
+        read(workspace, name, sha256)
     except (InputError, StateError):
-        _write(desk, name, content)
+        _write(workspace, name, content)
         return True
     return False
 
 
-def remove_file(desk: Desk, record: PackRecord) -> None:
+def remove_file(workspace: Workspace, record: PackRecord) -> None:
     """Delete a pack's file, after its record."""
-    _file(desk, record.name).unlink(missing_ok=True)
+    _file(workspace, record.name).unlink(missing_ok=True)
 
 
-def _write(desk: Desk, name: str, content: bytes) -> None:
-    path = _file(desk, name)
+def _write(workspace: Workspace, name: str, content: bytes) -> None:
+    path = _file(workspace, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".part")
     partial.write_bytes(content)
     partial.replace(path)
 
 
-def _file(desk: Desk, name: str) -> Path:
+def _file(workspace: Workspace, name: str) -> Path:
     """The pack's name where a file can be called so, else what is left of it and a hash, so that no two packs share one."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     told = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return desk.settings.data / "knowledge" / f"{told}.json"
+    return workspace.settings.data / "knowledge" / f"{told}.json"

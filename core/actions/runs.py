@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite
 
-from core.actions import folders
-from core.actions.desk import Desk
+from core.actions import run_folders
+from core.actions.workspace import Workspace
 from core.errors import InputError
-from core.store import imports, notes, runs, versions
+from core.store import cache_versions, imports, notes, runs
 from core.store.runs import Run
 
 MAX_NAME = 120  # characters
 
 
-def rename(desk: Desk, run: str, name: str) -> Run:
+def rename(workspace: Workspace, run: str, name: str) -> Run:
     """Give a run another name; links keep working, since they carry its id."""
     name = name.strip()
     if not 0 < len(name) <= MAX_NAME:
         raise InputError(f"new name of {run}: got {len(name)} characters, expected 1 to {MAX_NAME}")
-    with desk.change("rename", run) as (db, detail):
+    with workspace.change("rename", run) as (db, detail):
         found = runs.find(db, run)
         if name != found.name:
             runs.refuse_taken_name(db, found.dataset, name)
             runs.change(db, found.id, name=name)
-            versions.bump(db, "runs")
+            cache_versions.bump(db, "runs")
         detail |= {"run": found.id, "from": found.name, "to": name}
         return runs.find(db, found.id)
 
 
-def set_values(desk: Desk, run: str, values: Mapping[str, str]) -> Run:
+def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run:
     """Set `public_score` (a number in [0, 1], or empty for none) and `note` (text) of a run."""
     checked: dict[str, str | float | None] = {}
     for key, value in values.items():
@@ -39,10 +39,10 @@ def set_values(desk: Desk, run: str, values: Mapping[str, str]) -> Run:
             checked[key] = value.strip() or None
         else:
             raise InputError(f"set {run}: got {key}={value}, expected public_score=NUMBER or note=TEXT")
-    with desk.change("set", run) as (db, detail):
+    with workspace.change("set", run) as (db, detail):
         found = runs.find(db, run)
         runs.change(db, found.id, **checked)
-        versions.bump(db, "runs")
+        cache_versions.bump(db, "runs")
         detail |= {"run": found.id, **checked}
         return runs.find(db, found.id)
 
@@ -59,39 +59,39 @@ def _score(value: str) -> float | None:
     return score
 
 
-def delete(desk: Desk, run: str) -> Run:
+def delete(workspace: Workspace, run: str) -> Run:
     """Take a run away with its traces, journal and notes (the notes' text stays in the audit trail); its file can be imported
     again. Raises StateError while a worker is on it."""
-    with desk.store.read() as db:
-        folders.refuse_live(desk, runs.find(db, run).id)
-    with desk.change("delete", run) as (db, detail):
+    with workspace.store.read() as db:
+        run_folders.refuse_live(workspace, runs.find(db, run).id)
+    with workspace.change("delete", run) as (db, detail):
         found = runs.find(db, run)
         detail |= {"run": found.id, "name": found.name, "rows": found.done}
         detail["notes"] = notes.of_run(db, found.id).to_dict("records")
         imports.delete_with_run(db, found.id)
-        versions.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
-    folders.remove_folder(desk, found.id)
+        cache_versions.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
+    run_folders.remove_folder(workspace, found.id)
     return found
 
 
-def add_note(desk: Desk, run: str, pair_id: str | None, text: str, author: str = "") -> str:
+def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = "") -> str:
     """Remark on a row of a run, or on the run when `pair_id` is None; the note's id."""
     text = text.strip()
     if not text:
         raise InputError(f"note on {pair_id or run}: got an empty text, expected a remark")
-    with desk.change("note", pair_id or run) as (db, detail):
+    with workspace.change("note", pair_id or run) as (db, detail):
         found = runs.find(db, run)
         if pair_id is not None:
             runs.refuse_unknown_row(db, found.id, pair_id)
-        note = notes.add(db, found.id, pair_id, author.strip() or desk.settings.author, text)
-        versions.bump(db, "notes", f"run:{found.id}")
+        note = notes.add(db, found.id, pair_id, author.strip() or workspace.settings.author, text)
+        cache_versions.bump(db, "notes", f"run:{found.id}")
         detail |= {"run": found.id, "note": note, "text": text}
         return note
 
 
-def delete_note(desk: Desk, note: str) -> None:
+def delete_note(workspace: Workspace, note: str) -> None:
     """Take a remark away; its text stays in the audit trail, where it was recorded when it was written."""
-    with desk.change("delete note", note) as (db, _):
+    with workspace.change("delete note", note) as (db, _):
         if not notes.delete(db, note):
             raise InputError(f"note {note!r}: not in this workspace")
-        versions.bump(db, "notes")
+        cache_versions.bump(db, "notes")

@@ -15,12 +15,12 @@ from typing import Any
 
 from core import embeddings
 from core.actions import packs
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.datasets.knowledge import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Matched, Space
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
-from core.store import Cursor, datasets, imports, knowledge, pairs, spaces, versions
+from core.store import Cursor, cache_versions, datasets, imports, knowledge, pairs, spaces
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
@@ -31,39 +31,39 @@ Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations
 MAX_NAME = 60  # characters
 
 
-def _text(desk: Desk, spec: Spec, name: str) -> Space:
-    return embeddings.build_text(_descriptions(desk, spec), name, spec["columns"], spec["seed"])
+def _text(workspace: Workspace, spec: Spec, name: str) -> Space:
+    return embeddings.build_text(_descriptions(workspace, spec), name, spec["columns"], spec["seed"])
 
 
-def _sentences(desk: Desk, spec: Spec, name: str) -> Space:
-    return embeddings.build_sentences(_descriptions(desk, spec), name, spec["model"])
+def _sentences(workspace: Workspace, spec: Spec, name: str) -> Space:
+    return embeddings.build_sentences(_descriptions(workspace, spec), name, spec["model"])
 
 
-def _endpoint(desk: Desk, spec: Spec, name: str) -> Space:
-    server = Endpoint(spec["base_url"], spec["model"], desk.settings.api_key)
-    return embeddings.build_endpoint(_descriptions(desk, spec), name, server)
+def _endpoint(workspace: Workspace, spec: Spec, name: str) -> Space:
+    server = Endpoint(spec["base_url"], spec["model"], workspace.settings.api_key)
+    return embeddings.build_endpoint(_descriptions(workspace, spec), name, server)
 
 
-def _network(desk: Desk, spec: Spec, name: str) -> Space:
-    pack = packs.read(desk, spec["pack"], spec["pack_sha256"])
+def _network(workspace: Workspace, spec: Spec, name: str) -> Space:
+    pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, Network)
     return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
 
 
-def _response(desk: Desk, spec: Spec, name: str) -> Space:
-    pack = packs.read(desk, spec["pack"], spec["pack_sha256"])
+def _response(workspace: Workspace, spec: Spec, name: str) -> Space:
+    pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, LpsResponses)
     responses = {gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in pack.genes.items()}
     return embeddings.build_response(responses, name)
 
 
-def _coresponse(desk: Desk, spec: Spec, name: str) -> Space:
-    return coresponse_of(_labels_it_was_built_from(desk, spec, name), name, spec)
+def _coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
+    return coresponse_of(_labels_it_was_built_from(workspace, spec, name), name, spec)
 
 
-def _labels_it_was_built_from(desk: Desk, spec: Spec, name: str) -> Labelled:
+def _labels_it_was_built_from(workspace: Workspace, spec: Spec, name: str) -> Labelled:
     """Raises StateError where the dataset is gone or its labels have changed: vectors in the cache are no better then."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
         except NotFound as error:
@@ -82,7 +82,7 @@ def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
 
 
 # How a space comes here: a name for the store → what makes it (again).
-BUILDERS: dict[str, Callable[[Desk, Spec, str], Space]] = {
+BUILDERS: dict[str, Callable[[Workspace, Spec, str], Space]] = {
     "text": _text,
     "sentences": _sentences,
     "endpoint": _endpoint,
@@ -100,15 +100,17 @@ PACK_OF = {
 }
 
 
-def embed(desk: Desk, kind: str, name: str, options: Spec, *, pack: str | None = None, replace: bool = False) -> SpaceRecord:
+def embed(
+    workspace: Workspace, kind: str, name: str, options: Spec, *, pack: str | None = None, replace: bool = False
+) -> SpaceRecord:
     """Build a space of a kind of BUILDERS and record it; the existing one where its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
     build from, None for the latest of its kind. Raises StateError where the name is another space's, unless `replace`.
     """
-    desk.refuse_if_read_only("embed", name)
+    workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         if kind in PACK_OF:
             source = knowledge.of_kind(db, PACK_OF[kind], pack)
             spec |= {"pack": source.name, "pack_sha256": source.sha256}
@@ -116,14 +118,14 @@ def embed(desk: Desk, kind: str, name: str, options: Spec, *, pack: str | None =
             dataset = datasets.find(db, spec["dataset"])
             spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
         there = same_or_refused(db, name, identity(name, kind, spec), replace=replace)
-    if there is not None and (kind in REBUILT or _file(desk, there).exists()):
+    if there is not None and (kind in REBUILT or _file(workspace, there).exists()):
         return there
-    space = BUILDERS[kind](desk, spec, name)
-    with desk.change("embed", name) as (db, detail):
-        record, replaced = record_space(db, desk, space, kind, spec, replace=replace)
+    space = BUILDERS[kind](workspace, spec, name)
+    with workspace.change("embed", name) as (db, detail):
+        record, replaced = record_space(db, workspace, space, kind, spec, replace=replace)
         detail |= {"space": record.id, "kind": kind, "genes": record.genes, "columns": record.columns, **spec}
     for old in replaced:
-        remove_file(desk, old)
+        remove_file(workspace, old)
     return record
 
 
@@ -133,24 +135,24 @@ def loaded_spec(space: Space, file: str) -> dict[str, Any]:
     return {"file": file, "sha256": space.sha256, **built_from}
 
 
-def load(desk: Desk, record: SpaceRecord) -> Space:
+def load(workspace: Workspace, record: SpaceRecord) -> Space:
     """A space's vectors; made again where the cache was emptied.
 
     Raises StateError where what it was made from is gone or has changed.
     """
-    path = _file(desk, record)
-    space = _rebuilt(desk, record, path) if record.kind in REBUILT else _kept(record, path)
+    path = _file(workspace, record)
+    space = _rebuilt(workspace, record, path) if record.kind in REBUILT else _kept(record, path)
     return replace_in(space, built_from_labels=record.built_from)
 
 
-def _rebuilt(desk: Desk, record: SpaceRecord, path: Path) -> Space:
+def _rebuilt(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
     """From the cache, which may be emptied or damaged, or made again."""
     if record.kind == "coresponse":
-        _labels_it_was_built_from(desk, record.spec, record.name)
+        _labels_it_was_built_from(workspace, record.spec, record.name)
     try:
         return embeddings.load_space(path, record.name)
     except InputError:
-        space = BUILDERS[record.kind](desk, record.spec, record.name)
+        space = BUILDERS[record.kind](workspace, record.spec, record.name)
         _write(space, path)
         return space
 
@@ -164,56 +166,56 @@ def _kept(record: SpaceRecord, path: Path) -> Space:
     return space
 
 
-def coverage_in(desk: Desk, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
+def coverage_in(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
     """How much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = datasets.find(db, dataset) if dataset else datasets.default(db)
         if found is None:
             return None
         rows = pairs.frame(db, found.id)
-    return embeddings.coverage(load(desk, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(desk))
+    return embeddings.coverage(load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(workspace))
 
 
-def matched_in(desk: Desk, record: SpaceRecord, dataset: str) -> Matched:
+def matched_in(workspace: Workspace, record: SpaceRecord, dataset: str) -> Matched:
     """How a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, dataset).id)
-    return embeddings.match(load(desk, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(desk))
+    return embeddings.match(load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(workspace))
 
 
-def delete(desk: Desk, name: str) -> SpaceRecord:
+def delete(workspace: Workspace, name: str) -> SpaceRecord:
     """Take a space away; its file can be imported again. Runs that were made with it stay."""
-    with desk.change("delete space", name) as (db, detail):
+    with workspace.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
         _forget(db, found)
-        versions.bump(db, "spaces")
+        cache_versions.bump(db, "spaces")
         detail |= {"space": found.id, "name": found.name, "kind": found.kind}
-    remove_file(desk, found)
+    remove_file(workspace, found)
     return found
 
 
-def restore(desk: Desk, name: str, space: Space) -> bool:
+def restore(workspace: Workspace, name: str, space: Space) -> bool:
     """Put back a space's file that was removed or damaged, from the same vectors; whether that was needed."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         record = spaces.find(db, name)
     try:
-        load(desk, record)
+        load(workspace, record)
     except (InputError, StateError):
-        _write(space, _file(desk, record))
+        _write(space, _file(workspace, record))
         return True
     return False
 
 
-def remove_file(desk: Desk, record: SpaceRecord) -> None:
+def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
     """Delete a space's file, after its record."""
-    _file(desk, record).unlink(missing_ok=True)
+    _file(workspace, record).unlink(missing_ok=True)
 
 
-def orthologs(desk: Desk) -> Mapping[str, str]:
+def orthologs(workspace: Workspace) -> Mapping[str, str]:
     """The latest ortholog table of the workspace; empty where there is none."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         known = [pack for pack in knowledge.all_of_them(db) if pack.kind == "orthologs"]
-    return packs.read(desk, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
+    return packs.read(workspace, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
@@ -242,7 +244,14 @@ def same_or_refused(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceR
 
 
 def record_space(
-    db: Cursor, desk: Desk, space: Space, kind: str, spec: Spec, source_file: str | None = None, *, replace: bool = False
+    db: Cursor,
+    workspace: Workspace,
+    space: Space,
+    kind: str,
+    spec: Spec,
+    source_file: str | None = None,
+    *,
+    replace: bool = False,
 ) -> tuple[SpaceRecord, list[SpaceRecord]]:
     """Keep a space's vectors and record it, in the caller's transaction; those it replaced, whose files may go then."""
     record = SpaceRecord(
@@ -257,15 +266,15 @@ def record_space(
         notes=space.notes,
         built_from=spec.get("built_from", spec.get("dataset")),
         source_file=source_file,
-        author=desk.settings.author,
+        author=workspace.settings.author,
     )
     same_or_refused(db, space.name, record.id, replace=replace)
-    _write(space, _file(desk, record))
+    _write(space, _file(workspace, record))
     replaced = [there for there in spaces.all_of_them(db) if there.name == space.name]
     for old in replaced:
         _forget(db, old)
     spaces.add(db, record)
-    versions.bump(db, "spaces")
+    cache_versions.bump(db, "spaces")
     return record, [old for old in replaced if old.id != record.id]
 
 
@@ -276,8 +285,8 @@ def _forget(db: Cursor, record: SpaceRecord) -> None:
         imports.delete(db, record.source_file)
 
 
-def _file(desk: Desk, record: SpaceRecord) -> Path:
-    folder = desk.settings.cache / "spaces" if record.kind in REBUILT else desk.settings.data / "embeddings"
+def _file(workspace: Workspace, record: SpaceRecord) -> Path:
+    folder = workspace.settings.cache / "spaces" if record.kind in REBUILT else workspace.settings.data / "embeddings"
     return folder / f"{record.id}.safetensors"
 
 
@@ -286,7 +295,7 @@ def _write(space: Space, path: Path) -> None:
     embeddings.save_space(space, path)
 
 
-def _descriptions(desk: Desk, spec: Spec) -> Mapping[str, str]:
-    pack = packs.read(desk, spec["pack"], spec["pack_sha256"])
+def _descriptions(workspace: Workspace, spec: Spec) -> Mapping[str, str]:
+    pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, Descriptions)
     return pack.texts

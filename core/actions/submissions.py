@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 
-from core.actions.desk import Desk
-from core.actions.lineage import Prompts, facts_of, lineage, prompts_of, tools_of
+from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
 from core.actions.transfer import default_dataset
+from core.actions.workspace import Workspace
 from core.datasets.archives import MAX_UNPACKED_BYTES
-from core.engine.plan import choose, read_ids, read_rows
+from core.engine.dependencies import pairs_of
+from core.engine.plan import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
-from core.engine.world import pairs_of
 from core.errors import InputError, NotFound
-from core.store import Cursor, runs, whole
+from core.store import Cursor, run_records, runs
 from core.store.runs import Run
 from core.submission import package as packages
 from core.submission.check import check, is_valid
-from core.submission.facts import NOTHING, Facts
 from core.submission.fusion_trace import explained, with_base
 from core.submission.package import Contents
-from core.submission.rules import Problem
+from core.submission.provenance import NOTHING, RunProvenance
+from core.submission.rules.registry import Problem
 from core.types import RowResult, Track
 
 
@@ -60,7 +60,7 @@ class Checked:
 
 
 def check_file(
-    desk: Desk,
+    workspace: Workspace,
     file: Path | bytes,
     track: Track,
     *,
@@ -77,26 +77,26 @@ def check_file(
     """
     content = file if isinstance(file, bytes) else _bytes_of(file)
     facts = NOTHING
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         if run is not None:
             found = runs.find(db, run)
             dataset = dataset or found.dataset
             line = lineage(db, found)
-            facts = facts_of(db, line, prompts_of(line))
+            facts = provenance_of(db, line, prompts_of(line))
     if prompt is not None:
         facts = replace_in(facts, prompt=_text_of(prompt), prompt_fault="")
-    expected = expected_ids(desk, default_dataset(desk, dataset).id, rows)
+    expected = expected_ids(workspace, default_dataset(workspace, dataset).id, rows)
     return check(content, name if isinstance(file, bytes) else file.name, track, expected, facts)
 
 
-def expected_ids(desk: Desk, dataset: str, rows: str = "") -> tuple[str, ...]:
+def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[str, ...]:
     """The ids that a submission should have, in order: of the test split where there is one, else of every row.
 
     rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raises InputError or NotFound for rows that
     cannot be.
     """
-    known = pairs_of(desk.store, dataset)
-    chosen = read_rows(rows)
+    known = pairs_of(workspace.store, dataset)
+    chosen = parse_row_selection(rows)
     if chosen.ids is not None and chosen.split is None and chosen.sample is None:
         ids = read_ids(chosen.ids)
         unknown = [key for key in ids if key not in known]
@@ -104,42 +104,42 @@ def expected_ids(desk: Desk, dataset: str, rows: str = "") -> tuple[str, ...]:
             raise NotFound(f"{chosen.ids}: {len(unknown):,} of {len(ids):,} ids are not in the dataset, such as {unknown[0]!r}")
         return ids
     test = any(pair.split == "test" for pair in known.values())
-    return choose(list(known.values()), chosen if rows or not test else read_rows("split=test"))
+    return select_rows(list(known.values()), chosen if rows or not test else parse_row_selection("split=test"))
 
 
-def checked(desk: Desk, run: str, wanted: Wanted) -> Checked:
+def checked(workspace: Workspace, run: str, wanted: Wanted) -> Checked:
     """A run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = runs.find(db, run)
-    expected = expected_ids(desk, found.dataset, wanted.rows)
-    with desk.store.read() as db:
+    expected = expected_ids(workspace, found.dataset, wanted.rows)
+    with workspace.store.read() as db:
         contents, facts = _contents(db, found, expected, wanted)
     content = packages.as_zip(contents)
     problems = check(content, f"{found.name}.zip", wanted.track, expected, facts)
     return Checked(content, [*packages.changes(content, contents), *problems])
 
 
-def package(desk: Desk, run: str, wanted: Wanted, out: Path, *, replace: bool = False) -> Packaged:
+def package(workspace: Workspace, run: str, wanted: Wanted, out: Path, *, replace: bool = False) -> Packaged:
     """Write a run's package, unless one of its problems is an error; the trail names its SHA-256.
 
     Raises StateError where another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
     """
-    desk.refuse_if_read_only("package", run)
-    made = checked(desk, run, wanted)
+    workspace.refuse_if_read_only("package", run)
+    made = checked(workspace, run, wanted)
     if not is_valid(made.problems):
         return Packaged(None, None, made.problems)
     sha256 = hashlib.sha256(made.content).hexdigest()
-    with desk.change("package", run) as (db, detail):
+    with workspace.change("package", run) as (db, detail):
         detail |= {"run": runs.find(db, run).id, "track": wanted.track, "file": out.name, "sha256": sha256}
         packages.write(made.content, out, replace=replace)
     return Packaged(out, sha256, made.problems)
 
 
-def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: Wanted) -> tuple[Contents, Facts]:
+def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: Wanted) -> tuple[Contents, RunProvenance]:
     """What goes into a run's zip, and what is known of the run."""
     line = lineage(db, run)
     prompts = _prompts(line, wanted.prompt)
-    there = whole.rows(db, run.id)
+    there = run_records.rows(db, run.id)
     known = set(expected)
     rows = _traced(db, run, [there[key] for key in expected if key in there], wanted)
     contents = Contents(
@@ -151,7 +151,7 @@ def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: Wanted) -
         tools=tools_of(db, line) if wanted.tools is None else _tools_in(wanted.tools),
         distinct_tools=_distinct_tools(db, line),
     )
-    facts = facts_of(db, line, prompts)
+    facts = provenance_of(db, line, prompts)
     repeated = packages.repeated(rows) if wanted.track == "A" else ()
     return contents, replace_in(facts, left_out=tuple(key for key in there if key not in known), repeated=repeated)
 
@@ -173,13 +173,13 @@ def _traced(db: Cursor, run: Run, rows: list[RowResult], wanted: Wanted) -> list
     base = run
     while base.method == "fusion" and base.parents:
         base = runs.find(db, base.parents[0])
-        rows = with_base(rows, whole.rows(db, base.id))
+        rows = with_base(rows, run_records.rows(db, base.id))
     return explained(rows)
 
 
 def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
     """Row → how many tools it asked, as the first run of the lineage that kept evidence knows."""
-    return next((counts for run in line if (counts := whole.distinct_tools(db, run.id))), {})
+    return next((counts for run in line if (counts := run_records.distinct_tools(db, run.id))), {})
 
 
 def _tools_in(folder: Path) -> dict[str, bytes]:

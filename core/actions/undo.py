@@ -5,45 +5,45 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import folders, packs
+from core.actions import packs, run_folders
 from core.actions import spaces as space_actions
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.errors import StateError
-from core.store import Cursor, datasets, imports, knowledge, pairs, runs, spaces, versions
+from core.store import Cursor, cache_versions, datasets, imports, knowledge, pairs, runs, spaces
 from core.store.imports import Import
 
 
-def undo(desk: Desk, name: str, *, with_runs: bool = False) -> Import:
+def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
     """Take back an import, by id, file or run name. Raises StateError while runs stand on its rows, unless `with_runs`."""
-    with desk.change("undo import", name) as (db, detail):
+    with workspace.change("undo import", name) as (db, detail):
         found = _find_import(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
-        files = _forget_packs_and_spaces(db, desk, found)
+        files = _forget_packs_and_spaces(db, workspace, found)
         if found.run is not None:
             runs.delete(db, found.run)
-            versions.bump(db, f"run:{found.run}")
+            cache_versions.bump(db, f"run:{found.run}")
         elif found.dataset is not None:
-            files += _undo_pairs(desk, db, found, with_runs)
+            files += _undo_pairs(workspace, db, found, with_runs)
         imports.delete(db, found.id)
         if found.dataset is not None:
             datasets.drop_if_empty(db, found.dataset)
-        versions.bump(db, "runs", "datasets", "notes", "spaces")
+        cache_versions.bump(db, "runs", "datasets", "notes", "spaces")
     for remove in files:
         remove()
     return found
 
 
-def _forget_packs_and_spaces(db: Cursor, desk: Desk, found: Import) -> list[Callable[[], None]]:
+def _forget_packs_and_spaces(db: Cursor, workspace: Workspace, found: Import) -> list[Callable[[], None]]:
     """Take the records away; what deletes their files afterwards. Descriptions that genes have stay."""
     gone: list[Callable[[], None]] = []
     for pack in knowledge.all_of_them(db):
         if pack.source_file == found.id:
             knowledge.delete(db, pack.name)
-            gone.append(partial(packs.remove_file, desk, pack))
+            gone.append(partial(packs.remove_file, workspace, pack))
     for space in spaces.all_of_them(db):
         if space.source_file == found.id:
             spaces.delete(db, space.id)
-            gone.append(partial(space_actions.remove_file, desk, space))
+            gone.append(partial(space_actions.remove_file, workspace, space))
     return gone
 
 
@@ -52,7 +52,7 @@ def _find_import(db: Cursor, name: str) -> Import:
     return by_run or imports.find(db, name)
 
 
-def _undo_pairs(desk: Desk, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
+def _undo_pairs(workspace: Workspace, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
     """Take the rows away, and the runs that stand on them; what deletes the runs' journals afterwards."""
     relying = runs.relying_on(db, found.id)
     if relying and not with_runs:
@@ -60,8 +60,8 @@ def _undo_pairs(desk: Desk, db: Cursor, found: Import, with_runs: bool) -> list[
     gone: list[Callable[[], None]] = []
     for run in runs.all_of_them(db, found.dataset):
         if run.name in relying:
-            folders.refuse_live(desk, run.id)
+            run_folders.refuse_live(workspace, run.id)
             imports.delete_with_run(db, run.id)
-            gone.append(partial(folders.remove_folder, desk, run.id))
+            gone.append(partial(run_folders.remove_folder, workspace, run.id))
     pairs.delete_import(db, found.id)
     return gone

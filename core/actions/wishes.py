@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.actions import packs as pack_actions
-from core.actions.desk import Desk
 from core.actions.transfer import hashes_of, listed
+from core.actions.workspace import Workspace
 from core.engine import plan
-from core.engine.spec import RunSpec, View, dataset_sha256, sha256_of
-from core.engine.world import pairs_of
+from core.engine.dependencies import pairs_of
+from core.engine.spec import LabelViewSpec, RunSpec, dataset_sha256, sha256_of
 from core.evidence.packs import PackName, Packs, Source
 from core.methods.base import Method, read_options
 from core.store import datasets, knowledge
@@ -29,20 +29,20 @@ class Wish:
     model: str = ""
     seed: int = 0
     repeat: int = 0
-    view: View = field(default_factory=View)
+    view: LabelViewSpec = field(default_factory=LabelViewSpec)
     parents: tuple[str, ...] = ()
 
 
-def specify(desk: Desk, wish: Wish) -> RunSpec:
+def specify(workspace: Workspace, wish: Wish) -> RunSpec:
     """The specification of what a person asks for; option `spaces`, where a method has it, names gene spaces.
 
     Raises InputError for options or rows that cannot be, NotFound for a dataset or a space that is not there.
     """
     options = read_options(wish.method.options, wish.options)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         dataset = datasets.find(db, wish.dataset)
         sources = hashes_of(db, listed(options.get("spaces", "")))
-    known = pairs_of(desk.store, dataset.id)
+    known = pairs_of(workspace.store, dataset.id)
     prompts = wish.method.prompts(options)
     return RunSpec(
         method=wish.method.name,
@@ -50,14 +50,14 @@ def specify(desk: Desk, wish: Wish) -> RunSpec:
         options=options,
         dataset=dataset.id,
         dataset_sha256=dataset_sha256(known.values()),
-        rows=plan.choose(list(known.values()), plan.read_rows(wish.rows)),
+        rows=plan.select_rows(list(known.values()), plan.parse_row_selection(wish.rows)),
         model=wish.model,
         seed=wish.seed,
         repeat=wish.repeat,
         prompts_sha256=sha256_of(prompts) if prompts else "",
         view=wish.view,
         parents=wish.parents,
-        packs={_PACKS[found.kind][0]: found.sha256 for found in _latest(desk)},
+        packs={_PACKS[found.kind][0]: found.sha256 for found in _latest(workspace)},
         sources=sources,
     )
 
@@ -73,18 +73,18 @@ _PACKS: Mapping[str, tuple[PackName, str]] = {
 }
 
 
-def _latest(desk: Desk) -> list[PackRecord]:
+def _latest(workspace: Workspace) -> list[PackRecord]:
     """The latest pack of each kind that evidence tools read."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         return [found for found in {found.kind: found for found in knowledge.all_of_them(db)}.values() if found.kind in _PACKS]
 
 
-def packs_of(desk: Desk) -> Packs:
+def packs_of(workspace: Workspace) -> Packs:
     """The workspace's knowledge packs as evidence tools read them, the latest of each kind."""
     contents: dict[str, Any] = {}
     sources: dict[PackName, Source] = {}
-    for found in _latest(desk):
+    for found in _latest(workspace):
         name, place = _PACKS[found.kind]
-        contents[name] = getattr(pack_actions.read(desk, found.name, found.sha256), place)
+        contents[name] = getattr(pack_actions.read(workspace, found.name, found.sha256), place)
         sources[name] = Source(found.source, found.sha256)
     return Packs(**contents, sources=sources)

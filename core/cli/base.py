@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions.desk import open_desk
+from core.actions.workspace import open_workspace
 from core.config import load_settings
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
@@ -28,7 +28,7 @@ def workspace(
     folder: Annotated[Path | None, typer.Option("--workspace", help="The folder that holds data/ and cache/.")] = None,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
-    context.obj = open_desk(load_settings(folder))
+    context.obj = open_workspace(load_settings(folder))
 
 
 def say(text: str) -> None:

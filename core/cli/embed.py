@@ -10,7 +10,7 @@ import typer
 
 from core.actions import imports, transfer
 from core.actions import spaces as actions
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.cli.base import Json, app, say, show
 from core.errors import InputError, StateError
 from core.store import spaces
@@ -144,23 +144,23 @@ def delete(context: typer.Context, name: Annotated[str, typer.Argument(metavar="
     show({"deleted": gone.name}, as_json, f"{gone.name}: deleted")
 
 
-def _show(desk: Desk, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
+def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json: bool) -> None:
     for note in space.notes:
         say(f"{space.name}: {note}")
-    record = _record(desk, space, dataset)
+    record = _record(workspace, space, dataset)
     show(record, as_json, _line(record))
 
 
-def _record(desk: Desk, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
+def _record(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
     """coverage: the share of the dataset's rows whose target gene the space has; null without a dataset."""
-    found = actions.coverage_in(desk, space, dataset)
+    found = actions.coverage_in(workspace, space, dataset)
     return _as_json(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
 
 
-def _listed(desk: Desk, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
+def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
     """As `_record`; a space that cannot be loaded says so in a note and does not hide the others."""
     try:
-        return _record(desk, space, dataset)
+        return _record(workspace, space, dataset)
     except (InputError, StateError) as error:
         say(str(error))
         return _as_json(space, NO_COVERAGE, str(error))

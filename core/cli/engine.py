@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import journals, launching
-from core.actions.desk import Desk
+from core.actions import launching, run_control
+from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, app, say, show
 from core.errors import InputError
 from core.llm.serve import PORT, Serving
@@ -69,36 +69,36 @@ def run(
 @app.command()
 def worker(context: typer.Context, run: RunName) -> None:
     """Work on a run until it ends; started by run --detach and by the app, not by people."""
-    status = journals.work_on(context.obj, run)
+    status = run_control.work_on(context.obj, run)
     say(f"{run}: {status.state}{f', {status.cause}' if status.cause else ''}")
 
 
 @app.command()
 def pause(context: typer.Context, run: RunName, as_json: Json = False) -> None:
     """Finish the rows in flight, then wait."""
-    _show(context.obj, journals.pause(context.obj, run).id, as_json)
+    _show(context.obj, run_control.pause(context.obj, run).id, as_json)
 
 
 @app.command()
 def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
     """End a run and keep what is finished."""
-    _show(context.obj, journals.cancel(context.obj, run).id, as_json)
+    _show(context.obj, run_control.cancel(context.obj, run).id, as_json)
 
 
 @app.command()
 def resume(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
     """Go on with a run that is paused, crashed or was ended."""
-    _show(context.obj, journals.resume(context.obj, run, begin=_begin(detach)).id, as_json)
+    _show(context.obj, run_control.resume(context.obj, run, begin=_begin(detach)).id, as_json)
 
 
 @app.command()
 def retry(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
     """Ask again for the rows that failed."""
-    _show(context.obj, journals.retry(context.obj, run, begin=_begin(detach)).id, as_json)
+    _show(context.obj, run_control.retry(context.obj, run, begin=_begin(detach)).id, as_json)
 
 
-def _begin(detach: bool) -> journals.Begin:
-    return journals.detached if detach else launching.here
+def _begin(detach: bool) -> run_control.Begin:
+    return run_control.detached if detach else launching.here
 
 
 @app.command()
@@ -109,7 +109,7 @@ def log(
     as_json: Json = False,
 ) -> None:
     """The last lines that a run's worker said."""
-    found = journals.log_tail(context.obj, run, lines)
+    found = run_control.log_tail(context.obj, run, lines)
     _, status = _now(context.obj, run)
     show({"run": run, "status": status["status"], "lines": found}, as_json, "\n".join(found) or "nothing was said yet")
 
@@ -129,11 +129,11 @@ def endpoint(context: typer.Context, endpoint: Address = None, model: str | None
     show(result, as_json, "\n".join(lines))
 
 
-def _now(desk: Desk, run: str) -> tuple[str, dict[str, Any]]:
+def _now(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
     """A run's id, and what became of it as its folder says."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = runs.find(db, run)
-    states = journals.states(desk)
+    states = run_control.states(workspace)
     if found.id not in states:
         raise InputError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
     status = states[found.id]
@@ -152,9 +152,9 @@ def _now(desk: Desk, run: str) -> tuple[str, dict[str, Any]]:
     }
 
 
-def _show(desk: Desk, run: str, as_json: bool) -> None:
-    journals.settle(desk, run)
-    _, record = _now(desk, run)
+def _show(workspace: Workspace, run: str, as_json: bool) -> None:
+    run_control.settle(workspace, run)
+    _, record = _now(workspace, run)
     told = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
     show(record, as_json, f"{told}{'; ' + record['cause'] if record['cause'] else ''}")
 

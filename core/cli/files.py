@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from core.actions import demo as demo_actions
-from core.actions import imports, public
+from core.actions import export as export_action
+from core.actions import fetch as fetch_action
+from core.actions import imports
 from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, app, say, show
 from core.errors import InputError
-from core.report import rows
 from core.store import datasets, runs
 
 
@@ -36,7 +37,7 @@ def import_(
     as_json: Json = False,
 ) -> None:
     """Import challenge files, submissions, bundles of runs, PerturbQA, knowledge packs and gene spaces."""
-    options = imports.Options(name, dataset, strict, replace)
+    options = imports.ImportOptions(name, dataset, strict, replace)
     _report_imports(imports.import_paths(context.obj, paths, options), as_json)
 
 
@@ -47,7 +48,7 @@ def fetch(
     as_json: Json = False,
 ) -> None:
     """Download public files, pinned and checked, and import them."""
-    _report_imports(public.fetch_and_import(context.obj, group, _say_progress), as_json)
+    _report_imports(fetch_action.fetch_and_import(context.obj, group, _say_progress), as_json)
 
 
 def _say_progress(name: str, done: int, total: int) -> None:
@@ -89,7 +90,7 @@ def undo(
 def export(
     context: typer.Context,
     run: RunName,
-    form: Annotated[rows.Format, typer.Option("--format")] = "csv",
+    form: Annotated[export_action.Format, typer.Option("--format")] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     as_json: Json = False,
@@ -98,7 +99,7 @@ def export(
     if out is None and (form == "parquet" or as_json):
         raise InputError(f"export {run}: --format {form}{' --json' if as_json else ''} needs --out FILE")
     with context.obj.store.read() as db:
-        content, n = rows.export(db, runs.find(db, run).id, form, with_traces=with_traces)
+        content, n = export_action.export(db, runs.find(db, run).id, form, with_traces=with_traces)
     if out is None:
         sys.stdout.buffer.write(content)
         return

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import pandas as pd
 import typer
 
-from core.actions.desk import Desk
-from core.audit import debate
+from core.actions.workspace import Workspace
+from core.audit import debate_audit
 from core.cli.base import Json, RunName, app, audit_app, show
 from core.errors import InputError, MissingPackage
-from core.report import numbers, shapes, verdict
-from core.stats.bootstrap import Plan, bootstrap_score, both_axes
+from core.scoring import json_shapes, run_scores, sentences
+from core.stats.bootstrap import ResamplingPlan, bootstrap_score, both_axes
 from core.stats.slices import by_slice
 from core.store import datasets, pairs, predictions, runs, traces
 from core.store.runs import Run
@@ -25,7 +25,7 @@ def audit_debate(context: typer.Context, run: RunName, as_json: Json = False) ->
     """Was it a debate? Collapsed roles, option answers, fallbacks."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        result = debate.audit(
+        result = debate_audit.audit(
             traces.briefs(db, found.id), predictions.flag_counts(db, found.id), predictions.p_de_of(db, found.id)
         )
     if result.roles.empty:
@@ -40,33 +40,34 @@ def audit_debate(context: typer.Context, run: RunName, as_json: Json = False) ->
 def score(
     context: typer.Context,
     run: RunName,
-    by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(numbers.SLICES)}.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(run_scores.SLICES)}.")] = None,
     seed: Annotated[int, typer.Option(help="Of the product bootstrap.")] = 0,
     as_json: Json = False,
 ) -> None:
     """AUROCs of a run with intervals by row, perturbation, gene and both."""
     _, rows_ = _counted(context.obj, run)
-    scores, labels = numbers.submitted(rows_), numbers.labels(rows_)
-    pert, gene = numbers.codes(rows_["pert"]), numbers.codes(rows_["gene"])
+    scores, labels = run_scores.submitted(rows_), run_scores.labels(rows_)
+    pert, gene = run_scores.codes(rows_["pert"]), run_scores.codes(rows_["gene"])
     if by is not None:
-        known = numbers.slices_of(rows_)
+        known = run_scores.slices_of(rows_)
         if by not in known:
             raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
-        result = shapes.slices(by_slice(labels, scores, numbers.SLICES[by](rows_), pert, gene))
+        result = json_shapes.slices(by_slice(labels, scores, run_scores.SLICES[by](rows_), pert, gene))
         show(result, as_json, "\n".join(_slice_line(part) for part in result["slices"]))
         return
-    found = numbers.scored(rows_, scores)
+    found = run_scores.scored(rows_, scores)
     text = [f"{found.n:,} rows, {found.n_labelled:,} labelled, {found.n_de:,} with an effect"]
     if found.n_labelled == 0:
-        show(shapes.score(found, None), as_json, f"{text[0]}: no labels here, so no score")
+        show(json_shapes.score(found, None), as_json, f"{text[0]}: no labels here, so no score")
         return
     by_unit = {
-        unit: bootstrap_score(labels, scores, Plan(unit, seed), pert, gene).mean for unit in ("row", "pert", "gene", "two-way")
+        unit: bootstrap_score(labels, scores, ResamplingPlan(unit, seed), pert, gene).mean
+        for unit in ("row", "pert", "gene", "two-way")
     }
     product = both_axes(by_unit["row"], by_unit["pert"], by_unit["gene"], by_unit["two-way"])
     parts = {"DE": found.de, "DIR": found.dir, "mean": found.mean}
-    text += [f"{name:5} {verdict.interval(part.two_way)}  by perturbations and genes" for name, part in parts.items()]
-    show(shapes.score(found, product), as_json, "\n".join(text))
+    text += [f"{name:5} {sentences.interval_text(part.two_way)}  by perturbations and genes" for name, part in parts.items()]
+    show(json_shapes.score(found, product), as_json, "\n".join(text))
 
 
 def _slice_line(part: Mapping[str, Any]) -> str:
@@ -75,21 +76,21 @@ def _slice_line(part: Mapping[str, Any]) -> str:
     return f"{part['name']:20} {part['n']:>7,} rows  mean {told:24} cost {part['cost']:+.4f}"
 
 
-def _counted(desk: Desk, run: str) -> tuple[Run, pd.DataFrame]:
+def _counted(workspace: Workspace, run: str) -> tuple[Run, pd.DataFrame]:
     """A run and its rows with what row counts give away."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = runs.find(db, run)
-        return found, numbers.with_counts(predictions.frame(db, found.id), pairs.frame(db, found.dataset))
+        return found, run_scores.with_counts(predictions.frame(db, found.id), pairs.frame(db, found.dataset))
 
 
 @app.command()
 def compare(context: typer.Context, a: RunName, b: RunName, as_json: Json = False) -> None:
     """Is run B better than run A, on the rows that both have?"""
     (first, rows_a), (second, rows_b) = _counted(context.obj, a), _counted(context.obj, b)
-    shared = numbers.paired(first, rows_a, second, rows_b)
-    result = numbers.compared(shared.rows, shared.a, shared.b)
-    words = verdict.compared(result, first.name, second.name)
-    show(shapes.comparison(result, words), as_json, "\n".join(words))
+    shared = run_scores.paired(first, rows_a, second, rows_b)
+    result = run_scores.compared(shared.rows, shared.a, shared.b)
+    words = sentences.comparison_sentences(result, first.name, second.name)
+    show(json_shapes.comparison(result, words), as_json, "\n".join(words))
 
 
 @audit_app.command("leakage")
@@ -104,7 +105,7 @@ def audit_leakage(
         if found is None:
             raise InputError("audit leakage: this workspace has no dataset; import one first")
         rows_ = pairs.frame(db, found.id)
-    result = shapes.leakage(numbers.leakage(rows_))
+    result = json_shapes.leakage(run_scores.leakage(rows_))
     show(result, as_json, "\n".join(f"{key:34} {value}" for key, value in result.items() if key != "intervals"))
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import runs as run_actions
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, app, show
 from core.store import datasets, runs
 from core.store.runs import Run
@@ -19,8 +19,8 @@ def _record(run: Run, dataset: str) -> dict[str, Any]:
     return {**{key: getattr(run, key) for key in keys}, "dataset": dataset, "note": run.note}
 
 
-def _records(desk: Desk, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
-    with desk.store.read() as db:
+def _records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
+    with workspace.store.read() as db:
         names = {d.id: d.name for d in datasets.all_of_them(db)}
         return [_record(run, names[run.dataset]) for run in (runs.all_of_them(db) if chosen is None else chosen)]
 
@@ -41,8 +41,8 @@ def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json
     show(result, as_json, "\n".join(lines) or "no runs here; try: python -m core demo")
 
 
-def _show_run(desk: Desk, run: Run, as_json: bool) -> None:
-    [record] = _records(desk, [run])
+def _show_run(workspace: Workspace, run: Run, as_json: bool) -> None:
+    [record] = _records(workspace, [run])
     _show_runs(record, [record], as_json)
 
 

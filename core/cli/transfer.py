@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 from core.actions import transfer
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.cli.base import Json, app, show
 from core.errors import InputError
-from core.report import shapes, verdict
+from core.scoring import json_shapes, sentences
 from core.store import Cursor, predictions, runs
 from core.store.runs import Run
 from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
-from core.transfer.plan import Plan
-from core.transfer.protocols import Kind, Protocol, Setting
-from core.transfer.rows import Axis
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.labelled_rows import Axis
+from core.transfer.protocols import Kind, Protocol, SimilaritySettings
 from core.types import Flag
 
 Spaces = Annotated[str, typer.Option("--space", metavar="S[,S2]", help="Gene spaces; several are averaged.")]
@@ -37,9 +37,11 @@ LISTED = 20  # neighbours printed for people; --json has all
 NewName = Annotated[str, typer.Option("--name", help="Of the new run.")]
 
 
-def _setting(centre: bool, power: float, de_power: float | None, k: int | None, axis: Axis, strength: float) -> Setting:
+def _setting(
+    centre: bool, power: float, de_power: float | None, k: int | None, axis: Axis, strength: float
+) -> SimilaritySettings:
     own = 1.0 if strength and de_power is None else de_power
-    return Setting(Weighting(power, own, k, axis), centre, strength)
+    return SimilaritySettings(Weighting(power, own, k, axis), centre, strength)
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -66,17 +68,17 @@ def knn(
 ) -> None:
     """Labels lent by similar genes: coverage and score, beside the score of a space that knows nothing."""
     target = transfer.default_dataset(context.obj, dataset)
-    plan = Plan(_names(space), Protocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength))
+    plan = KnnSettings(_names(space), Protocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength))
     prepared = transfer.prepare(context.obj, target, plan)
     found = prepared.evaluation()
     made = None
     if name:
         made = transfer.save_knn(context.obj, target, plan, name, replace=replace, prepared=prepared)
-    result = shapes.knn(found, prepared.seconds) | ({"run": made.name} if made else {})
+    result = json_shapes.knn(found, prepared.seconds) | ({"run": made.name} if made else {})
     show(
         result,
         as_json,
-        "\n".join([plan.words(), *verdict.knn(found, plan.protocol), *([f"saved as {made.name}"] if made else [])]),
+        "\n".join([plan.words(), *sentences.knn_sentences(found, plan.protocol), *([f"saved as {made.name}"] if made else [])]),
     )
 
 
@@ -103,11 +105,11 @@ def neighbours(
         context.obj,
         target,
         pair,
-        Plan(_names(space), Protocol(protocol or "folds", folds, seed), _setting(centre, power, de_power, k, axis, 0.0)),
+        KnnSettings(_names(space), Protocol(protocol or "folds", folds, seed), _setting(centre, power, de_power, k, axis, 0.0)),
         chosen=protocol is not None,
         without=without or (),
     )
-    result = shapes.neighbours(found.why, found.pair_ids, found.labels)
+    result = json_shapes.neighbours(found.why, found.pair_ids, found.labels)
     lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.plan.words()}"]
     lines += [
         f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}"
@@ -168,8 +170,8 @@ def _reference(db: Cursor, told: str, ids: tuple[str, ...], reference: Reference
     return found.id, runs.find(db, run).id
 
 
-def _show_made(desk: Desk, run: Run, uncovered: Flag, as_json: bool) -> None:
-    with desk.store.read() as db:
+def _show_made(workspace: Workspace, run: Run, uncovered: Flag, as_json: bool) -> None:
+    with workspace.store.read() as db:
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)
     show(
         {"run": run.name, "id": run.id, "rows": run.total, "uncovered": n},

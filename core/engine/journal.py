@@ -21,8 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from core.engine.coding import Again, Entry, as_line, calls_tokens, from_line, pair_id_of
-from core.engine.spec import VERSION, How, RunSpec
+from core.engine.row_codec import Entry, RetryMark, calls_tokens, decode_entry, encode_entry, pair_id_of
+from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.types import Failed, RowResult
 
@@ -31,7 +31,7 @@ _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
 
 
 @dataclass(frozen=True, slots=True)
-class Folder:
+class RunFolder:
     """Where a run's files lie."""
 
     path: Path
@@ -66,7 +66,7 @@ class Folder:
         """Whether a run was begun here: its specification lies there whole."""
         return (self.path / "spec.json").is_file()
 
-    def create(self, spec: RunSpec, how: How) -> None:
+    def create(self, spec: RunSpec, how: ExecutionSettings) -> None:
         """Make the folder of a run. One of the same specification, which the store has lost, is taken over with its rows.
 
         Raises StateError where the folder is another run's.
@@ -89,11 +89,11 @@ class Folder:
             raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
         return spec
 
-    def how(self) -> How:
+    def how(self) -> ExecutionSettings:
         """How it is carried out."""
-        return How.from_json(read_whole(self.path / "how.json") or {})
+        return ExecutionSettings.from_json(read_whole(self.path / "how.json") or {})
 
-    def set_how(self, how: How) -> None:
+    def set_how(self, how: ExecutionSettings) -> None:
         """Carry it out otherwise from the next worker on."""
         write_whole(self.path / "how.json", how.as_json())
 
@@ -131,7 +131,7 @@ class Progress:
 
     def add(self, entry: Entry) -> None:
         """Count an entry; the last of a row wins."""
-        if isinstance(entry, Again):
+        if isinstance(entry, RetryMark):
             for pair_id in entry.pair_ids:
                 self.suspect.update(self.failed.pop(pair_id, ()))
                 self.finished.discard(pair_id)
@@ -176,7 +176,7 @@ def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
     """(entry, where its line ends) from a byte on. Raises InputError, naming the place, for a whole line that is none."""
     for line, end in lines_from(file, start):
         try:
-            yield from_line(line), end
+            yield decode_entry(line), end
         except InputError as error:
             raise InputError(f"{file}, byte {end - len(line):,}: {error}") from error
 
@@ -193,7 +193,7 @@ def read_progress(file: Path) -> Progress:
 class Journal:
     """A journal that is open for appending; its torn last line, if it has one, is cut."""
 
-    def __init__(self, folder: Folder, scrub: Callable[[str], str] = str) -> None:
+    def __init__(self, folder: RunFolder, scrub: Callable[[str], str] = str) -> None:
         self.progress = read_progress(folder.rows)
         self._scrub = scrub
         self._file: FileIO = folder.rows.open("ab", buffering=0)
@@ -224,14 +224,14 @@ class Journal:
     def _line(self, entry: Entry) -> tuple[Entry, bytes]:
         """What is written of an entry, and its line; a failure keeps the calls, where these can be written down."""
         try:
-            return entry, as_line(entry, self._scrub)
+            return entry, encode_entry(entry, self._scrub)
         except InputError as error:
-            if isinstance(entry, Again):
+            if isinstance(entry, RetryMark):
                 raise
             failed = Failed(pair_id_of(entry), type(error).__name__, str(error).encode("utf-8", "replace").decode(), entry.calls)
         if isinstance(entry, Failed):
             failed = replace(failed, calls=())
-            return failed, as_line(failed, self._scrub)
+            return failed, encode_entry(failed, self._scrub)
         return self._line(failed)
 
 
@@ -256,7 +256,7 @@ def read_whole(file: Path) -> dict[str, Any] | None:
     return values
 
 
-def log_tail(folder: Folder, lines: int = 50) -> list[str]:
+def log_tail(folder: RunFolder, lines: int = 50) -> list[str]:
     """The last lines of what the worker said."""
     try:
         with folder.log.open("rb") as file:
@@ -266,10 +266,10 @@ def log_tail(folder: Folder, lines: int = 50) -> list[str]:
         return []
 
 
-def ask_again(folder: Folder, pair_ids: Sequence[str], scrub: Callable[[str], str] = str) -> None:
+def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[str], str] = str) -> None:
     """Mark failures as not finished; for who holds the run's lock."""
     with Journal(folder, scrub) as journal:
-        journal.append([Again(tuple(pair_ids))])
+        journal.append([RetryMark(tuple(pair_ids))])
 
 
 def _replace(file: Path, content: bytes, *, durable: bool = True) -> None:

@@ -18,7 +18,7 @@ _FORM = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowSelection:
     """Which rows of a dataset: of a split, those of a list of ids, and of what is left a sample; None does not restrict."""
 
     split: str | None = None
@@ -27,7 +27,7 @@ class Rows:
     ids: Path | None = None
 
 
-def read_rows(text: str) -> Rows:
+def parse_row_selection(text: str) -> RowSelection:
     """The choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
 
     Raises InputError for a part that is none, comes twice, or whose value cannot be.
@@ -47,7 +47,7 @@ def read_rows(text: str) -> Rows:
         raise InputError(f"rows: a seed without a sample in {text!r}, expected sample=N,seed=S")
     if found.get("sample") == 0:
         raise InputError("rows: a sample of 0 rows, expected 1 or more")
-    return Rows(**found)
+    return RowSelection(**found)
 
 
 def _whole(name: str, value: str) -> int:
@@ -71,7 +71,7 @@ def read_ids(file: Path) -> tuple[str, ...]:
     return ids
 
 
-def choose(pairs: Sequence[Pair], rows: Rows) -> tuple[str, ...]:
+def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
     """The ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
 
     A sample is drawn without replacement from what the other parts leave; it depends on those rows' order and the seed.

@@ -19,7 +19,7 @@ _VIEWS = ("all", "blinded", "folds")
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class LabelViewSpec:
     """Which labels a row's tools may see: of all training rows, of those that share no symbol with any row of the run, or of
     those outside the row's own cell (k and seed as in `fold_views`)."""
 
@@ -57,7 +57,7 @@ class RunSpec:
     seed: int = 0
     repeat: int = 0
     prompts_sha256: str = ""
-    view: View = field(default_factory=View)
+    view: LabelViewSpec = field(default_factory=LabelViewSpec)
     parents: tuple[str, ...] = ()
     packs: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ class RunSpec:
         """The record of `as_json`. Raises InputError for what is none."""
         try:
             lists = {name: tuple(values[name]) for name in ("rows", "parents")}
-            return cls(**{**values, **lists, "view": View(**values["view"])})
+            return cls(**{**values, **lists, "view": LabelViewSpec(**values["view"])})
         except (TypeError, KeyError) as error:
             raise InputError(f"specification of a run: cannot be read ({error}), expected version {VERSION}") from error
 
@@ -107,7 +107,7 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class ExecutionSettings:
     """How a run is carried out: none of it is part of its identity, none of it secret.
 
     base_url: of the model server, "" where none is needed. concurrency: calls under way at once; rows_in_flight: rows.

@@ -13,17 +13,17 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Any
 
-from core.engine.account import Account
-from core.engine.coding import calls_tokens
-from core.engine.fold import begin
-from core.engine.journal import Folder, Journal
-from core.engine.silence import Silence
-from core.engine.states import Ending, State, Status, alone, end, status_of
-from core.engine.world import World, context_of, web_of
+from core.engine.circuit_breaker import CircuitBreaker
+from core.engine.dependencies import Dependencies, context_of, web_of
+from core.engine.ingest import record_start
+from core.engine.journal import Journal, RunFolder
+from core.engine.row_codec import calls_tokens
+from core.engine.run_reporter import RunReporter
+from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.errors import DeskError, InputError, NotFound
-from core.llm.cache import ReplyCache
 from core.llm.client import Client
-from core.llm.records import Reply
+from core.llm.messages import Reply
+from core.llm.reply_cache import ReplyCache
 from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
 
@@ -31,12 +31,12 @@ _LOOK_S = 0.1  # between two looks at what the worker is told
 _CHUNK = 256  # rows of a batch that are journalled at once
 
 
-def work(folder: Folder, world: World) -> Status:
+def work(folder: RunFolder, world: Dependencies) -> Status:
     """Predict the rows that are missing, until they are finished or something ends the work; what became of the run.
 
     SIGTERM and Ctrl-C end it cleanly where it runs in the main thread. Raises StateError where another worker has the run.
     """
-    with alone(folder):
+    with exclusive_lock(folder):
         asyncio.run(_Worker(folder, world).run())
         return status_of(folder)
 
@@ -56,17 +56,17 @@ class _AskAnew(ReplyCache):
 
 
 class _Worker:
-    def __init__(self, folder: Folder, world: World) -> None:
+    def __init__(self, folder: RunFolder, world: Dependencies) -> None:
         self.folder, self.world = folder, world
         self.spec, self.how = folder.spec(), folder.how()
         self.endpoint = self.how.endpoint(world.api_key) if self.how.base_url else None
         self.scrub: Callable[[str], str] = self.endpoint.scrub if self.endpoint else str
         self.journal = Journal(folder, self.scrub)
-        self.account = Account(folder, world.store, self.journal.progress, len(self.spec.rows), self.scrub)
+        self.account = RunReporter(folder, world.store, self.journal.progress, len(self.spec.rows), self.scrub)
         self.ending: tuple[Ending, str] | None = None
         self.in_flight = 0
         self.spent = self.journal.progress.spent  # with the rows that wait to be journalled
-        self.silence = Silence(self.how.unanswered_limit)
+        self.silence = CircuitBreaker(self.how.unanswered_limit)
 
     async def run(self) -> None:
         """Work until the end, and say how it ended."""
@@ -91,13 +91,13 @@ class _Worker:
                 ending, cause = self.ending or ("done", "")
                 await self.account.fold_at_last(ending, cause)
                 keeper.cancel()
-        end(self.folder, ending, self.account.counts, len(self.spec.rows), cause)
+        write_ending(self.folder, ending, self.account.counts, len(self.spec.rows), cause)
         self.account.say(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
     async def _predict(self) -> None:
         """Ask for every row that is missing. What the method or its surroundings lack stops the run with that cause."""
         try:
-            await asyncio.to_thread(begin, self.world.store, self.folder)
+            await asyncio.to_thread(record_start, self.world.store, self.folder)
             async with self._context() as context:
                 self.lanes = [asyncio.create_task(lane) for lane in self._lanes(context)]
                 if self.ending is not None:  # told so before there was anything to cancel

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.evidence.label_view import Tally
 from core.evidence.tool import Answer, Query, Tool
-from core.evidence.view import Tally
 
 
 class BaseRates(Tally):

@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 from core.evidence.programs import program_of
 from core.evidence.tool import Answer, Query, Tool
-from core.symbols import Naming, naming
+from core.symbols import SymbolKind, symbol_kind
 
 SOURCE = "symbol patterns and curated programs"
 
@@ -15,7 +15,7 @@ class GeneClass(TypedDict):
     """uncharacterised: the symbol is provisional. program, expected: the curated program, and where its genes tend to go."""
 
     symbol: str
-    naming: Naming
+    naming: SymbolKind
     uncharacterised: bool
     program: str | None
     expected: Literal["up", "down"] | None
@@ -23,7 +23,7 @@ class GeneClass(TypedDict):
 
 def _ask(query: Query) -> Answer:
     spelled, program = program_of(query.symbol)
-    named = naming(spelled)
+    named = symbol_kind(spelled)
     body = GeneClass(
         symbol=spelled,
         naming=named,

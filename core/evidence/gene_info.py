@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from core.evidence import mygene
-from core.evidence.http import Web, source_of
 from core.evidence.mygene import Gene
-from core.evidence.table import Table
+from core.evidence.source_client import SourceClient, source_of
+from core.evidence.symbol_table import Table
 from core.evidence.tool import Answer, Query, Tool, look_up
 
 PROCESSES, PATHWAYS = 8, 5
@@ -47,7 +47,7 @@ def _of_pack(query: Query) -> Answer:
     return look_up(query.symbol, query.packs.texts, body)
 
 
-async def _of_source(query: Query, web: Web) -> Answer:
+async def _of_source(query: Query, web: SourceClient) -> Answer:
     def body(symbol: str, gene: Gene) -> GeneInfo:
         return GeneInfo(
             symbol=symbol,

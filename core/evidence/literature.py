@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
-from core.evidence.http import source_of
 from core.evidence.passages import names_all, rank, sentences
 from core.evidence.pubmed import SITE, Article, articles
-from core.evidence.sites import askable
+from core.evidence.source_client import source_of
+from core.evidence.sources import askable
 from core.evidence.tool import Answer, Query, Tool
 
 ABSTRACTS = 4  # of keyword mode

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, TypedDict
 
-from core.evidence.http import Batch, Web
-from core.evidence.shelf import Kept
-from core.evidence.sites import Request, Site, askable
+from core.evidence.source_client import Batch, SourceClient
+from core.evidence.sources import Request, Site, askable
+from core.net.response_cache import CachedResponse
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -82,7 +82,7 @@ def _version(text: str) -> str:
 SITE = Site("mygene", "mygene.info", per_s=1.0, version=Request("GET", "metadata"), read_version=_version)
 
 
-async def genes(web: Web, symbol: str) -> tuple[dict[str, Gene], Kept]:
+async def genes(web: SourceClient, symbol: str) -> tuple[dict[str, Gene], CachedResponse]:
     """The genes that are spelled like a symbol, in whatever case, and when that was found. Raises SourceError."""
     kept = await web.one(BATCH, askable(SITE, symbol), (*web.perts, *web.genes))
     found: list[Gene] = json.loads(kept.body or "[]")
@@ -94,7 +94,7 @@ def _request(symbols: Sequence[str]) -> Request:
     return Request("POST", "query", params)
 
 
-async def _fetch(web: Web, symbols: Sequence[str]) -> dict[str, str | None]:
+async def _fetch(web: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
     """Of each symbol the hits that are spelled so, in whatever case; hits by another name are not taken."""
     found: dict[str, list[Gene]] = {}
     for hit in await web.ask(SITE, _request(symbols), lambda text: _hits().validate_json(text)) or []:

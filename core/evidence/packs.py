@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple, TypeVar
 
 from core.errors import InputError
-from core.evidence.table import Table
+from core.evidence.symbol_table import Table
 
 PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses"]
 PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses")

@@ -38,19 +38,19 @@ def sentences(text: str) -> Iterator[str]:
         yield rest
 
 
-def naming(symbol: str) -> re.Pattern[str]:
+def sentences_naming(symbol: str) -> re.Pattern[str]:
     """Finds a symbol as a word of its own, in whatever case: Stat1-deficient names Stat1, Nkx2-1 does not name Nkx2."""
     return re.compile(rf"(?<![a-z0-9])(?<![a-z0-9]\d-){re.escape(symbol)}(?![a-z0-9]|-\d)", re.IGNORECASE)
 
 
 def names_all(text: str, symbols: Sequence[str]) -> bool:
     """Whether a text names every one of two or more symbols."""
-    return len(symbols) > 1 and all(naming(symbol).search(text) for symbol in symbols)
+    return len(symbols) > 1 and all(sentences_naming(symbol).search(text) for symbol in symbols)
 
 
 def rank(texts: Sequence[str], symbols: Sequence[str]) -> list[Ranked]:
     """Texts that name a symbol: those that name all of them first, then by BM25 among all texts, else in their order."""
-    patterns = [naming(symbol) for symbol in symbols]
+    patterns = [sentences_naming(symbol) for symbol in symbols]
     named = [[len(pattern.findall(text)) for pattern in patterns] for text in texts]
     words = [_WORD.findall(text.casefold()) for text in texts]
     # A symbol counts as `naming` finds it, whatever words it is made of; "#" is in no word.

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from core.evidence.table import Table
+from core.evidence.symbol_table import Table
 
 STRESS = """
 Aars Aars1 Adm2 Aldh18a1 Aldh1l2 Asns Atf3 Atf4 Atf5 Cars Cars1 Cebpg Chac1 Cth Ddit3 Ddit4 Eif4ebp1 Eprs Eprs1 Fgf21 Gars Gars1

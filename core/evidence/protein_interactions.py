@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import TypedDict
 
 from core.evidence import string_db
-from core.evidence.http import source_of
 from core.evidence.packs import Partner
-from core.evidence.table import Table
+from core.evidence.source_client import source_of
+from core.evidence.symbol_table import Table
 from core.evidence.tool import Answer, Query, Tool, look_up
 
 

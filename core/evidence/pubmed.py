@@ -10,9 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
-from core.evidence.http import Batch, Web
-from core.evidence.shelf import Kept
-from core.evidence.sites import Net, Request, Site
+from core.evidence.source_client import Batch, SourceClient
+from core.evidence.sources import Request, Site, SourceSettings
+from core.net.response_cache import CachedResponse
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -56,7 +56,7 @@ def _searches() -> TypeAdapter[_Search]:
     return TypeAdapter(_Search)
 
 
-def _asker(net: Net) -> Mapping[str, str]:
+def _asker(net: SourceSettings) -> Mapping[str, str]:
     who = {"tool": _TOOL, "email": net.contact, "api_key": net.api_key}
     return {name: value for name, value in who.items() if value}
 
@@ -64,7 +64,7 @@ def _asker(net: Net) -> Mapping[str, str]:
 SITE = Site("pubmed", "PubMed", per_s=3.0, per_s_with_key=10.0, about_asker=_asker)
 
 
-async def articles(web: Web, queries: Sequence[str]) -> tuple[list[Article], list[Kept]]:
+async def articles(web: SourceClient, queries: Sequence[str]) -> tuple[list[Article], list[CachedResponse]]:
     """The articles that fit the queries best, up to eight a query, each once, in order; and the answers they are from.
 
     Raises SourceError.
@@ -91,7 +91,7 @@ def _fetch(pmids: Sequence[str]) -> Request:
     return Request("POST", "efetch.fcgi", {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml", "rettype": "abstract"})
 
 
-async def _find(web: Web, queries: Sequence[str]) -> dict[str, str | None]:
+async def _find(web: SourceClient, queries: Sequence[str]) -> dict[str, str | None]:
     """The PMIDs of each query's articles. A query with a word that PubMed does not know finds nothing, not the rest of it."""
     found: dict[str, str | None] = {}
     for query in queries:
@@ -108,7 +108,7 @@ def _pmids(text: str) -> list[str]:
     return [] if unknown else result.idlist[:FOUND]
 
 
-async def _texts(web: Web, pmids: Sequence[str]) -> dict[str, str | None]:
+async def _texts(web: SourceClient, pmids: Sequence[str]) -> dict[str, str | None]:
     found = await web.ask(SITE, _fetch(pmids), read_articles) or []
     return {article.pmid: json.dumps(article) for article in found}
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import core.evidence as room
 from core.errors import NotFound
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.tool import Tool
-from core.evidence.view import LabelView
 from core.types import Evidence, Pair
 
 if TYPE_CHECKING:
-    from core.evidence.http import Web
+    from core.evidence.source_client import SourceClient
 
 
 def tools_in(package: ModuleType) -> Mapping[str, Tool]:
@@ -37,7 +37,9 @@ def tool_named(name: str) -> Tool:
     return TOOLS[name]
 
 
-async def gather(pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], web: Web | None = None) -> tuple[Evidence, ...]:
+async def gather(
+    pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], web: SourceClient | None = None
+) -> tuple[Evidence, ...]:
     """What the named tools say of a pair, in the order of their names; each answer once.
 
     A tool about single symbols is asked about the perturbation, then about the gene; all are asked at the same time.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from core.evidence.http import Batch, Web
 from core.evidence.packs import Partner
-from core.evidence.shelf import Kept
-from core.evidence.sites import Request, Site, askable
+from core.evidence.source_client import Batch, SourceClient
+from core.evidence.sources import Request, Site, askable
+from core.net.response_cache import CachedResponse
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -75,7 +75,7 @@ SITE = Site(
 )
 
 
-async def partners(web: Web, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], Kept]:
+async def partners(web: SourceClient, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
     """The partners of the proteins that are spelled like a symbol, in whatever case, and when that was found.
 
     The highest score first, equal scores in order of characters. Raises SourceError.
@@ -91,7 +91,7 @@ def _request(identifiers: Collection[str]) -> Request:
     return Request("POST", "json/interaction_partners", params, may_lack=True)
 
 
-async def _fetch(web: Web, symbols: Sequence[str]) -> dict[str, str | None]:
+async def _fetch(web: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
     """Of each symbol the proteins that are spelled so, in whatever case, with their partners."""
     params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _LOOKED_AT, "echo_query": "1"}
     hits = await web.ask(SITE, Request("POST", "json/get_string_ids", params), lambda text: _proteins().validate_json(text))
@@ -103,7 +103,7 @@ async def _fetch(web: Web, symbols: Sequence[str]) -> dict[str, str | None]:
     return {symbol: json.dumps(proteins) for symbol, proteins in found.items()}
 
 
-async def _partners_of(web: Web, ids: set[str]) -> dict[str, list[Partner]]:
+async def _partners_of(web: SourceClient, ids: set[str]) -> dict[str, list[Partner]]:
     """Partners by the id of a protein."""
     if not ids:
         return {}

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from core.errors import InputError
 from core.evidence.errors import SourceError, SourceOffline
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.evidence.table import Table
-from core.evidence.view import LabelView
+from core.evidence.symbol_table import Table
 from core.types import Evidence
 
 if TYPE_CHECKING:
-    from core.evidence.http import Web
+    from core.evidence.source_client import SourceClient
 
 Argument = Literal["pert", "gene"]
 Status = Literal["ok", "empty", "error", "offline"]
@@ -46,7 +46,7 @@ class Query:
     gene: str | None
     packs: Packs
     view: LabelView
-    web: Web | None = None
+    web: SourceClient | None = None
 
     @property
     def symbol(self) -> str:
@@ -71,7 +71,9 @@ class Tool:
     together: bool = False
     as_pair: bool = False
 
-    async def run(self, pert: str | None, gene: str | None, packs: Packs, view: LabelView, web: Web | None = None) -> Evidence:
+    async def run(
+        self, pert: str | None, gene: str | None, packs: Packs, view: LabelView, web: SourceClient | None = None
+    ) -> Evidence:
         """Ask, with None for an argument that is left out.
 
         The key names what was asked and, where labels were seen, the view. A public source that gives no answer makes the

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from core.evidence.label_view import LabelView, Tally, count
 from core.evidence.tool import Answer, Query, Tool, look_up
-from core.evidence.view import LabelView, Tally, count
 from core.types import Pair
 
 
-class Row(TypedDict):
+class LabelledRow(TypedDict):
     """One labelled row."""
 
     pert: str
@@ -17,12 +17,12 @@ class Row(TypedDict):
     label: str
 
 
-class Rows(Tally):
+class LabelledRows(Tally):
     """pert, gene: what the rows share, None where that was not asked; the counts are over the rows."""
 
     pert: str | None
     gene: str | None
-    rows: list[Row]
+    rows: list[LabelledRow]
 
 
 def _ask(query: Query) -> Answer:
@@ -45,9 +45,9 @@ def _both(pert: str, gene: str, view: LabelView) -> Answer:
     return answer if as_asked else answer._replace(body={**answer.body, "asked": f"{pert}|{gene}"})
 
 
-def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> Rows:
-    listed = [Row(pert=row.pert, gene=row.gene, label=str(row.label)) for row in rows]
-    return Rows(pert=pert, gene=gene, **count(rows).tally(), rows=listed)
+def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> LabelledRows:
+    listed = [LabelledRow(pert=row.pert, gene=row.gene, label=str(row.label)) for row in rows]
+    return LabelledRows(pert=pert, gene=gene, **count(rows).tally(), rows=listed)
 
 
 TOOL = Tool(

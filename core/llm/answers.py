@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.llm.records import TokenLogprob, Usage
+from core.llm.messages import TokenLogprob, Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,12 @@ from typing import Literal, Self
 
 from core.errors import InputError
 from core.llm.answers import Answer, read_answer
-from core.llm.cache import ReplyCache
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
-from core.llm.records import Reply, Request, TokenLogprob, Usage
-from core.llm.wire import Fault, Wire
+from core.llm.messages import Reply, Request, TokenLogprob, Usage
+from core.llm.reply_cache import ReplyCache
+from core.llm.transport import Fault, Wire
 
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 

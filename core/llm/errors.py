@@ -12,7 +12,7 @@ DeskError
 from __future__ import annotations
 
 from core.errors import DeskError
-from core.llm.records import Usage
+from core.llm.messages import Usage
 
 
 class ModelError(DeskError):

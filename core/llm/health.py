@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from core.llm.answers import Answer, read_answer, read_json
 from core.llm.client import Client, about_logprobs
 from core.llm.endpoint import Endpoint
-from core.llm.records import Message, Request
-from core.llm.wire import Fault
+from core.llm.messages import Message, Request
+from core.llm.transport import Fault
 
 # Without eager mode GPT-OSS returned null content after the first requests.
 TO_START = "vllm serve openai/gpt-oss-120b --port 8000 --enforce-eager --no-enable-prefix-caching"

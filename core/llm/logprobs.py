@@ -11,8 +11,8 @@ from itertools import accumulate
 
 from scipy.special import logsumexp, softmax
 
+from core.llm.messages import TokenLogprob
 from core.llm.parsing import Unparsed, alone, answer_span
-from core.llm.records import TokenLogprob
 
 LETTERS = ("A", "B", "C")
 BEHIND = 20.0  # how far a letter that the server did not list stands behind the last that it did

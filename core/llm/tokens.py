@@ -11,7 +11,7 @@ from typing import Literal
 
 from core.llm.answers import read_json
 from core.llm.client import Client
-from core.llm.wire import Fault
+from core.llm.transport import Fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from core.errors import InputError
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.evidence.view import LabelView
 from core.stats.arrays import Codes
-from core.transfer.layout import Layout
-from core.transfer.plan import Plan
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import Predicted
+from core.transfer.row_index import RowIndex
 from core.types import Call, Pair, RowResult
 
 if TYPE_CHECKING:
-    from core.evidence.http import Web
+    from core.evidence.source_client import SourceClient
     from core.llm.client import Client
 
 Kind = Literal["int", "float", "text", "flag", "choice"]
@@ -70,7 +70,7 @@ class Option:
 class Tables(Protocol):
     """What methods that predict all rows at once may ask of the workspace."""
 
-    def priors(self, plan: Plan, pair_ids: Sequence[str]) -> tuple[Layout, Codes, Predicted]:
+    def priors(self, plan: KnnSettings, pair_ids: Sequence[str]) -> tuple[RowIndex, Codes, Predicted]:
         """A kNN's priors of these rows of the run's dataset: its rows as codes, these rows' positions, and the priors."""
         ...
 
@@ -97,7 +97,7 @@ class Context:
     seed: int = 0
     repeat: int = 0
     tables: Tables | None = None
-    web: Web | None = None
+    web: SourceClient | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
 

@@ -9,10 +9,10 @@ from core.methods.agents import options as agents
 from core.methods.agents.bound import TEXT, Bound, described, evidence_tool
 from core.methods.agents.episode import Episode
 from core.methods.agents.row import answer_of, consult, prompts_of
-from core.methods.ask import kept
 from core.methods.base import Context, Option, RowMethod
-from core.methods.case import tools_of
-from core.methods.texts import text
+from core.methods.conversation import collect_failure
+from core.methods.prompt_options import tools_of
+from core.methods.prompt_texts import text
 from core.types import Pair, RowResult
 
 
@@ -58,7 +58,7 @@ class Coordinator:
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "coordinator", "coordinator")
-        return await kept(episode.asking, _predict(episode))
+        return await collect_failure(episode.asking, _predict(episode))
 
 
 METHOD: RowMethod = Coordinator()

@@ -9,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from core.audit.conclusions import FAULTS, faults
+from core.audit.brief_conclusions import FAULTS, faults
 from core.evidence.registry import gather
 from core.evidence.render import dossier
+from core.llm.messages import Reply
 from core.llm.parsing import Unparsed
-from core.llm.records import Reply
 from core.methods import debate_texts as texts
-from core.methods.ask import (
-    Answered,
-    Asking,
-    Voice,
+from core.methods.base import Context, Option, RowMethod
+from core.methods.conversation import (
+    CallSpec,
+    ReadAnswer,
+    RowConversation,
     base_rates,
-    event,
-    kept,
+    collect_failure,
+    event_of,
+    gather_all,
     read_letters,
     read_probability,
     show_letter,
     show_probability,
     system_tokens,
-    together,
 )
-from core.methods.base import Context, Option, RowMethod
-from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
 from core.methods.debate_texts import JUDGES, SIDES, Case, Stage
+from core.methods.prompt_options import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
@@ -72,8 +72,8 @@ class Debate:
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
-        asking = Asking(context, pair)
-        return await kept(asking, _predict(asking, pair, context))
+        asking = RowConversation(context, pair)
+        return await collect_failure(asking, _predict(asking, pair, context))
 
 
 METHOD: RowMethod = Debate()
@@ -92,13 +92,13 @@ class _Held(NamedTuple):
     collapsed: bool
 
 
-async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
+async def _predict(asking: RowConversation, pair: Pair, context: Context) -> RowResult:
     view, options = context.view_of(pair), context.options
     evidence = await gather(pair, context.packs, view, tools(options), context.web)
     shown = examples(pair, view, options["shots"], context.seed)
     case = Case(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
     seeds = read_seeds(options["seeds"], context.seed)
-    held = await together(*(_debate(asking, stage, case, seed) for stage in SIDES for seed in seeds))
+    held = await gather_all(*(_debate(asking, stage, case, seed) for stage in SIDES for seed in seeds))
     p_de, de_events, de_flags = _decided("de", held[: len(seeds)], lambda: base_rates(view, pair)[0])
     p_up, dir_events, dir_flags = _decided("dir", held[len(seeds) :], lambda: base_rates(view, pair)[1])
     collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for debate in held) else ()
@@ -137,20 +137,20 @@ def _decided(stage: Stage, held: list[_Held], rate: Callable[[], float]) -> _Dec
     return _Decided(p, events)
 
 
-async def _debate(asking: Asking, stage: Stage, case: Case, seed: int) -> _Held:
+async def _debate(asking: RowConversation, stage: Stage, case: Case, seed: int) -> _Held:
     """Briefs at the same time, then rebuttals at the same time, then the verdict."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     said: list[tuple[str, str]] = []
     collapsed = False
     if rounds:
-        briefs = await together(*(_brief(asking, stage, side, case, seed) for side in sides))
+        briefs = await gather_all(*(_brief(asking, stage, side, case, seed) for side in sides))
         events += [one for brief in briefs for one in brief.events]
         said += [(side, brief.words) for side, brief in zip(sides, briefs, strict=True)]
         collapsed = any(brief.collapsed for brief in briefs)
     if rounds > 1:
         own = dict(said)
-        replies = await together(*(_rebuttal(asking, stage, side, case, seed, own) for side in sides))
+        replies = await gather_all(*(_rebuttal(asking, stage, side, case, seed, own) for side in sides))
         events += replies
         said += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
     p, verdict = await _verdict(asking, stage, case, seed, said)
@@ -163,41 +163,43 @@ class _Brief(NamedTuple):
     collapsed: bool
 
 
-async def _brief(asking: Asking, stage: Stage, side: str, case: Case, seed: int) -> _Brief:
+async def _brief(asking: RowConversation, stage: Stage, side: str, case: Case, seed: int) -> _Brief:
     voice = _advocate(stage, side, case, seed)
 
     def reader(reply: Reply) -> str | Unparsed:
         found = faults(side, reply.content, case.pert, case.gene)
         return Unparsed("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
 
-    found: Answered[str] = await asking.read(
+    found: ReadAnswer[str] = await asking.read(
         voice, texts.brief(side, case), reader, lambda problem: texts.again(side, case, problem.reason)
     )
     collapsed = isinstance(found.value, Unparsed)
     meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unparsed) else {})}
-    return _Brief(found.reply.content, (*found.rejected, event(voice, "brief", found.reply, **meta)), collapsed)
+    return _Brief(found.reply.content, (*found.rejected, event_of(voice, "brief", found.reply, **meta)), collapsed)
 
 
-async def _rebuttal(asking: Asking, stage: Stage, side: str, case: Case, seed: int, briefs: Mapping[str, str]) -> TraceEvent:
+async def _rebuttal(
+    asking: RowConversation, stage: Stage, side: str, case: Case, seed: int, briefs: Mapping[str, str]
+) -> TraceEvent:
     voice = _advocate(stage, side, case, seed)
     reply = await asking.ask(voice, texts.rebuttal(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
-    return event(voice, "rebuttal", reply, seed=seed, round=1)
+    return event_of(voice, "rebuttal", reply, seed=seed, round=1)
 
 
-def _advocate(stage: Stage, side: str, case: Case, seed: int) -> Voice:
-    return Voice(stage, side, seed, case.options["advocate_tokens"], case.options["advocate_effort"])
+def _advocate(stage: Stage, side: str, case: Case, seed: int) -> CallSpec:
+    return CallSpec(stage, side, seed, case.options["advocate_tokens"], case.options["advocate_effort"])
 
 
 async def _verdict(
-    asking: Asking, stage: Stage, case: Case, seed: int, said: list[tuple[str, str]]
+    asking: RowConversation, stage: Stage, case: Case, seed: int, said: list[tuple[str, str]]
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
     """The judge's probability of yes, None where neither answer could be read."""
     by_letter = case.options["judge"] == "logprob"
-    voice = Voice(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
+    voice = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
     reader, show = (_yes, _show_letter) if by_letter else (read_probability, show_probability)
-    found: Answered[float] = await asking.read(voice, texts.verdict(stage, case, said), reader, show)
+    found: ReadAnswer[float] = await asking.read(voice, texts.verdict(stage, case, said), reader, show)
     p = None if isinstance(found.value, Unparsed) else found.value
-    return p, (*found.rejected, event(voice, "verdict", found.reply, seed=seed, p=p, fallback=False))
+    return p, (*found.rejected, event_of(voice, "verdict", found.reply, seed=seed, p=p, fallback=False))
 
 
 def _yes(reply: Reply) -> float | Unparsed:

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.llm.records import Message
-from core.methods.ask import Messages
-from core.methods.case import cell_desc
-from core.methods.texts import fill, text
+from core.llm.messages import Message
+from core.methods.conversation import Messages
+from core.methods.prompt_options import cell_desc
+from core.methods.prompt_texts import fill, text
 
 Stage = Literal["de", "dir"]
 SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}

@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 
 from scipy.special import expit, logit
 
+from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
-from core.evidence.view import LabelView
 from core.methods.base import BatchMethod, Context, WithoutModel
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 

@@ -11,11 +11,11 @@ from core.errors import InputError
 from core.methods.base import BatchMethod, Context, Option, WithoutModel
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
-from core.transfer.layout import Layout
-from core.transfer.plan import Plan, plan_of
-from core.transfer.protocols import Predicted, View
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
+from core.transfer.protocols import Predicted, QueryGroup
 from core.transfer.provenance import explain, heaviest
-from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Rows
+from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 KINDS = ("folds", "loo", "test")
@@ -39,7 +39,7 @@ class Named:
     none: int
 
 
-def results(layout: Layout, rows: Codes, predicted: Predicted, plan: Plan) -> list[RowResult]:
+def results(layout: RowIndex, rows: Codes, predicted: Predicted, plan: KnnSettings) -> list[RowResult]:
     """One result for each of the rows (positions in the layout) that the priors are of, in their order."""
     found: list[RowResult | None] = [None] * len(rows)
     for view in predicted.views:
@@ -62,7 +62,9 @@ def prediction(pair_id: str, prior_de: float, prior_up: float) -> Prediction:
     return Prediction(pair_id, up, prior_de - up, prior_de, p_up, "trace", tuple(flags), 0, 0, 0)
 
 
-def _result(layout: Layout, row: int, priors: Priors, position: int, plan: Plan, n: int, named: list[Named]) -> RowResult:
+def _result(
+    layout: RowIndex, row: int, priors: Priors, position: int, plan: KnnSettings, n: int, named: list[Named]
+) -> RowResult:
     prior_de, prior_up = float(priors.de[position]), float(priors.up[position])
     support = float(priors.support[position])
     axis = plan.setting.weighting.axis
@@ -81,7 +83,7 @@ def _result(layout: Layout, row: int, priors: Priors, position: int, plan: Plan,
     return RowResult(prediction(layout.pair_ids[row], prior_de, prior_up), (event,))
 
 
-def _words(subject: str, plan: Plan, support: float, n: int, named: list[Named]) -> str:
+def _words(subject: str, plan: KnnSettings, support: float, n: int, named: list[Named]) -> str:
     if not named:
         return f"No labelled row is similar to {subject} ({plan.words()}): {STAND_IN} stands in for both priors."
     strength = plan.setting.strength
@@ -95,7 +97,7 @@ def _words(subject: str, plan: Plan, support: float, n: int, named: list[Named])
     return "\n".join([head, "The heaviest:", *lines])
 
 
-def _named(layout: Layout, rows: Codes, view: View, plan: Plan) -> Iterator[tuple[int, list[Named]]]:
+def _named(layout: RowIndex, rows: Codes, view: QueryGroup, plan: KnnSettings) -> Iterator[tuple[int, list[Named]]]:
     """For each row how many labelled rows have a weight, and the heaviest neighbours by name."""
     weighting, queries = plan.setting.weighting, layout.rows.take(rows)
     if weighting.axis == "both":
@@ -109,7 +111,7 @@ def _named(layout: Layout, rows: Codes, view: View, plan: Plan) -> Iterator[tupl
         )
 
 
-def _pairs(layout: Layout, queries: Rows, row: int, view: View, plan: Plan) -> tuple[int, list[Named]]:
+def _pairs(layout: RowIndex, queries: Rows, row: int, view: QueryGroup, plan: KnnSettings) -> tuple[int, list[Named]]:
     """The heaviest labelled rows one by one."""
     codes = int(queries.pert[row]), int(queries.gene[row])
     why = explain(codes, view.known, view.similar, plan.setting.weighting, view.parts)
@@ -153,7 +155,7 @@ class Knn(WithoutModel):
         """InputError where no space is named, or one may not be evaluated on these rows' labels."""
         if context.tables is None:
             raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
-        plan = plan_of(context.options)
+        plan = read_knn_settings(context.options)
         layout, rows, predicted = context.tables.priors(plan, [pair.pair_id for pair in pairs])
         return results(layout, rows, predicted, plan)
 

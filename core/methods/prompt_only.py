@@ -7,14 +7,23 @@ from typing import Any, NamedTuple
 
 from core.errors import InputError
 from core.llm.logprobs import LETTERS
+from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, label
-from core.llm.records import Message, Reply
 from core.llm.tokens import TokenCount, TokenCounter
-from core.methods.ask import Asking, Voice, base_rates, event, kept, read_letters, show_letter, together
 from core.methods.base import Context, Option, RowMethod
-from core.methods.case import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
-from core.methods.limits import A_PROMPT_TOKENS
-from core.methods.texts import check_fields, fill, text
+from core.methods.conversation import (
+    CallSpec,
+    RowConversation,
+    base_rates,
+    collect_failure,
+    event_of,
+    gather_all,
+    read_letters,
+    show_letter,
+)
+from core.methods.prompt_options import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
+from core.methods.prompt_texts import check_fields, fill, text
+from core.methods.track_limits import A_PROMPT_TOKENS
 from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
 FIELDS = ("pert", "gene", "cell_desc", "examples")
@@ -58,18 +67,18 @@ class PromptOnly:
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
-        asking = Asking(context, pair)
-        return await kept(asking, _predict(asking, pair, context))
+        asking = RowConversation(context, pair)
+        return await collect_failure(asking, _predict(asking, pair, context))
 
 
 METHOD: RowMethod = PromptOnly()
 
 
-async def _predict(asking: Asking, pair: Pair, context: Context) -> RowResult:
+async def _predict(asking: RowConversation, pair: Pair, context: Context) -> RowResult:
     prompt = prompt_for(pair, context)
     counted = await _count(prompt, pair, context)
     seeds = read_seeds(context.options["seeds"])
-    said = await together(*(_ask(asking, prompt, seed, counted, context.options) for seed in seeds))
+    said = await gather_all(*(_ask(asking, prompt, seed, counted, context.options) for seed in seeds))
     read = [answer.prediction for answer in said if answer.prediction is not None]
     if read:
         up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
@@ -131,16 +140,16 @@ async def _count(prompt: str, pair: Pair, context: Context) -> TokenCount:
     return counted
 
 
-async def _ask(asking: Asking, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]) -> Said:
+async def _ask(asking: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]) -> Said:
     by_logprobs = options["answers"] == "logprobs"
-    voice = Voice(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
+    voice = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
     reader = _soft if by_logprobs else _hard
     found = await asking.read(voice, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
     prediction = None if isinstance(found.value, Unparsed) else found.value
     up, down = prediction or (None, None)
     told = _told(found.reply, counted)
     meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": told.tokens, "counted_by": told.counted_by}
-    return Said(prediction, (*found.rejected, event(voice, "answer", found.reply, **meta)), told)
+    return Said(prediction, (*found.rejected, event_of(voice, "answer", found.reply, **meta)), told)
 
 
 def _told(reply: Reply, counted: TokenCount) -> TokenCount:

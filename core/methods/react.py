@@ -9,9 +9,9 @@ from core.methods.agents import options as agents
 from core.methods.agents.bound import described, evidence_tool
 from core.methods.agents.episode import Episode
 from core.methods.agents.row import answer_of, prompts_of
-from core.methods.ask import kept
 from core.methods.base import Context, Option, RowMethod
-from core.methods.case import TOOLS, tools_of
+from core.methods.conversation import collect_failure
+from core.methods.prompt_options import TOOLS, tools_of
 from core.types import Pair, RowResult
 
 
@@ -35,7 +35,7 @@ class React:
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "react", "AGENT")
-        return await kept(episode.asking, _predict(episode))
+        return await collect_failure(episode.asking, _predict(episode))
 
 
 METHOD: RowMethod = React()

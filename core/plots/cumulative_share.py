@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from core.errors import InputError
 from core.plots import marks, signs, theme, validate
-from core.stats.ranks import settle
+from core.stats.ranks import round_for_ranks
 
 COLUMNS = ("neighbour", "share", "cumulative", "label")
 PARTS: Final = {0.5: "half", 0.9: "90%"}  # of the prior
@@ -27,7 +27,7 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     """
     validate.columns("cumulative_share", table, COLUMNS)
     labels = signs.labels("cumulative_share", table)
-    n, shares = len(table), settle(table["share"])
+    n, shares = len(table), round_for_ranks(table["share"])
     if n == 0:
         raise InputError(f"cumulative_share: got no neighbour for the {what}; expected at least one")
     if (np.diff(shares) > 0).any():
@@ -36,7 +36,7 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     chart = go.Figure()
     _steps(chart, table.assign(label=labels))
     for part, name in PARTS.items():
-        _note(chart, settle(table["cumulative"]), part, name)
+        _note(chart, round_for_ranks(table["cumulative"]), part, name)
     of = [f"of the heaviest {SIGNED}"] if n > SIGNED else []
     signs.key(chart, [*signs.counted(labels.head(SIGNED)), *of])
     chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=signs.ABOVE_PX)

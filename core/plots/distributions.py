@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core.plots import marks, theme, validate
 from core.stats.arrays import Codes, Floats
-from core.stats.ranks import settle
+from core.stats.ranks import round_for_ranks
 
 COLUMNS = ("label", "value")
 BINS: Final = 30
@@ -30,7 +30,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     validate.one_of("distributions", table, "label", KINDS)
     edges = _edges(table["value"].to_numpy(dtype=np.float64))
     parts = table.groupby("label", sort=False)["value"]
-    counts = {str(label): np.histogram(settle(part), edges)[0] for label, part in parts}
+    counts = {str(label): np.histogram(round_for_ranks(part), edges)[0] for label, part in parts}
     top = max((float(_percent(count).max()) for count in counts.values()), default=100.0)
     chart = go.Figure()
     for label, count in counts.items():
@@ -44,7 +44,7 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 def _edges(values: Floats) -> Floats:
     """Of equal bins over [0, 1], and beyond where values are."""
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
-    edges: Floats = settle(np.linspace(low, high, BINS + 1))
+    edges: Floats = round_for_ranks(np.linspace(low, high, BINS + 1))
     return edges
 
 

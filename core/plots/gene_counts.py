@@ -13,7 +13,7 @@ from core.plots import marks, theme, validate
 from core.stats import validate as arrays
 from core.stats.arrays import totals
 from core.stats.intervals import wilson_interval
-from core.stats.scores import outcome_of
+from core.stats.score_inputs import outcome_of
 
 COLUMNS = ("rows_per_gene", "genes", "rows", "labelled", "with_effect", "share_de", "low", "high")
 MOST: Final = 20  # rows of a gene that stand for themselves; more are counted with it

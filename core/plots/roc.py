@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from core.plots import marks, theme, validate
 from core.stats.auroc import auroc
 from core.stats.roc import Roc, roc_curve
-from core.stats.scores import Scores, outcome_of, tasks
+from core.stats.score_inputs import Scores, outcome_of, tasks
 
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}

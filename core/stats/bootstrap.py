@@ -18,7 +18,7 @@ from core.stats import validate
 from core.stats.arrays import Codes, Floats
 from core.stats.clustered import two_way_variance
 from core.stats.intervals import Interval, Resampled, normal_interval
-from core.stats.scores import Outcome, Scores, outcome_of, shared, tasks
+from core.stats.score_inputs import Outcome, Scores, outcome_of, shared_rows, tasks
 from core.stats.weighted import weighted_auroc
 
 Drawn = Literal["row", "pert", "gene", "two-way"]
@@ -26,7 +26,7 @@ BLOCK_WEIGHTS = 1 << 19  # weights held at once: 4 MiB, which a processor's cach
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ResamplingPlan:
     """What is resampled, how often, and from which seed.
 
     unit: row, pert, gene, or two-way (both axes are resampled and a row weighs the product: conservative).
@@ -63,14 +63,16 @@ class BothAxes:
     combined: Interval
 
 
-def bootstrap_score(labels: ArrayLike, scores: Scores, plan: Plan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
+def bootstrap_score(labels: ArrayLike, scores: Scores, plan: ResamplingPlan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
     """Bootstrap of one run's DE, DIR and mean over its labelled rows; arrays of shape (n_rows,)."""
     return _summary(_rows(labels, [scores], pert, gene), plan)
 
 
-def bootstrap_difference(labels: ArrayLike, a: Scores, b: Scores, plan: Plan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
+def bootstrap_difference(
+    labels: ArrayLike, a: Scores, b: Scores, plan: ResamplingPlan, pert: ArrayLike, gene: ArrayLike
+) -> ScoreBootstrap:
     """Paired bootstrap of b - a in DE, DIR and mean: both runs are scored in the same resamples."""
-    return _summary(_rows(labels, shared(a, b), pert, gene), plan)
+    return _summary(_rows(labels, shared_rows(a, b), pert, gene), plan)
 
 
 def both_axes(
@@ -108,7 +110,7 @@ def _rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, gene: Arra
     return _Rows(outcome.take(chosen), taken, validate.codes("pert", perts[chosen]), validate.codes("gene", genes[chosen]))
 
 
-def weight_blocks(axes: Sequence[Codes], plan: Plan) -> Iterator[Floats]:
+def weight_blocks(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Floats]:
     """Weights in blocks of shape (n_units, n_resamples in the block).
 
     axes: the unit of each row on each resampled axis. One axis: weights are those of its units, drawn with replacement.
@@ -147,7 +149,7 @@ def _n_units(units: Codes) -> int:
     return int(units.max(initial=0)) + 1  # one that no row has, if there are no rows
 
 
-def _summary(rows: _Rows, plan: Plan) -> ScoreBootstrap:
+def _summary(rows: _Rows, plan: ResamplingPlan) -> ScoreBootstrap:
     """Intervals for the scores of one run, or for the changes from the first of two runs to the second."""
     axes = rows.units(plan.unit)
     unit, n_units = (axes[0], _n_units(axes[0])) if len(axes) == 1 else (rows.units("row")[0], len(rows.pert))
@@ -166,7 +168,7 @@ def _summary(rows: _Rows, plan: Plan) -> ScoreBootstrap:
     return ScoreBootstrap(*(_interval(float(estimates[k]), values[k], counts[k], plan, chance) for k in range(3)))
 
 
-def _interval(estimate: float, values: Floats, n: int, plan: Plan, chance: float) -> Resampled:
+def _interval(estimate: float, values: Floats, n: int, plan: ResamplingPlan, chance: float) -> Resampled:
     """Percentile interval of resampled `values`; NaN where fewer than two of them are defined."""
     defined = values[~np.isnan(values)]
     low = high = se = above = float("nan")

@@ -14,7 +14,7 @@ from core.stats import validate
 from core.stats.arrays import Codes, Floats, totals
 from core.stats.auroc import placements
 from core.stats.intervals import Interval, wilson_interval
-from core.stats.ranks import settle
+from core.stats.ranks import round_for_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ def reliability(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> 
     happened = validate.flags("positive", positive)
     p = validate.probabilities("probability", probability)
     n = validate.same_length(positive=happened, probability=p)
-    edges = settle(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
-    place: Codes = np.clip(np.searchsorted(edges, settle(p), side="right") - 1, 0, bins - 1)
+    edges = round_for_ranks(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
+    place: Codes = np.clip(np.searchsorted(edges, round_for_ranks(p), side="right") - 1, 0, bins - 1)
     rows, hits = totals(place, bins), totals(place, bins, happened)
     mean = _divide(totals(place, bins, p), rows)
     found = tuple(
@@ -83,7 +83,7 @@ def tie_bounds(positive: ArrayLike, values: ArrayLike) -> TieBounds:
     positive: flags, values: finite numbers, both of shape (n_rows,).
     """
     chosen = validate.flags("positive", positive)
-    settled = settle(validate.numbers("values", values))
+    settled = round_for_ranks(validate.numbers("values", values))
     validate.same_length(positive=chosen, values=settled)
     placed = placements(chosen, settled)
     distinct, group = np.unique(settled, return_inverse=True)

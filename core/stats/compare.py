@@ -11,9 +11,9 @@ from core.stats import validate
 from core.stats.clustered import Estimate, estimates
 from core.stats.influence import influence_of
 from core.stats.intervals import Interval, p_gt_0
+from core.stats.official_score import DE, DIR, MEAN, counts
 from core.stats.power import correlation, detectable_difference
-from core.stats.score import DE, DIR, MEAN, counts
-from core.stats.scores import Scores, outcome_of, shared, tasks
+from core.stats.score_inputs import Scores, outcome_of, shared_rows, tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
-    first, second = shared(a, b)
+    first, second = shared_rows(a, b)
     influence = influence_of([*tasks(outcome, first), *tasks(outcome, second)])
     none = np.zeros(2)
     alone = [np.concatenate(sides) for metric in (DE, DIR, MEAN) for sides in ((metric, none), (none, metric))]

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, totals
 from core.stats.clustered import Estimate, two_way_delong
-from core.stats.ranks import settle
-from core.stats.scores import outcome_of
+from core.stats.ranks import round_for_ranks
+from core.stats.score_inputs import outcome_of
 
 ROWS_A_PERT = 9  # the sampling aims at as many matched rows for each perturbation
 
@@ -64,7 +64,7 @@ def leakage_audit(
     outcome = outcome_of(labels)
     perts, genes, count = np.asarray(pert), np.asarray(gene), _gene_counts(gene)
     validate.same_length(labels=outcome.labelled, pert=perts, gene=genes)
-    de_score, up_score = settle(count_only(perts, genes)), rarer_gene(genes)
+    de_score, up_score = round_for_ranks(count_only(perts, genes)), rarer_gene(genes)
     single = count == 1
 
     def measured(rows: Bools, positive: Bools, score: Floats) -> Estimate:

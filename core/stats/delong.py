@@ -12,7 +12,7 @@ from core.stats import validate
 from core.stats.arrays import Floats
 from core.stats.influence import covariance, influence_of, variance_of
 from core.stats.intervals import Interval, normal_interval
-from core.stats.scores import Task
+from core.stats.score_inputs import Task
 
 ONE = np.array([1.0])
 SECOND_LESS_FIRST = np.array([-1.0, 1.0])

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.stats.arrays import Bools, Codes, Floats, totals
 from core.stats.auroc import Placements, placements
-from core.stats.scores import Task
+from core.stats.score_inputs import Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)

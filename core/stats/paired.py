@@ -11,7 +11,7 @@ from core.stats import validate
 from core.stats.arrays import Floats
 from core.stats.auroc import placements
 from core.stats.ranks import midranks, percentiles
-from core.stats.scores import Scores, Task, outcome_of, shared, tasks
+from core.stats.score_inputs import Scores, Task, outcome_of, shared_rows, tasks
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +47,7 @@ def row_changes(labels: ArrayLike, a: Scores, b: Scores) -> tuple[RowChanges, Ro
     """What each row contributed to the change of DE and of DIR; everything of shape (n_rows,), paired by row."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, a=a, b=b)
-    first, second = shared(a, b)
+    first, second = shared_rows(a, b)
     de, direction = zip(tasks(outcome, first), tasks(outcome, second), strict=True)
     return _changes(*de), _changes(*direction)
 

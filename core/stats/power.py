@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from core.stats import validate
-from core.stats.bootstrap import Drawn, Plan, bootstrap_difference, bootstrap_score
+from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_difference, bootstrap_score
 from core.stats.intervals import Resampled
-from core.stats.scores import Scores, outcome_of
+from core.stats.score_inputs import Scores, outcome_of
 
 POWER, LEVEL = 0.8, 0.05
 
@@ -28,11 +28,11 @@ class PublicPart:
     seed: int
     resamples: int = 4000
 
-    def plan(self, labels: ArrayLike) -> Plan:
+    def plan(self, labels: ArrayLike) -> ResamplingPlan:
         """Resamples of the labelled rows that are as large as the part."""
         n_labelled = int(outcome_of(labels).labelled.sum())
         share = validate.whole_number("rows", self.rows, 1) / validate.whole_number("labelled rows", n_labelled, 1)
-        return Plan(self.unit, self.seed, self.resamples, np.sqrt(share) if self.unit == "two-way" else share)
+        return ResamplingPlan(self.unit, self.seed, self.resamples, np.sqrt(share) if self.unit == "two-way" else share)
 
 
 def detectable_difference(se: float, power: float = POWER, level: float = LEVEL) -> float:

@@ -11,14 +11,14 @@ from core.stats.arrays import Floats
 DECIMALS = 9  # sums of decimals (0.1 + 0.2) must not break ties
 
 
-def settle(values: ArrayLike) -> Floats:
+def round_for_ranks(values: ArrayLike) -> Floats:
     """`values` rounded to 9 decimals, so that numbers that were meant equal are equal; NaN stays NaN."""
     return np.asarray(np.round(np.asarray(values, dtype=np.float64), DECIMALS), dtype=np.float64)
 
 
 def midranks(values: ArrayLike) -> Floats:
     """Ranks from 1 to n of shape (n_rows,), equal values sharing their mean rank; NaN stays NaN and is not counted."""
-    settled = settle(validate.numbers("values", values, missing=True))
+    settled = round_for_ranks(validate.numbers("values", values, missing=True))
     covered = ~np.isnan(settled)
     known = np.sort(settled[covered])
     ranks = np.full(len(settled), np.nan)
@@ -38,9 +38,9 @@ def percentiles_against(reference: ArrayLike, values: ArrayLike) -> Floats:
     Equal to `percentiles` where `values` is the reference itself; a value that the reference lacks lies half a rank
     above the ones below it. NaN in the reference is left out, NaN in `values` stays NaN.
     """
-    known = settle(validate.numbers("reference", reference, missing=True))
+    known = round_for_ranks(validate.numbers("reference", reference, missing=True))
     known = np.sort(known[~np.isnan(known)])
-    settled = settle(validate.numbers("values", values, missing=True))
+    settled = round_for_ranks(validate.numbers("values", values, missing=True))
     return np.where(np.isnan(settled), np.nan, _position(known, settled) / (len(known) + 1))
 
 

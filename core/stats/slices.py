@@ -18,8 +18,8 @@ from core.stats.arrays import Codes, Floats, totals
 from core.stats.auroc import placements
 from core.stats.clustered import Estimate, estimates
 from core.stats.influence import influence_of
-from core.stats.score import DE, DIR, MEAN
-from core.stats.scores import Scores, Task, outcome_of, tasks
+from core.stats.official_score import DE, DIR, MEAN
+from core.stats.score_inputs import Scores, Task, outcome_of, tasks
 
 
 @dataclass(frozen=True, slots=True)

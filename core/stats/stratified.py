@@ -15,7 +15,7 @@ from core.stats.arrays import Codes, Floats
 from core.stats.auroc import placements
 from core.stats.delong import task_of
 from core.stats.intervals import Interval, normal_interval
-from core.stats.scores import Scores, Task, outcome_of, tasks
+from core.stats.score_inputs import Scores, Task, outcome_of, tasks
 
 METHOD = "pairs within strata, strata independent"
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.scores import Task
+from core.stats.score_inputs import Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)

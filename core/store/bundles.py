@@ -12,7 +12,7 @@ import pyarrow as pa
 from core.errors import InputError
 from core.store import calls, evidence
 from core.store.connection import Cursor
-from core.store.sql import insert, lists, one
+from core.store.queries import insert, lists, one
 from core.types import Evidence
 
 _QUERIES = {

@@ -8,7 +8,7 @@ import pandas as pd
 
 from core.errors import NotFound
 from core.store.connection import Cursor
-from core.store.sql import one
+from core.store.queries import one
 from core.types import DatasetKind
 
 DEMO = "simulated"

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from core.store.connection import Cursor
-from core.store.sql import insert, one, records
+from core.store.queries import insert, one, records
 from core.types import Evidence, RowResult
 
 

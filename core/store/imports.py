@@ -12,7 +12,7 @@ import pyarrow as pa
 from core.errors import NotFound
 from core.store import runs
 from core.store.connection import Cursor
-from core.store.sql import insert, one
+from core.store.queries import insert, one
 from core.types import Rejected
 
 

@@ -7,7 +7,7 @@ import uuid
 import pandas as pd
 
 from core.store.connection import Cursor
-from core.store.sql import one
+from core.store.queries import one
 
 
 def add(cursor: Cursor, run: str, pair_id: str | None, author: str, text: str) -> str:

@@ -8,8 +8,8 @@ import pandas as pd
 import pyarrow as pa
 
 from core.store.connection import Cursor
-from core.store.sql import insert, one
-from core.symbols import naming
+from core.store.queries import insert, one
+from core.symbols import symbol_kind
 from core.types import Pair
 
 
@@ -37,7 +37,7 @@ def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str,
     distinct = sorted(set(symbols))
     columns = {
         "symbol": pa.array(distinct, pa.string()),
-        "naming": pa.array([naming(symbol) for symbol in distinct], pa.string()),
+        "naming": pa.array([symbol_kind(symbol) for symbol in distinct], pa.string()),
         "description": pa.array([descriptions.get(symbol) for symbol in distinct], pa.string()),
     }
     insert(cursor, "gene", columns, ignore_existing=True)
@@ -84,4 +84,4 @@ def delete_import(cursor: Cursor, source: str) -> int:
 def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
     """How a gene is named ("named", "RIKEN clone", …), and its description where there is one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
-    return (row[0], row[1]) if row else (naming(name), None)
+    return (row[0], row[1]) if row else (symbol_kind(name), None)

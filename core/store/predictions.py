@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.errors import NotFound
 from core.store.connection import Cursor
-from core.store.sql import insert, lists, records
+from core.store.queries import insert, lists, records
 from core.types import RowResult
 
 Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]

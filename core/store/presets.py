@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.store.connection import Cursor
-from core.store.sql import one
+from core.store.queries import one
 
 
 def save(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str) -> None:

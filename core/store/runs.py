@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.errors import NotFound, StateError
 from core.store.connection import Cursor
-from core.store.sql import one
+from core.store.queries import one
 
 _COLUMNS = (
     "id, dataset, name, method, origin, track, model, spec, parents, status, total, done, failed, fallbacks, collapsed, "

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from core.store.connection import Cursor
-from core.store.sql import insert, lists, records
+from core.store.queries import insert, lists, records
 from core.types import RowResult
 
 

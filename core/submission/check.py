@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from core.submission import eligibility, on_cells, on_columns, on_files, on_traces
-from core.submission.facts import NOTHING, Facts
-from core.submission.opened import open_file
-from core.submission.rules import RULES, Problem
+from core.submission.parsed import open_file
+from core.submission.provenance import NOTHING, RunProvenance
+from core.submission.rules import cells, columns, eligibility, files, traces
+from core.submission.rules.registry import RULES, Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track
 
-__all__ = ["Problem", "check", "eligibility", "frame", "is_valid", "on_cells", "on_columns", "on_files", "on_traces"]
+__all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "frame", "is_valid", "traces"]
 
 
-def check(content: bytes, name: str, track: Track, expected: Sequence[str], facts: Facts | None = None) -> list[Problem]:
+def check(content: bytes, name: str, track: Track, expected: Sequence[str], facts: RunProvenance | None = None) -> list[Problem]:
     """What is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises.
 
     expected: the ids of the rows to submit, in order. facts: of the run behind it, where these are known. A bare CSV is not

@@ -20,7 +20,7 @@ from core.datasets.archives import pack
 from core.datasets.own_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
-from core.submission.rules import Problem, listed
+from core.submission.rules.registry import Problem, listed
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 

@@ -11,9 +11,9 @@ from core.datasets import PairTable, read_path
 from core.errors import InputError
 from core.llm.parsing import Unparsed, label
 from core.methods.base import read_options
-from core.methods.case import cell_desc
 from core.methods.prompt_only import HARD, METHOD
-from core.methods.texts import fill, text
+from core.methods.prompt_options import cell_desc
+from core.methods.prompt_texts import fill, text
 from core.submission.package import write
 from core.submission.tracks import IDENTITY
 

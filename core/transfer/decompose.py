@@ -10,7 +10,7 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles
-from core.stats.scores import Scores
+from core.stats.score_inputs import Scores
 
 SAME = 5e-6  # files have six decimals: what is closer to the base's percentile is the base's percentile
 FAR = 0.25  # of a step of the grid; a wrong weight leaves half the rows farther away

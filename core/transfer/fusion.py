@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles, percentiles_against
-from core.stats.scores import Scores, desk_scores
+from core.stats.score_inputs import Scores, scores_from_probabilities
 from core.types import Flag
 
 Reference = Literal["population", "train"]
@@ -68,7 +68,7 @@ class Fused:
 
     def scores(self) -> Scores:
         """As they are ranked."""
-        return desk_scores(self.p_de, self.p_up)
+        return scores_from_probabilities(self.p_de, self.p_up)
 
 
 def component_of(

@@ -13,10 +13,10 @@ import numpy as np
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
-from core.transfer.product import product_sums
-from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
+from core.transfer.label_sums import axis_sums
+from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
-from core.transfer.sums import axis_sums
+from core.transfer.two_axis_sums import product_sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ import numpy as np
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import Priors, Similar, priors
-from core.transfer.protocols import Protocol, Setting, leaking, parts_of, settled, similar_of
+from core.transfer.labelled_rows import Knowledge, Parts, Rows
+from core.transfer.protocols import Protocol, SimilaritySettings, leaking, parts_of, settled, similar_of
 from core.transfer.provenance import Provenance, explain
-from core.transfer.rows import Knowledge, Parts, Rows
 from core.transfer.similarity import Constant, Cosines, Matrices, Space, unit_vectors
 
 MAX_SYMBOLS = 4_000  # with more, a matrix of them takes more memory (128 MB) than the time it saves is worth
@@ -33,22 +33,22 @@ class Neighbourhood:
     spaces: dict[str, Space]
     cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
 
-    def priors(self, names: Sequence[str], setting: Setting) -> Priors:
+    def priors(self, names: Sequence[str], setting: SimilaritySettings) -> Priors:
         """The priors by the ensemble of the spaces of these names."""
         similar = self.similar(names, setting)
         found = priors(self.queries, self.known, similar, setting.weighting, self.parts)
         return settled(found, setting, self.known, similar, self.parts)
 
-    def null(self, setting: Setting) -> Priors:
+    def null(self, setting: SimilaritySettings) -> Priors:
         """The priors of a space that knows nothing."""
         return priors(self.queries, self.known, Similar(Constant(), Constant()), setting.weighting, self.parts)
 
-    def explain(self, row: int, names: Sequence[str], setting: Setting, without: Codes | None = None) -> Provenance:
+    def explain(self, row: int, names: Sequence[str], setting: SimilaritySettings, without: Codes | None = None) -> Provenance:
         """The neighbours of one query row; without: positions in the knowledge base that are left out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
         return explain(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
 
-    def similar(self, names: Sequence[str], setting: Setting) -> Similar:
+    def similar(self, names: Sequence[str], setting: SimilaritySettings) -> Similar:
         """The ensemble of the spaces of these names."""
         if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
             return similar_of([self.spaces[name] for name in names], self.known, setting)

@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.score import ScoreIntervals
-from core.stats.scores import desk_scores
+from core.stats.official_score import ScoreIntervals
+from core.stats.score_inputs import scores_from_probabilities
+from core.transfer.cell_auroc import score_within
 from core.transfer.knn import DEFAULT, Priors, Similar, Weighting, priors
-from core.transfer.rows import Knowledge, Parts, Rows, allowed
+from core.transfer.labelled_rows import Knowledge, Parts, Rows, allowed
 from core.transfer.similarity import Constant, Space, cosines
 from core.transfer.support import support_aware, support_range
-from core.transfer.within import score_within
 
 Kind = Literal["test", "loo", "folds"]
 
@@ -39,7 +39,7 @@ class Protocol:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class SimilaritySettings:
     """How similarities are made and used.
 
     centre: take away the mean of the knowledge base's genes first. strength: in [0, 1], how far the best supported priors
@@ -52,7 +52,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class QueryGroup:
     """Some query rows, and what their priors are made from.
 
     rows: positions among the queries; at: positions of `known` in the whole knowledge base; parts: as in `knn.priors`.
@@ -75,7 +75,7 @@ class Predicted:
     priors: Priors
     null: Priors
     cells: Codes | None
-    views: tuple[View, ...]
+    views: tuple[QueryGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def predict(
     queries: Rows,
     known: Knowledge,
     spaces: Sequence[Space],
-    setting: Setting = Setting(),
+    setting: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
 ) -> Predicted:
     """Priors of the query rows from the labelled rows of `known`, by the ensemble of `spaces`.
@@ -132,7 +132,7 @@ def predict(
         views = _views_of_cells(queries, known, spaces, setting, parts, cells)
     else:
         everything = np.arange(len(queries)), known, np.arange(len(known))
-        views = (View(*everything, similar_of(spaces, known, setting), parts),)
+        views = (QueryGroup(*everything, similar_of(spaces, known, setting), parts),)
     columns: Floats = np.full((3, len(queries)), np.nan)
     for view in views:
         found = priors(queries.take(view.rows), view.known, view.similar, setting.weighting, view.parts)
@@ -140,7 +140,7 @@ def predict(
     return Predicted(settled(Priors(*columns), setting, known, views[0].similar, parts), null, cells, views)
 
 
-def settled(found: Priors, setting: Setting, known: Knowledge, similar: Similar, parts: Parts | None) -> Priors:
+def settled(found: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similar, parts: Parts | None) -> Priors:
     """Priors of an effect drawn to a half by their support, as `Setting.strength` says.
 
     Support is scaled over these rows, or where they see all of the knowledge base over the labelled rows left one out, so
@@ -160,7 +160,7 @@ def leaking(spaces: Sequence[Space], evaluated: str) -> list[Space]:
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
-def similar_of(spaces: Sequence[Space], known: Knowledge, setting: Setting) -> Similar:
+def similar_of(spaces: Sequence[Space], known: Knowledge, setting: SimilaritySettings) -> Similar:
     """The ensemble of the spaces, for both axes."""
     ensemble = cosines(spaces, np.unique(known.rows.gene) if setting.centre else None)
     return Similar(ensemble, ensemble)
@@ -180,7 +180,7 @@ def evaluation(labels: ArrayLike, rows: Rows, found: Priors, null: Priors, cells
 
 def _scored(labels: ArrayLike, rows: Rows, found: Priors, cells: Codes | None) -> ScoreIntervals:
     covered = found.covered
-    scores = desk_scores(found.de[covered], found.up[covered])
+    scores = scores_from_probabilities(found.de[covered], found.up[covered])
     return score_within(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
 
 
@@ -193,8 +193,8 @@ def _cut(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
 
 
 def _views_of_cells(
-    queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: Setting, parts: Parts, cells: Codes
-) -> tuple[View, ...]:
+    queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: SimilaritySettings, parts: Parts, cells: Codes
+) -> tuple[QueryGroup, ...]:
     """One view a cell, whose spaces are built from the rows that the cell may see."""
     views = []
     for cell in np.unique(cells):
@@ -202,7 +202,7 @@ def _views_of_cells(
         visible = allowed((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
         own = [space if space.rebuild is None else _rebuilt(space, visible) for space in spaces]
         base = known.take(visible)
-        views.append(View(rows, base, np.flatnonzero(visible), similar_of(own, base, setting), None))
+        views.append(QueryGroup(rows, base, np.flatnonzero(visible), similar_of(own, base, setting), None))
     return tuple(views)
 
 

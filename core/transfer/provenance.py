@@ -9,9 +9,9 @@ import numpy as np
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Similar, Weighting
-from core.transfer.rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, allowed
+from core.transfer.label_sums import LEVEL, by_group, chunks, least_kept, table_of
+from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, allowed
 from core.transfer.similarity import Similarity
-from core.transfer.sums import LEVEL, by_group, chunks, least_kept, table_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

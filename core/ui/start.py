@@ -6,7 +6,7 @@ import os
 import sys
 
 from core.actions.demo import make_demo
-from core.actions.desk import open_desk
+from core.actions.workspace import open_workspace
 from core.config import REPOSITORY
 from core.errors import DeskError
 from core.store import datasets
@@ -14,13 +14,13 @@ from core.store import datasets
 
 def main() -> None:
     """Prepare the workspace, then become the server; further arguments are Streamlit's."""
-    desk = open_desk()
+    workspace = open_workspace()
     try:
-        with desk.store.read() as db:
+        with workspace.store.read() as db:
             empty = not datasets.all_of_them(db)
-        if empty and not desk.settings.read_only:
+        if empty and not workspace.settings.read_only:
             print("An empty workspace: making the simulated demo …", flush=True)
-            make_demo(desk)
+            make_demo(workspace)
     except DeskError as error:  # the app says it again, on screen, with what to do
         print(f"error: {error}", file=sys.stderr)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is

@@ -12,62 +12,62 @@ from typing import Any
 
 import pytest
 
-from core.actions import bundles, folders, journals, lineage, runs, transfer
-from core.actions.desk import Desk, open_desk
-from core.actions.imports import Imported, Options, import_paths, import_upload
+from core.actions import bundles, lineage, run_control, run_folders, runs, transfer
+from core.actions.imports import Imported, ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import Journal
 from core.errors import InputError, StateError
+from core.store import audit_log
 from core.store import runs as run_records
-from core.store import trail
-from core.submission.rules import Problem
+from core.submission.rules.registry import Problem
 from core.types import Call, Evidence, Failed, Pair
 from tests import cases, worlds
 from tests.bundled import everything, opened, stored, with_manifest, with_rows
-from tests.engine.cases import desk_with, fast, wish
+from tests.engine.cases import fast, wish, workspace_with
 from tests.engine.methods import Counting, constant
 
 PLAN = {"spaces": "near", "protocol": "test", "power": 2, "de_power": 0, "k": 0, "axis": "gene", "centre": False, "strength": 0}
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Desk:
+def other(tmp_path: Path) -> Workspace:
     """The rows of `small_desk` without a run."""
-    desk = open_desk(Settings(workspace=tmp_path / "other", author="colleague"))
+    workspace = open_workspace(Settings(workspace=tmp_path / "other", author="colleague"))
     for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv")):
-        assert import_upload(desk, content, name).kind != "failed"
-    return desk
+        assert import_upload(workspace, content, name).kind != "failed"
+    return workspace
 
 
 @pytest.fixture
-def sent(small_desk: Desk) -> bytes:
-    return bundles.made(small_desk, "debate").content
+def sent(small_workspace: Workspace) -> bytes:
+    return bundles.made(small_workspace, "debate").content
 
 
-def brought(desk: Desk, content: bytes, **how: Any) -> Imported:
-    return import_upload(desk, content, "sent.zip", Options(**how))
+def brought(workspace: Workspace, content: bytes, **how: Any) -> Imported:
+    return import_upload(workspace, content, "sent.zip", ImportOptions(**how))
 
 
-def refused(desk: Desk, content: bytes, words: str, **how: Any) -> None:
+def refused(workspace: Workspace, content: bytes, words: str, **how: Any) -> None:
     """It fails, says why, and leaves nothing behind, in the store or beside it."""
-    before, files = everything(desk), worlds.kept_files(desk)
-    outcome = brought(desk, content, **how)
+    before, files = everything(workspace), worlds.kept_files(workspace)
+    outcome = brought(workspace, content, **how)
     assert outcome.kind == "failed"
     assert words in outcome.message
-    assert everything(desk) == before
-    assert worlds.kept_files(desk) == files
+    assert everything(workspace) == before
+    assert worlds.kept_files(workspace) == files
 
 
-def test_it_says_where_it_comes_from(small_desk: Desk, other: Desk, sent: bytes) -> None:
+def test_it_says_where_it_comes_from(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:
     outcome = brought(other, sent)
     assert (outcome.kind, outcome.name, outcome.rows, outcome.new) == ("bundle", "debate", 4, True)
     with other.store.read() as db:
         run = run_records.find(db, "debate")
-        last = trail.latest(db).iloc[0]
+        last = audit_log.latest(db).iloc[0]
     assert run.origin == "imported"
     assert (last["action"], last["author"], json.loads(last["detail"])["run"]) == ("import", "colleague", run.id)
-    assert stored(other, "debate") == stored(small_desk, "debate")
+    assert stored(other, "debate") == stored(small_workspace, "debate")
 
 
 def test_no_label_travels(sent: bytes) -> None:
@@ -77,7 +77,7 @@ def test_no_label_travels(sent: bytes) -> None:
     assert "label" not in json.dumps(manifest)
 
 
-def test_a_taken_name_is_told_apart(other: Desk, sent: bytes) -> None:
+def test_a_taken_name_is_told_apart(other: Workspace, sent: bytes) -> None:
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "debate.csv")
     outcome = brought(other, sent)
     assert outcome.name is not None
@@ -87,26 +87,26 @@ def test_a_taken_name_is_told_apart(other: Desk, sent: bytes) -> None:
     assert brought(other, sent, name="theirs").name == "theirs"
 
 
-def test_a_run_that_changed_since_is_refused_or_replaced(small_desk: Desk, sent: bytes) -> None:
-    original = stored(small_desk, "debate")
-    runs.rename(small_desk, "debate", "mine")  # a name is not content
-    assert not brought(small_desk, sent).new
-    runs.add_note(small_desk, "mine", "Pa_Ga", "since then")
-    runs.set_values(small_desk, "mine", {"public_score": "0.5"})
-    refused(small_desk, sent, "its run is here already, as mine, with other content (public_score, note)")
-    outcome = brought(small_desk, sent, replace=True)
+def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Workspace, sent: bytes) -> None:
+    original = stored(small_workspace, "debate")
+    runs.rename(small_workspace, "debate", "mine")  # a name is not content
+    assert not brought(small_workspace, sent).new
+    runs.add_note(small_workspace, "mine", "Pa_Ga", "since then")
+    runs.set_values(small_workspace, "mine", {"public_score": "0.5"})
+    refused(small_workspace, sent, "its run is here already, as mine, with other content (public_score, note)")
+    outcome = brought(small_workspace, sent, replace=True)
     assert (outcome.name, outcome.new) == ("debate", True)
-    assert stored(small_desk, "debate") == original
-    with small_desk.store.read() as db:
+    assert stored(small_workspace, "debate") == original
+    with small_workspace.store.read() as db:
         assert len(run_records.all_of_them(db)) == 1
-        assert "since then" in trail.latest(db).iloc[0]["detail"]
+        assert "since then" in audit_log.latest(db).iloc[0]["detail"]
 
 
-def test_replacing_takes_one_run_and_no_other_of_that_name(small_desk: Desk, other: Desk, sent: bytes) -> None:
+def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:
     brought(other, sent)
     runs.rename(other, "debate", "theirs")
-    runs.add_note(small_desk, "debate", None, "odd")
-    sent = bundles.made(small_desk, "debate").content
+    runs.add_note(small_workspace, "debate", None, "odd")
+    sent = bundles.made(small_workspace, "debate").content
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "debate.csv")
     assert str(brought(other, sent, replace=True).name).startswith("debate (")
     with other.store.read() as db:
@@ -118,45 +118,45 @@ def test_replacing_takes_one_run_and_no_other_of_that_name(small_desk: Desk, oth
         assert [run.name for run in run_records.all_of_them(db)] == ["debate"]
 
 
-def test_rows_that_the_dataset_does_not_know_are_rejected(small_desk: Desk, tmp_path: Path, sent: bytes) -> None:
-    runs.add_note(small_desk, "debate", "Pc_Gc", "of a row that they lack")
-    sent = bundles.made(small_desk, "debate").content
-    desk = open_desk(Settings(workspace=tmp_path / "train only"))
-    import_upload(desk, cases.TRAIN, "train.csv")
-    refused(desk, sent, "1 rows rejected", strict=True)
-    outcome = brought(desk, sent)
+def test_rows_that_the_dataset_does_not_know_are_rejected(small_workspace: Workspace, tmp_path: Path, sent: bytes) -> None:
+    runs.add_note(small_workspace, "debate", "Pc_Gc", "of a row that they lack")
+    sent = bundles.made(small_workspace, "debate").content
+    workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
+    import_upload(workspace, cases.TRAIN, "train.csv")
+    refused(workspace, sent, "1 rows rejected", strict=True)
+    outcome = brought(workspace, sent)
     assert [(row.line, row.reason) for row in outcome.rejected] == [(4, "unknown id")]
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         run = run_records.find(db, "debate")
     assert (run.total, run.done, run.fallbacks, run.collapsed, run.tokens) == (3, 3, 0, 1, 300)
-    there = stored(desk, "debate")
+    there = stored(workspace, "debate")
     assert {row[1] for row in there["trace_event"]} == {"Pa_Ga", "Pa_Gb", "Pb_Ga"}
     assert there["note"] == []
 
 
 def test_rows_that_are_other_pairs_here_are_rejected(tmp_path: Path, sent: bytes) -> None:
-    desk = open_desk(Settings(workspace=tmp_path / "train only"))
-    import_upload(desk, cases.TRAIN, "train.csv")
+    workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
+    import_upload(workspace, cases.TRAIN, "train.csv")
     swapped = with_rows(sent, "prediction", lambda rows: rows[0].update(gene="Gx"))
-    outcome = brought(desk, swapped)
+    outcome = brought(workspace, swapped)
     assert [(row.line, row.reason) for row in outcome.rejected] == [(1, "id mismatch"), (4, "unknown id")]
     assert "'Pa_Ga' is Pa on Gx in the bundle, Pa on Ga in dataset bmdm" in outcome.rejected[0].detail
-    assert {row[1] for row in stored(desk, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
+    assert {row[1] for row in stored(workspace, "debate")["trace_event"]} == {"Pa_Gb", "Pb_Ga"}
 
 
 def test_the_dataset_has_to_be_of_its_kind(tmp_path: Path, sent: bytes) -> None:
-    desk = open_desk(Settings(workspace=tmp_path / "de"))
+    workspace = open_workspace(Settings(workspace=tmp_path / "de"))
     rows = [["Pa", "Ga", "1", "train"], ["Pa", "Gb", "0", "train"]]
-    assert import_upload(desk, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv").rows == 2
-    refused(desk, sent, "expected bmdm (ternary, mouse, bone-marrow-derived macrophages; 6 rows, hash ")
-    refused(desk, sent, "but k562-de is de", dataset="k562-de")
-    refused(desk, sent, "not in this workspace", dataset="nothing")
+    assert import_upload(workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv").rows == 2
+    refused(workspace, sent, "expected bmdm (ternary, mouse, bone-marrow-derived macrophages; 6 rows, hash ")
+    refused(workspace, sent, "but k562-de is de", dataset="k562-de")
+    refused(workspace, sent, "not in this workspace", dataset="nothing")
 
 
-def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(other: Desk, sent: bytes) -> None:
+def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(other: Workspace, sent: bytes) -> None:
     more = cases.as_csv(["id", "pert", "gene"], [["Pc_Gc", "Pc", "Gc"], ["Pd_Gd", "Pd", "Gd"]])
     for content, name in ((cases.TRAIN, "a.csv"), (more, "b.csv")):
-        import_upload(other, content + b"\n", name, Options(dataset="also"))
+        import_upload(other, content + b"\n", name, ImportOptions(dataset="also"))
     brought(other, sent)
     with other.store.read() as db:
         [(dataset,)] = db.execute("SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset").fetchall()
@@ -167,20 +167,22 @@ def test_of_two_datasets_that_know_its_rows_the_same_one_is_taken(other: Desk, s
         assert db.execute("SELECT d.name FROM run r JOIN dataset d ON d.id = r.dataset").fetchall() == [("also",)]
 
 
-def test_the_file_that_a_run_was_made_from_changes_nothing_after_its_bundle(other: Desk, small_desk: Desk, sent: bytes) -> None:
+def test_the_file_that_a_run_was_made_from_changes_nothing_after_its_bundle(
+    other: Workspace, small_workspace: Workspace, sent: bytes
+) -> None:
     brought(other, sent)
     before = everything(other)
     again = import_upload(other, cases.DEBATES, "under another name.csv")
     assert (again.new, again.name) == (False, "debate")
     assert everything(other) == before
     # and the other way round, whatever the file was called
-    runs.delete(small_desk, "debate")
-    import_upload(small_desk, cases.DEBATES, "under another name.csv")
-    assert not brought(small_desk, sent).new
+    runs.delete(small_workspace, "debate")
+    import_upload(small_workspace, cases.DEBATES, "under another name.csv")
+    assert not brought(small_workspace, sent).new
 
 
 @pytest.fixture
-def family(other: Desk) -> Desk:
+def family(other: Workspace) -> Workspace:
     """A fusion of two runs."""
     for name, up in (("base", 0.3), ("second", 0.2)):
         rows = [(key, up, 0.1 * i, "none") for i, key in enumerate(("Pa_Ga", "Pa_Gb", "Pb_Ga"), 1)]
@@ -191,27 +193,29 @@ def family(other: Desk) -> Desk:
     return other
 
 
-def test_parents_that_are_not_here_keep_their_names(family: Desk, small_desk: Desk) -> None:
+def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_workspace: Workspace) -> None:
     made = bundles.made(family, "mixed")
     assert made.problems == [Problem("parents", "warning", (), "made from base, second, which have bundles of their own")]
-    outcome = brought(small_desk, made.content)
+    outcome = brought(small_workspace, made.content)
     assert outcome.message == "made from base, second, not in this workspace"
-    assert stored(small_desk, "mixed") == stored(family, "mixed")
-    with small_desk.store.read() as db:
+    assert stored(small_workspace, "mixed") == stored(family, "mixed")
+    with small_workspace.store.read() as db:
         run = run_records.find(db, "mixed")
         line = lineage.lineage(db, run)
         assert list(lineage.missing_parents(db, line).values()) == ["base", "second"]
-        assert "made from base, second, not in this workspace" in lineage.facts_of(db, line, lineage.prompts_of(line)).changed
-    again = bundles.made(small_desk, "mixed")
+        assert (
+            "made from base, second, not in this workspace" in lineage.provenance_of(db, line, lineage.prompts_of(line)).changed
+        )
+    again = bundles.made(small_workspace, "mixed")
     assert again.content == made.content
-    import_upload(small_desk, bundles.made(family, "base").content, "base.zip")
-    with small_desk.store.read() as db:
+    import_upload(small_workspace, bundles.made(family, "base").content, "base.zip")
+    with small_workspace.store.read() as db:
         line = lineage.lineage(db, run_records.find(db, "mixed"))
         assert [each.name for each in line] == ["mixed", "base"]
         assert list(lineage.missing_parents(db, line).values()) == ["second"]
 
 
-def test_a_parent_is_not_replaced_by_its_child(family: Desk) -> None:
+def test_a_parent_is_not_replaced_by_its_child(family: Workspace) -> None:
     sent = bundles.made(family, "mixed").content
     runs.delete(family, "mixed")
     refused(family, sent, "is a parent of the run that would replace it", name="base", replace=True)
@@ -224,12 +228,12 @@ def parents(*ids: str) -> Callable[[Any], None]:
     return change
 
 
-def test_a_run_is_not_made_from_itself(family: Desk, small_desk: Desk) -> None:
+def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Workspace) -> None:
     mixed, base = (bundles.made(family, name).content for name in ("mixed", "base"))
     keys = [opened(content)[0]["run"]["id"] for content in (mixed, base)]
-    refused(small_desk, with_manifest(mixed, parents(keys[0])), "among its own parents")
-    brought(small_desk, mixed)
-    refused(small_desk, with_manifest(base, parents(keys[0])), "among its own parents")
+    refused(small_workspace, with_manifest(mixed, parents(keys[0])), "among its own parents")
+    brought(small_workspace, mixed)
+    refused(small_workspace, with_manifest(base, parents(keys[0])), "among its own parents")
 
 
 @pytest.mark.parametrize(
@@ -245,7 +249,7 @@ def test_a_run_is_not_made_from_itself(family: Desk, small_desk: Desk) -> None:
         ("debate", {"prompts_sha256": "0", "options": 5}),
     ],
 )
-def test_a_specification_that_no_page_could_read(other: Desk, sent: bytes, method: str, spec: dict[str, Any]) -> None:
+def test_a_specification_that_no_page_could_read(other: Workspace, sent: bytes, method: str, spec: dict[str, Any]) -> None:
     def change(manifest: Any) -> None:
         manifest["run"] |= {"method": method, "spec": spec}
 
@@ -253,10 +257,10 @@ def test_a_specification_that_no_page_could_read(other: Desk, sent: bytes, metho
 
 
 @pytest.mark.parametrize(("part", "field"), [("evidence", "body"), ("evidence", "source"), ("call", "reply"), ("call", "key")])
-def test_evidence_and_calls_have_the_ids_of_what_they_say(desk: Desk, tmp_path: Path, part: str, field: str) -> None:
+def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, tmp_path: Path, part: str, field: str) -> None:
     """Another's id would stand in for that one in every later run."""
-    content = bundles.made(answered(desk), "r").content
-    colleague = desk_with(tmp_path / "colleague", 8)
+    content = bundles.made(answered(workspace), "r").content
+    colleague = workspace_with(tmp_path / "colleague", 8)
 
     def change(rows: list[dict[str, Any]]) -> None:
         rows[0][field] = '{"false": 1}'
@@ -266,22 +270,22 @@ def test_evidence_and_calls_have_the_ids_of_what_they_say(desk: Desk, tmp_path: 
     assert brought(colleague, content).new
 
 
-def test_a_note_of_another_run_is_not_taken(other: Desk, small_desk: Desk) -> None:
-    runs.add_note(small_desk, "debate", None, "mine")
-    content = bundles.made(small_desk, "debate").content
+def test_a_note_of_another_run_is_not_taken(other: Workspace, small_workspace: Workspace) -> None:
+    runs.add_note(small_workspace, "debate", None, "mine")
+    content = bundles.made(small_workspace, "debate").content
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "second.csv")
     note = runs.add_note(other, "second", None, "ours")
     refused(other, with_rows(content, "note", lambda rows: rows[0].update(id=note)), f"note {note}: is one of run")
 
 
-def answered(desk: Desk) -> Desk:
+def answered(workspace: Workspace) -> Workspace:
     """A run "r" of the engine on eight rows, one of which failed with a path and an address in its error."""
-    made = desk_with(desk.settings.workspace, 8)
+    made = workspace_with(workspace.settings.workspace, 8)
     home = made.settings.workspace
     method = Talkative(
         fails=frozenset({"Qb0_Hb0"}), error=partial(Lost, f"{home}/secret/x.txt, /opt/models/a.bin, http://h:1/v1")
     )
-    journals.launch(made, wish(made, method), "r", fast(), begin=partial(journals.work_on, method=lambda _: method))
+    run_control.launch(made, wish(made, method), "r", fast(), begin=partial(run_control.work_on, method=lambda _: method))
     return made
 
 
@@ -304,50 +308,50 @@ class Talkative(Counting):
         return dataclasses.replace(constant(pair, tokens=5), calls=(call,), evidence=tuple(seen))
 
 
-def test_paths_and_addresses_of_this_machine_stay_here(desk: Desk, tmp_path: Path) -> None:
-    made = bundles.made(answered(desk), "r")
+def test_paths_and_addresses_of_this_machine_stay_here(workspace: Workspace, tmp_path: Path) -> None:
+    made = bundles.made(answered(workspace), "r")
     assert {problem.rule: problem.rows for problem in made.problems} == {"failed": ("Qb0_Hb0",), "places": ()}
     manifest, files = opened(made.content)
     everything_said = json.dumps(manifest).encode() + b"".join(files.values())
-    for place in (str(desk.settings.workspace), "/opt/models", "http://h:1", str(Path.home())):
+    for place in (str(workspace.settings.workspace), "/opt/models", "http://h:1", str(Path.home())):
         assert place.encode() not in everything_said
-    colleague = desk_with(tmp_path / "colleague", 8)
+    colleague = workspace_with(tmp_path / "colleague", 8)
     assert brought(colleague, made.content).rows == 8
-    ours, theirs = stored(desk, "r"), stored(colleague, "r")
+    ours, theirs = stored(workspace, "r"), stored(colleague, "r")
     assert {table for table in ours if ours[table] != theirs[table]} == {"prediction"}
     [error] = [row[8] for row in theirs["prediction"] if row[8]]
     assert error == "Lost: cannot open secret/x.txt, a.bin, a server Qb0_Hb0: not today"
     assert bundles.made(colleague, "r").content == made.content
 
 
-def test_an_api_key_does_not_leave(desk: Desk) -> None:
-    made = answered(desk)
+def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
+    made = answered(workspace)
     runs.add_note(made, "r", None, "asked with sk-1234567890")
-    keyed = open_desk(dataclasses.replace(made.settings, api_key="sk-1234567890"))
+    keyed = open_workspace(dataclasses.replace(made.settings, api_key="sk-1234567890"))
     with pytest.raises(StateError, match="an API key stands in it"):
         bundles.made(keyed, "r")
 
 
-def test_a_run_that_is_not_finished_travels_as_far_as_it_is(desk: Desk, tmp_path: Path) -> None:
-    made = desk_with(desk.settings.workspace, 8)
-    run = journals.launch(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
+def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace, tmp_path: Path) -> None:
+    made = workspace_with(workspace.settings.workspace, 8)
+    run = run_control.launch(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
     with pytest.raises(InputError, match="run r: waiting with 0 rows; expected one that has ended"):
         bundles.made(made, "r")
     spec = wish(made, Counting())
-    with Journal(folders.folder_of(made, run.id)) as journal:
+    with Journal(run_folders.folder_of(made, run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter"), constant(pair_of(spec.rows[1]))])
-    reader = open_desk(dataclasses.replace(made.settings, read_only=True))
+    reader = open_workspace(dataclasses.replace(made.settings, read_only=True))
     with pytest.raises(StateError, match="reading only"):  # what the journal holds is not in the store yet
         bundles.made(reader, "r")
     found = bundles.made(made, "r")
     assert [problem.rule for problem in found.problems] == ["unfinished", "failed"]
     assert found.problems[0].message == "6 of 8 rows were not predicted: it is crashed"
     assert bundles.made(reader, "r").content == found.content
-    colleague = desk_with(tmp_path / "colleague", 8)
+    colleague = workspace_with(tmp_path / "colleague", 8)
     brought(colleague, found.content)
     assert stored(colleague, "r") == stored(made, "r")
     with pytest.raises(StateError, match="imported, not made by a worker"):
-        journals.resume(colleague, "r")
+        run_control.resume(colleague, "r")
 
 
 def pair_of(pair_id: str) -> Any:
@@ -355,16 +359,16 @@ def pair_of(pair_id: str) -> Any:
     return Pair(pair_id, pert, gene, None, "test")
 
 
-def test_a_run_of_the_engine_is_replaced_with_its_journal(desk: Desk) -> None:
-    made = answered(desk)
+def test_a_run_of_the_engine_is_replaced_with_its_journal(workspace: Workspace) -> None:
+    made = answered(workspace)
     with made.store.read() as db:
         key = run_records.find(db, "r").id
     sent = bundles.made(made, "r").content
     runs.add_note(made, "r", None, "odd")
-    assert folders.folder_of(made, key).exists
+    assert run_folders.folder_of(made, key).exists
     ours = stored(made, "r")
     assert brought(made, sent, replace=True).new
-    assert not folders.folder_of(made, key).exists
+    assert not run_folders.folder_of(made, key).exists
     theirs = stored(made, "r")
     for table in ("trace_event", "evidence", "row_evidence", "call", "row_call"):
         assert theirs[table] == ours[table], table
@@ -373,24 +377,24 @@ def test_a_run_of_the_engine_is_replaced_with_its_journal(desk: Desk) -> None:
         assert db.execute("SELECT count(*) FROM bundled_run").fetchall() == [(0,)]
 
 
-def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(desk: Desk) -> None:
-    made = answered(desk)
+def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(workspace: Workspace) -> None:
+    made = answered(workspace)
     with made.store.read() as db:
         key = run_records.find(db, "r").id
     content = cases.submission([("Qb0_Hb0", 0.1, 0.1, "none")])
-    assert import_upload(made, content, "x.csv", Options(name="r", replace=True)).name == "r"
-    assert not folders.folder_of(made, key).exists
+    assert import_upload(made, content, "x.csv", ImportOptions(name="r", replace=True)).name == "r"
+    assert not run_folders.folder_of(made, key).exists
 
 
-def test_a_journal_without_its_run_is_not_covered_up(desk: Desk) -> None:
-    made = answered(desk)
+def test_a_journal_without_its_run_is_not_covered_up(workspace: Workspace) -> None:
+    made = answered(workspace)
     sent = bundles.made(made, "r").content
     with made.store.write() as db:
         run_records.delete(db, run_records.find(db, "r").id)
     refused(made, sent, "a journal of its run lies in data/runs/")
 
 
-def test_a_path_and_an_upload_are_the_same(other: Desk, tmp_path: Path, sent: bytes) -> None:
+def test_a_path_and_an_upload_are_the_same(other: Workspace, tmp_path: Path, sent: bytes) -> None:
     (tmp_path / "file").write_bytes(sent)
     [outcome] = import_paths(other, [tmp_path / "file"])
     assert (outcome.kind, outcome.new) == ("bundle", True)

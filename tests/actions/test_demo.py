@@ -3,49 +3,49 @@
 from __future__ import annotations
 
 from core.actions.demo import make_demo
-from core.actions.desk import Desk
 from core.actions.imports import import_upload
 from core.actions.spaces import coverage_in, load
 from core.actions.undo import undo
+from core.actions.workspace import Workspace
 from core.store import datasets, evidence, runs, spaces, traces
 from tests import cases
 
 
-def test_the_demo_is_made_once_and_can_be_taken_away(desk: Desk) -> None:
-    made = make_demo(desk)
-    assert make_demo(desk) == made
+def test_the_demo_is_made_once_and_can_be_taken_away(workspace: Workspace) -> None:
+    made = make_demo(workspace)
+    assert make_demo(workspace) == made
     assert all(run.origin == "simulated" and run.name.startswith("simulated") for run in made)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         [space] = spaces.all_of_them(db)
     assert (space.name, space.kind, space.built_from) == ("simulated", "simulated", None)
-    file = desk.settings.data / "embeddings" / f"{space.id}.safetensors"
+    file = workspace.settings.data / "embeddings" / f"{space.id}.safetensors"
     assert file.is_file()
-    undo(desk, "demo, seed 0", with_runs=True)
+    undo(workspace, "demo, seed 0", with_runs=True)
     assert not file.exists()
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert datasets.all_of_them(db) == spaces.all_of_them(db) == []
         assert db.execute("SELECT count(*) FROM evidence").fetchall() == [(0,)]
 
 
-def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_desk: Desk) -> None:
-    with demo_desk.store.read() as db:
+def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_workspace: Workspace) -> None:
+    with demo_workspace.store.read() as db:
         space = spaces.find(db, "simulated")
-    found = coverage_in(demo_desk, space)
+    found = coverage_in(demo_workspace, space)
     assert found is not None
     assert 0.9 < found.rows_by_gene < 1
     assert 0.9 < found.rows_by_pert < 1
-    assert load(demo_desk, space).sha256 == space.sha256
+    assert load(demo_workspace, space).sha256 == space.sha256
 
 
-def test_real_files_do_not_land_in_the_demo(desk: Desk) -> None:
-    make_demo(desk)
-    assert import_upload(desk, cases.TEST, "test.csv").name == "bmdm"
-    with desk.store.read() as db:
+def test_real_files_do_not_land_in_the_demo(workspace: Workspace) -> None:
+    make_demo(workspace)
+    assert import_upload(workspace, cases.TEST, "test.csv").name == "bmdm"
+    with workspace.store.read() as db:
         assert datasets.default(db) == datasets.find(db, "bmdm")
 
 
-def test_dossiers_and_audit_have_something_to_show(demo_desk: Desk) -> None:
-    with demo_desk.store.read() as db:
+def test_dossiers_and_audit_have_something_to_show(demo_workspace: Workspace) -> None:
+    with demo_workspace.store.read() as db:
         by_name = {run.name: run for run in runs.all_of_them(db)}
         good, collapsed = by_name["simulated debate"], by_name["simulated collapsed debate"]
         assert good.collapsed == 0

@@ -8,36 +8,36 @@ from pathlib import Path
 import pytest
 
 from core.actions import imports as actions
-from core.actions.desk import Desk, open_desk
-from core.actions.imports import Options, import_paths, import_upload
+from core.actions.imports import ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
+from core.actions.workspace import Workspace, open_workspace
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.store import datasets, imports, pairs, predictions, runs, trail
+from core.store import audit_log, datasets, imports, pairs, predictions, runs
 from core.types import Flag
 from tests import cases
 
 
-def everything(desk: Desk) -> dict[str, list[tuple[object, ...]]]:
+def everything(workspace: Workspace) -> dict[str, list[tuple[object, ...]]]:
     """Every row of every table but the counters and the trail."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         names = [n for (n,) in db.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'desk'").fetchall()]
         kept = [name for name in names if name not in ("version", "trail")]
         return {name: sorted(db.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in kept}
 
 
-def test_train_and_test_become_splits_of_one_dataset(desk: Desk) -> None:
-    first = import_upload(desk, cases.TRAIN, "anything.csv")
-    second = import_upload(desk, cases.TEST, "else.csv")
+def test_train_and_test_become_splits_of_one_dataset(workspace: Workspace) -> None:
+    first = import_upload(workspace, cases.TRAIN, "anything.csv")
+    second = import_upload(workspace, cases.TEST, "else.csv")
     assert (first.kind, first.name, first.rows) == ("challenge_train", "bmdm", 4)
     assert (second.kind, second.name, second.rows) == ("challenge_test", "bmdm", 2)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         [dataset] = datasets.all_of_them(db)
         assert pairs.frame(db, dataset.id)["split"].tolist() == ["train"] * 4 + ["test"] * 2
         assert dict(db.execute("SELECT symbol, naming FROM gene").fetchall())["Gm12"] == "gene model"
 
 
-def test_a_submission_becomes_a_run_with_its_flags(small_desk: Desk) -> None:
-    with small_desk.store.read() as db:
+def test_a_submission_becomes_a_run_with_its_flags(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
         rows = predictions.frame(db, run.id).set_index("pair_id")
     assert (run.method, run.track, run.model, run.done, run.status) == ("debate", "B", "some/model", 4, "done")
@@ -50,40 +50,40 @@ def test_a_submission_becomes_a_run_with_its_flags(small_desk: Desk) -> None:
     assert rows.loc["Pb_Ga", "p_source"] == "file"
 
 
-def test_importing_twice_changes_nothing(small_desk: Desk) -> None:
-    before = everything(small_desk)
-    again = import_upload(small_desk, cases.DEBATES, "under another name.csv", Options(name="other"))
+def test_importing_twice_changes_nothing(small_workspace: Workspace) -> None:
+    before = everything(small_workspace)
+    again = import_upload(small_workspace, cases.DEBATES, "under another name.csv", ImportOptions(name="other"))
     assert (again.new, again.name, again.rows) == (False, "debate", 4)
     assert "nothing changed" in again.message
-    assert everything(small_desk) == before
+    assert everything(small_workspace) == before
 
 
-def test_an_import_can_be_undone(small_desk: Desk) -> None:
-    before = everything(small_desk)
+def test_an_import_can_be_undone(small_workspace: Workspace) -> None:
+    before = everything(small_workspace)
     other = cases.submission([("Pa_Ga", 0.5, 0.1, cases.debate_trace(0.6, 5 / 6))])
-    import_upload(small_desk, other, "other.csv")
-    assert everything(small_desk) != before
-    undo(small_desk, "other.csv")
-    assert everything(small_desk) == before
+    import_upload(small_workspace, other, "other.csv")
+    assert everything(small_workspace) != before
+    undo(small_workspace, "other.csv")
+    assert everything(small_workspace) == before
 
 
-def test_pairs_cannot_be_undone_under_a_run(small_desk: Desk) -> None:
-    before = everything(small_desk)
+def test_pairs_cannot_be_undone_under_a_run(small_workspace: Workspace) -> None:
+    before = everything(small_workspace)
     with pytest.raises(StateError, match="debate"):
-        undo(small_desk, "train.csv")
-    assert everything(small_desk) == before
-    undo(small_desk, "train.csv", with_runs=True)
-    undo(small_desk, "test.csv")
-    left = everything(small_desk)
+        undo(small_workspace, "train.csv")
+    assert everything(small_workspace) == before
+    undo(small_workspace, "train.csv", with_runs=True)
+    undo(small_workspace, "test.csv")
+    left = everything(small_workspace)
     assert {name for name, rows in left.items() if rows} == {"schema_version", "gene"}
 
 
-def test_undoing_what_is_not_there(small_desk: Desk) -> None:
+def test_undoing_what_is_not_there(small_workspace: Workspace) -> None:
     with pytest.raises(NotFound, match=r"train\.csv"):
-        undo(small_desk, "nothing")
+        undo(small_workspace, "nothing")
 
 
-def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_desk: Desk) -> None:
+def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_workspace: Workspace) -> None:
     bad = cases.submission(
         [
             ("Pa_Ga", 0.3, 0.1, "none"),
@@ -93,42 +93,42 @@ def test_every_rejected_row_is_reported_and_the_rest_is_imported(small_desk: Des
             ("Pb_Gb", 0.1, 0.2, "none"),
         ]
     )
-    outcome = import_upload(small_desk, bad, "bad.csv")
+    outcome = import_upload(small_workspace, bad, "bad.csv")
     assert outcome.rows == 2
     assert {(row.line, row.reason) for row in outcome.rejected} == {(3, "unknown id"), (4, "out of range"), (5, "duplicate")}
-    with small_desk.store.read() as db:
+    with small_workspace.store.read() as db:
         kept = imports.rejected_rows(db)
     assert kept["line"].tolist() == [3, 4, 5]
     assert set(kept["file"]) == {"bad.csv"}
-    again = import_upload(small_desk, bad, "bad.csv")
+    again = import_upload(small_workspace, bad, "bad.csv")
     assert {(row.line, row.reason) for row in again.rejected} == {(row.line, row.reason) for row in outcome.rejected}
 
 
-def test_strict_refuses_the_whole_file(small_desk: Desk) -> None:
-    before = everything(small_desk)
+def test_strict_refuses_the_whole_file(small_workspace: Workspace) -> None:
+    before = everything(small_workspace)
     bad = cases.submission([("Pa_Ga", 0.3, 0.1, "none"), ("Nobody_Knows", 0.3, 0.1, "none")])
-    outcome = import_upload(small_desk, bad, "bad.csv", Options(strict=True))
+    outcome = import_upload(small_workspace, bad, "bad.csv", ImportOptions(strict=True))
     assert outcome.kind == "failed"
     assert "Nobody_Knows" in outcome.message
-    assert everything(small_desk) == before
+    assert everything(small_workspace) == before
 
 
-def test_a_conflicting_label_is_rejected(small_desk: Desk) -> None:
+def test_a_conflicting_label_is_rejected(small_workspace: Workspace) -> None:
     other = cases.as_csv(["id", "pert", "gene", "label"], [["Pa_Ga", "Pa", "Ga", "down"], ["Pb_Gb", "Pb", "Gb", "none"]])
-    outcome = import_upload(small_desk, other, "labels.csv")
+    outcome = import_upload(small_workspace, other, "labels.csv")
     assert (outcome.rows, [row.reason for row in outcome.rejected]) == (1, ["conflicting label"])
-    with small_desk.store.read() as db:
+    with small_workspace.store.read() as db:
         [dataset] = datasets.all_of_them(db)
         assert pairs.labels(db, dataset.id)["Pa_Ga"] == "up"
 
 
-def test_a_submission_before_its_pairs_says_what_to_do(desk: Desk) -> None:
-    outcome = import_upload(desk, cases.DEBATES, "debate.csv")
+def test_a_submission_before_its_pairs_says_what_to_do(workspace: Workspace) -> None:
+    outcome = import_upload(workspace, cases.DEBATES, "debate.csv")
     assert outcome.kind == "failed"
     assert "train.csv" in outcome.message
 
 
-def test_a_folder_is_imported_in_the_order_that_works(desk: Desk, tmp_path: Path) -> None:
+def test_a_folder_is_imported_in_the_order_that_works(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "a.csv").write_bytes(cases.DEBATES)
@@ -136,7 +136,7 @@ def test_a_folder_is_imported_in_the_order_that_works(desk: Desk, tmp_path: Path
     (folder / "y.csv").write_bytes(cases.TEST)
     (folder / "z.csv").write_bytes(cases.TRAIN)
     (folder / "readme.txt").write_text("hello")
-    outcomes = {Path(o.path).name: o for o in import_paths(desk, [folder])}
+    outcomes = {Path(o.path).name: o for o in import_paths(workspace, [folder])}
     assert {name: o.kind for name, o in outcomes.items()} == {
         "a.csv": "submission",
         "b.zip": "submission",
@@ -146,69 +146,69 @@ def test_a_folder_is_imported_in_the_order_that_works(desk: Desk, tmp_path: Path
     }
 
 
-def test_a_named_file_that_nobody_recognises_fails(desk: Desk, tmp_path: Path) -> None:
+def test_a_named_file_that_nobody_recognises_fails(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "readme.txt"
     file.write_text("hello")
-    [outcome] = import_paths(desk, [file])
+    [outcome] = import_paths(workspace, [file])
     assert outcome.kind == "failed"
     with pytest.raises(InputError, match="no such file"):
-        import_paths(desk, [tmp_path / "absent.csv"])
+        import_paths(workspace, [tmp_path / "absent.csv"])
 
 
-def test_a_taken_name_is_refused_told_apart_or_replaced(small_desk: Desk) -> None:
+def test_a_taken_name_is_refused_told_apart_or_replaced(small_workspace: Workspace) -> None:
     other = cases.submission([("Pa_Ga", 0.1, 0.1, "none")])
-    refused = import_upload(small_desk, other, "x.csv", Options(name="debate"))
+    refused = import_upload(small_workspace, other, "x.csv", ImportOptions(name="debate"))
     assert refused.kind == "failed"
     assert "--replace" in refused.message
-    told_apart = import_upload(small_desk, other, "debate.csv")
+    told_apart = import_upload(small_workspace, other, "debate.csv")
     assert told_apart.name is not None
     assert told_apart.name.startswith("debate (")
     third = cases.submission([("Pa_Ga", 0.2, 0.1, "none")])
-    replaced = import_upload(small_desk, third, "x.csv", Options(name="debate", replace=True))
-    with small_desk.store.read() as db:
+    replaced = import_upload(small_workspace, third, "x.csv", ImportOptions(name="debate", replace=True))
+    with small_workspace.store.read() as db:
         assert runs.find(db, "debate").done == replaced.rows == 1
 
 
-def test_the_same_file_gives_the_same_run_id_everywhere(small_desk: Desk, tmp_path: Path) -> None:
-    other = open_desk(dataclasses.replace(small_desk.settings, workspace=tmp_path / "other"))
+def test_the_same_file_gives_the_same_run_id_everywhere(small_workspace: Workspace, tmp_path: Path) -> None:
+    other = open_workspace(dataclasses.replace(small_workspace.settings, workspace=tmp_path / "other"))
     for content, name in ((cases.TRAIN, "a.csv"), (cases.TEST, "b.csv"), (cases.DEBATES, "c.csv")):
         import_upload(other, content, name)
-    with small_desk.store.read() as db, other.store.read() as there:
+    with small_workspace.store.read() as db, other.store.read() as there:
         assert [run.id for run in runs.all_of_them(db)] == [run.id for run in runs.all_of_them(there)]
 
 
-def test_an_import_that_breaks_half_way_leaves_nothing(small_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = everything(small_desk)
+def test_an_import_that_breaks_half_way_leaves_nothing(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = everything(small_workspace)
 
     def breaks(*_: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(actions.imports, "add", breaks)
     with pytest.raises(ZeroDivisionError):
-        import_upload(small_desk, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "x.csv")
-    assert everything(small_desk) == before
+        import_upload(small_workspace, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "x.csv")
+    assert everything(small_workspace) == before
 
 
-def test_read_only_refuses_before_it_reads(small_desk: Desk) -> None:
-    reader = open_desk(dataclasses.replace(small_desk.settings, read_only=True))
+def test_read_only_refuses_before_it_reads(small_workspace: Workspace) -> None:
+    reader = open_workspace(dataclasses.replace(small_workspace.settings, read_only=True))
     with pytest.raises(ReadOnly):
         import_upload(reader, cases.TRAIN, "train.csv")
     with pytest.raises(ReadOnly):
         undo(reader, "train.csv")
 
 
-def test_perturbqa_makes_a_dataset_of_its_own_kind(small_desk: Desk) -> None:
+def test_perturbqa_makes_a_dataset_of_its_own_kind(small_workspace: Workspace) -> None:
     content = cases.as_csv(["pert", "gene", "label", "split"], [["AAMP", "BTG1", 1, "train"], ["AAMP", "ATP5IF1", 0, "test"]])
-    outcome = import_upload(small_desk, content, "k562-dir.csv")
+    outcome = import_upload(small_workspace, content, "k562-dir.csv")
     assert (outcome.kind, outcome.name, outcome.rows) == ("perturbqa", "k562-dir", 2)
-    with small_desk.store.read() as db:
+    with small_workspace.store.read() as db:
         made = datasets.find(db, "k562-dir")
         assert (made.kind, made.organism) == ("dir", "human")
         assert pairs.labels(db, made.id) == {"AAMP_BTG1": "up", "AAMP_ATP5IF1": "down"}
 
 
-def test_every_import_is_in_the_trail(small_desk: Desk) -> None:
-    with small_desk.store.read() as db:
-        changes = trail.latest(db)
+def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        changes = audit_log.latest(db)
     assert changes["action"].tolist() == ["import"] * 3
     assert set(changes["author"]) == {"tester"}

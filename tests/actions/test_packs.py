@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from core.actions import packs
-from core.actions.desk import Desk
-from core.actions.imports import Imported, Options, import_paths, import_upload
+from core.actions.imports import Imported, ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
+from core.actions.workspace import Workspace
 from core.datasets.knowledge import read_knowledge
 from core.errors import InputError, StateError
-from core.store import imports, knowledge, pairs, trail
+from core.store import audit_log, imports, knowledge, pairs
 from tests import cases, worlds
 from tests.actions.test_imports import everything
 from tests.embeddings.hostile import touches
@@ -24,126 +24,126 @@ from tests.embeddings.test_checkpoints import geneformer
 DESCRIBED = worlds.PACKS["descriptions"]
 
 
-PLAIN = Options()
+PLAIN = ImportOptions()
 
 
 def orthologs(**symbols: str) -> bytes:
     return json.dumps(symbols).encode()
 
 
-def descriptions(desk: Desk) -> dict[str, str | None]:
-    with desk.store.read() as db:
+def descriptions(workspace: Workspace) -> dict[str, str | None]:
+    with workspace.store.read() as db:
         return {gene: pairs.symbol(db, gene)[1] for gene in ("Ga", "Gb", "Gc", "Pa")}
 
 
-def ways(desk: Desk, folder: Path) -> list[Callable[..., Imported]]:
+def ways(workspace: Workspace, folder: Path) -> list[Callable[..., Imported]]:
     """To import bytes under a name: as a file, and as an upload."""
 
-    def as_file(content: bytes, name: str, options: Options = PLAIN) -> Imported:
+    def as_file(content: bytes, name: str, options: ImportOptions = PLAIN) -> Imported:
         (folder / name).write_bytes(content)
-        [outcome] = import_paths(desk, [folder / name], options)
+        [outcome] = import_paths(workspace, [folder / name], options)
         return outcome
 
-    return [as_file, partial(import_upload, desk)]
+    return [as_file, partial(import_upload, workspace)]
 
 
 @pytest.mark.parametrize("kind", worlds.PACKS)
-def test_a_pack_comes_once_and_goes_whole(desk: Desk, tmp_path: Path, kind: str) -> None:
+def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, kind: str) -> None:
     """As a file or as an upload: what has come the one way is here for the other."""
-    before, files = everything(desk), worlds.kept_files(desk)
+    before, files = everything(workspace), worlds.kept_files(workspace)
     content = worlds.pack(kind)
     entries = len(read_knowledge(content, "x"))
     told = {"regulation": "a table of factors", "lps_response": "a table of responses"}
-    both = ways(desk, tmp_path)
+    both = ways(workspace, tmp_path)
     for first, second in (both, both[::-1]):
         outcome = first(content, "mine.json")
         assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (kind, "mine", entries, (), True)
-        with desk.store.read() as db:
+        with workspace.store.read() as db:
             [pack] = knowledge.all_of_them(db)
             [listed] = imports.listing(db).to_dict("records")
         assert (pack.name, pack.kind, pack.entries, pack.source) == ("mine", kind, entries, told.get(kind, "mine.json"))
         assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
-        assert packs.read(desk, "mine", pack.sha256) == read_knowledge(content, "x")
+        assert packs.read(workspace, "mine", pack.sha256) == read_knowledge(content, "x")
 
-        here, stored = everything(desk), worlds.kept_files(desk)
-        again = second(content, "another.json", Options(name="other"))
+        here, stored = everything(workspace), worlds.kept_files(workspace)
+        again = second(content, "another.json", ImportOptions(name="other"))
         assert (again.new, again.name, again.kind, again.rows) == (False, "mine", kind, entries)
         assert "nothing changed" in again.message
-        assert (everything(desk), worlds.kept_files(desk)) == (here, stored)
+        assert (everything(workspace), worlds.kept_files(workspace)) == (here, stored)
 
-        undo(desk, "mine.json")
-        assert (everything(desk), worlds.kept_files(desk)) == (before, files)
+        undo(workspace, "mine.json")
+        assert (everything(workspace), worlds.kept_files(workspace)) == (before, files)
 
 
-def test_other_content_under_a_name_needs_replace(desk: Desk, tmp_path: Path) -> None:
+def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path: Path) -> None:
     one, other = orthologs(Ga="GENEA"), orthologs(Ga="GENEB", Gb="GENEC")
-    both = ways(desk, tmp_path)
+    both = ways(workspace, tmp_path)
     both[0](one, "mine.json")
-    before = everything(desk), worlds.kept_files(desk)
+    before = everything(workspace), worlds.kept_files(workspace)
     for bring in both:
         refused = bring(other, "mine.json")
         assert refused.kind == "failed"
         assert "'mine' exists with other content; choose another --name, or use --replace" in refused.message
-        assert (everything(desk), worlds.kept_files(desk)) == before
+        assert (everything(workspace), worlds.kept_files(workspace)) == before
     for bring, content in zip(both, (other, one), strict=True):
-        assert bring(content, "mine.json", Options(replace=True)).new  # the import of what it replaced went with it
-        assert packs.read(desk, "mine") == read_knowledge(content, "x")
-        with desk.store.read() as db:
+        assert bring(content, "mine.json", ImportOptions(replace=True)).new  # the import of what it replaced went with it
+        assert packs.read(workspace, "mine") == read_knowledge(content, "x")
+        with workspace.store.read() as db:
             assert len(imports.listing(db)) == len(knowledge.all_of_them(db)) == 1
 
 
 @pytest.mark.parametrize("packs_first", [True, False])
-def test_descriptions_reach_the_genes_in_either_order(desk: Desk, packs_first: bool) -> None:
+def test_descriptions_reach_the_genes_in_either_order(workspace: Workspace, packs_first: bool) -> None:
     files = [(cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (worlds.pack("descriptions"), "desc.json")]
     for content, name in files[::-1] if packs_first else files:
-        assert import_upload(desk, content, name).new
-    assert descriptions(desk) == {**DESCRIBED, "Pa": None}
+        assert import_upload(workspace, content, name).new
+    assert descriptions(workspace) == {**DESCRIBED, "Pa": None}
 
 
-def test_a_later_pack_describes_over_an_earlier_one_but_not_with_nothing(desk: Desk) -> None:
-    import_upload(desk, cases.TRAIN, "train.csv")
-    import_upload(desk, worlds.pack("descriptions"), "desc.json")
-    import_upload(desk, json.dumps({"Ga": "Newer words.", "Gb": "", "Pa": "A factor."}).encode(), "newer.json")
+def test_a_later_pack_describes_over_an_earlier_one_but_not_with_nothing(workspace: Workspace) -> None:
+    import_upload(workspace, cases.TRAIN, "train.csv")
+    import_upload(workspace, worlds.pack("descriptions"), "desc.json")
+    import_upload(workspace, json.dumps({"Ga": "Newer words.", "Gb": "", "Pa": "A factor."}).encode(), "newer.json")
     expected = {"Ga": "Newer words.", "Gb": DESCRIBED["Gb"], "Gc": None, "Pa": "A factor."}
-    assert descriptions(desk) == expected
-    import_upload(desk, cases.TEST, "test.csv")
-    assert descriptions(desk) == {**expected, "Gc": DESCRIBED["Gc"]}
+    assert descriptions(workspace) == expected
+    import_upload(workspace, cases.TEST, "test.csv")
+    assert descriptions(workspace) == {**expected, "Gc": DESCRIBED["Gc"]}
 
 
-def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(desk: Desk) -> None:
+def test_a_lost_or_changed_file_is_named_and_comes_back_with_the_import(workspace: Workspace) -> None:
     content = worlds.pack("orthologs")
-    import_upload(desk, content, "mine.json")
-    [file] = (desk.settings.data / "knowledge").iterdir()
-    before = everything(desk)
+    import_upload(workspace, content, "mine.json")
+    [file] = (workspace.settings.data / "knowledge").iterdir()
+    before = everything(workspace)
     for damage, message in ((file.unlink, "is gone from .*; import it again"), (lambda: file.write_bytes(b"{}"), "no knowledge")):
         damage()
         with pytest.raises((InputError, StateError), match=message):
-            packs.read(desk, "mine")
-        again = import_upload(desk, content, "mine.json")
+            packs.read(workspace, "mine")
+        again = import_upload(workspace, content, "mine.json")
         assert (again.new, again.name) == (False, "mine")
         assert "its file was lost, and is back" in again.message
-        assert packs.read(desk, "mine") == read_knowledge(content, "x")
+        assert packs.read(workspace, "mine") == read_knowledge(content, "x")
     file.write_bytes(worlds.pack("proteins"))
     with pytest.raises(StateError, match=r"pack 'mine': mine\.json has changed since; import the one with hash"):
-        packs.read(desk, "mine", read_knowledge(content, "x").sha256)
-    assert "is back" in import_upload(desk, content, "mine.json").message
-    assert everything(desk) == before
+        packs.read(workspace, "mine", read_knowledge(content, "x").sha256)
+    assert "is back" in import_upload(workspace, content, "mine.json").message
+    assert everything(workspace) == before
 
 
 @pytest.mark.parametrize("names", [("a b", "a_b"), ("гены", "сеть"), ("x" * 150, "x" * 151), ("a/b", "a_b")])
-def test_two_packs_never_share_a_file(desk: Desk, names: tuple[str, str]) -> None:
+def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, str]) -> None:
     contents = [orthologs(Ga="ONE"), orthologs(Ga="TWO")]
     for name, content in zip(names, contents, strict=True):
-        assert import_upload(desk, content, "x.json", Options(name=name)).name == name
+        assert import_upload(workspace, content, "x.json", ImportOptions(name=name)).name == name
     for name, content in zip(names, contents, strict=True):
-        assert packs.read(desk, name) == read_knowledge(content, "x")
-    with desk.store.read() as db:
+        assert packs.read(workspace, name) == read_knowledge(content, "x")
+    with workspace.store.read() as db:
         second = knowledge.all_of_them(db)[1]
-    undo(desk, second.source_file)
-    assert packs.read(desk, names[0]) == read_knowledge(contents[0], "x")
+    undo(workspace, second.source_file)
+    assert packs.read(workspace, names[0]) == read_knowledge(contents[0], "x")
 
 
-def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(desk: Desk, tmp_path: Path) -> None:
+def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(workspace: Workspace, tmp_path: Path) -> None:
     folder = tmp_path / "mixed"
     (folder / "deeper" / "gf").mkdir(parents=True)
     geneformer(folder / "deeper" / "gf")
@@ -160,7 +160,7 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(desk: Desk
     }
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    outcomes = {str(Path(o.path).relative_to(folder)): o for o in import_paths(desk, [folder])}
+    outcomes = {str(Path(o.path).relative_to(folder)): o for o in import_paths(workspace, [folder])}
     assert {name: (o.kind, o.name) for name, o in outcomes.items()} == {
         "a_submission.csv": ("submission", "a_submission"),
         "b_pack.json": ("descriptions", "b_pack"),
@@ -174,9 +174,9 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(desk: Desk
     }
     assert "system" in outcomes["x.pkl"].message
     assert not (tmp_path / "marker").exists()
-    assert descriptions(desk) == {**DESCRIBED, "Pa": None}
-    with desk.store.read() as db:
-        assert set(trail.latest(db)["action"]) == {"import"}
-        assert len(trail.latest(db)) == 6
-    again = {o.new for o in import_paths(desk, [folder]) if o.kind not in ("unknown", "failed")}
+    assert descriptions(workspace) == {**DESCRIBED, "Pa": None}
+    with workspace.store.read() as db:
+        assert set(audit_log.latest(db)["action"]) == {"import"}
+        assert len(audit_log.latest(db)) == 6
+    again = {o.new for o in import_paths(workspace, [folder]) if o.kind not in ("unknown", "failed")}
     assert again == {False}

@@ -8,89 +8,89 @@ import json
 import pytest
 
 from core.actions import runs as actions
-from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.store import notes, runs, trail
+from core.store import audit_log, notes, runs
 from tests import cases
 
 
-def test_renaming_keeps_the_id(small_desk: Desk) -> None:
-    with small_desk.store.read() as db:
+def test_renaming_keeps_the_id(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
         before = runs.find(db, "debate")
-    after = actions.rename(small_desk, "debate", "  better name ")
+    after = actions.rename(small_workspace, "debate", "  better name ")
     assert (after.id, after.name) == (before.id, "better name")
-    with small_desk.store.read() as db:
+    with small_workspace.store.read() as db:
         assert runs.find(db, before.id).name == "better name"
         with pytest.raises(NotFound, match="better name"):
             runs.find(db, "debate")
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 121])
-def test_names_that_are_none(small_desk: Desk, name: str) -> None:
+def test_names_that_are_none(small_workspace: Workspace, name: str) -> None:
     with pytest.raises(InputError, match="1 to 120"):
-        actions.rename(small_desk, "debate", name)
+        actions.rename(small_workspace, "debate", name)
 
 
-def test_a_taken_name_is_refused(small_desk: Desk) -> None:
-    import_upload(small_desk, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "second.csv")
+def test_a_taken_name_is_refused(small_workspace: Workspace) -> None:
+    import_upload(small_workspace, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "second.csv")
     with pytest.raises(StateError, match="taken"):
-        actions.rename(small_desk, "second", "debate")
-    assert actions.rename(small_desk, "second", "second").name == "second"
+        actions.rename(small_workspace, "second", "debate")
+    assert actions.rename(small_workspace, "second", "second").name == "second"
 
 
-def test_public_score_and_note(small_desk: Desk) -> None:
-    run = actions.set_values(small_desk, "debate", {"public_score": "0.569", "note": " base "})
+def test_public_score_and_note(small_workspace: Workspace) -> None:
+    run = actions.set_values(small_workspace, "debate", {"public_score": "0.569", "note": " base "})
     assert (run.public_score, run.note) == (0.569, "base")
-    run = actions.set_values(small_desk, "debate", {"public_score": "", "note": ""})
+    run = actions.set_values(small_workspace, "debate", {"public_score": "", "note": ""})
     assert (run.public_score, run.note) == (None, None)
 
 
 @pytest.mark.parametrize("value", ["high", "nan", "inf", "1.2", "-0.1"])
-def test_scores_that_are_none(small_desk: Desk, value: str) -> None:
+def test_scores_that_are_none(small_workspace: Workspace, value: str) -> None:
     with pytest.raises(InputError, match="between 0 and 1"):
-        actions.set_values(small_desk, "debate", {"public_score": value})
+        actions.set_values(small_workspace, "debate", {"public_score": value})
     with pytest.raises(InputError, match="expected public_score"):
-        actions.set_values(small_desk, "debate", {"status": "done"})
+        actions.set_values(small_workspace, "debate", {"status": "done"})
 
 
-def test_notes_belong_to_rows_and_runs(small_desk: Desk) -> None:
-    actions.add_note(small_desk, "debate", "Pa_Ga", "odd")
-    actions.add_note(small_desk, "debate", None, "all of it", author="Ada")
-    with small_desk.store.read() as db:
+def test_notes_belong_to_rows_and_runs(small_workspace: Workspace) -> None:
+    actions.add_note(small_workspace, "debate", "Pa_Ga", "odd")
+    actions.add_note(small_workspace, "debate", None, "all of it", author="Ada")
+    with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
         assert notes.of_row(db, run, "Pa_Ga")[["author", "text"]].to_numpy().tolist() == [["tester", "odd"]]
         assert set(notes.of_run(db, run)["text"]) == {"odd", "all of it"}
     with pytest.raises(NotFound, match="Pc_Gm12"):
-        actions.add_note(small_desk, "debate", "Pc_Gm12", "not in this run")
+        actions.add_note(small_workspace, "debate", "Pc_Gm12", "not in this run")
     with pytest.raises(InputError, match="empty"):
-        actions.add_note(small_desk, "debate", "Pa_Ga", "  ")
+        actions.add_note(small_workspace, "debate", "Pa_Ga", "  ")
 
 
-def test_a_note_can_be_taken_away(small_desk: Desk) -> None:
-    note = actions.add_note(small_desk, "debate", "Pa_Ga", "odd")
-    actions.delete_note(small_desk, note)
-    with small_desk.store.read() as db:
+def test_a_note_can_be_taken_away(small_workspace: Workspace) -> None:
+    note = actions.add_note(small_workspace, "debate", "Pa_Ga", "odd")
+    actions.delete_note(small_workspace, note)
+    with small_workspace.store.read() as db:
         assert notes.of_run(db, runs.find(db, "debate").id).empty
     with pytest.raises(InputError, match=note):
-        actions.delete_note(small_desk, note)
+        actions.delete_note(small_workspace, note)
 
 
-def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again(small_desk: Desk) -> None:
-    actions.add_note(small_desk, "debate", "Pa_Ga", "worth keeping")
-    actions.delete(small_desk, "debate")
-    with small_desk.store.read() as db:
+def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again(small_workspace: Workspace) -> None:
+    actions.add_note(small_workspace, "debate", "Pa_Ga", "worth keeping")
+    actions.delete(small_workspace, "debate")
+    with small_workspace.store.read() as db:
         assert runs.all_of_them(db) == []
         for table in ("prediction", "trace_event", "note"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
-        last = trail.latest(db).iloc[0]
+        last = audit_log.latest(db).iloc[0]
     assert last["action"] == "delete"
     assert json.loads(last["detail"])["notes"][0]["text"] == "worth keeping"
-    assert import_upload(small_desk, cases.DEBATES, "debate.csv").new
+    assert import_upload(small_workspace, cases.DEBATES, "debate.csv").new
 
 
-def test_read_only_refuses_every_change(small_desk: Desk) -> None:
-    reader = open_desk(dataclasses.replace(small_desk.settings, read_only=True))
+def test_read_only_refuses_every_change(small_workspace: Workspace) -> None:
+    reader = open_workspace(dataclasses.replace(small_workspace.settings, read_only=True))
     for change in (
         lambda: actions.rename(reader, "debate", "x"),
         lambda: actions.set_values(reader, "debate", {"note": "x"}),

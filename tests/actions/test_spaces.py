@@ -14,16 +14,16 @@ import pytest
 from core.actions import packs, presets, spaces, transfer
 from core.actions import runs as run_actions
 from core.actions.demo import make_demo
-from core.actions.desk import Desk, open_desk
-from core.actions.imports import Options, import_paths, import_space, import_upload
+from core.actions.imports import ImportOptions, import_paths, import_space, import_upload
 from core.actions.transfer import Fusion
 from core.actions.undo import undo
+from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import Space
 from core.errors import InputError, NotFound, ReadOnly, StateError
 from core.store import imports, runs
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
-from core.transfer.plan import Plan
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import Protocol
 from tests import cases, worlds
 from tests.actions.test_imports import everything
@@ -46,12 +46,12 @@ BUILT: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None]] = {
 MORE_ROWS = cases.as_csv(["id", "pert", "gene", "label"], [["Pz_Ga", "Pz", "Ga", "down"]])
 
 
-def fill(desk: Desk) -> None:
+def fill(workspace: Workspace) -> None:
     """Six rows, and one pack of each kind, called by its kind."""
     for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
-        assert import_upload(desk, content, name).new
+        assert import_upload(workspace, content, name).new
     for kind in worlds.PACKS:
-        assert import_upload(desk, worlds.pack(kind), f"{kind}.json").kind == kind
+        assert import_upload(workspace, worlds.pack(kind), f"{kind}.json").kind == kind
 
 
 @pytest.fixture(scope="module")
@@ -60,27 +60,27 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def furnished(desk: Desk, filled: Path) -> Desk:
+def furnished(workspace: Workspace, filled: Path) -> Workspace:
     """`fill`, in `desk`."""
-    return worlds.copied(filled, desk)
+    return worlds.copied(filled, workspace)
 
 
-def build(desk: Desk, kind: str, name: str = "s", *, other: bool = False, replace: bool = False) -> SpaceRecord:
+def build(workspace: Workspace, kind: str, name: str = "s", *, other: bool = False, replace: bool = False) -> SpaceRecord:
     _, options, others = BUILT[kind]
-    return spaces.embed(desk, kind, name, {**options, **(others or {})} if other else options, replace=replace)
+    return spaces.embed(workspace, kind, name, {**options, **(others or {})} if other else options, replace=replace)
 
 
 def by_symbol(space: Space) -> dict[str, list[float]]:
     return dict(zip(space.symbols, space.vectors.tolist(), strict=True))
 
 
-def all_spaces(desk: Desk) -> list[SpaceRecord]:
-    with desk.store.read() as db:
+def all_spaces(workspace: Workspace) -> list[SpaceRecord]:
+    with workspace.store.read() as db:
         return records.all_of_them(db)
 
 
 @pytest.mark.parametrize("kind", BUILT)
-def test_the_same_specification_gives_the_same_space_and_another_is_refused(furnished: Desk, kind: str) -> None:
+def test_the_same_specification_gives_the_same_space_and_another_is_refused(furnished: Workspace, kind: str) -> None:
     made = build(furnished, kind)
     assert (made.name, made.kind, made.author, made.source_file) == ("s", kind, "tester", None)
     assert made.built_from == ("bmdm" if kind == "coresponse" else None)
@@ -98,14 +98,14 @@ def test_the_same_specification_gives_the_same_space_and_another_is_refused(furn
     assert f"{made.id}.safetensors" not in {file.name for file in (furnished.settings.cache / "spaces").iterdir()}
 
 
-def test_a_space_by_hand(furnished: Desk) -> None:
+def test_a_space_by_hand(furnished: Workspace) -> None:
     """response: tanh of the change, log(1 + 2) and log(1 + 1), for each gene."""
     found = by_symbol(spaces.load(furnished, build(furnished, "response")))
     expected = {"Ga": np.tanh(1.0), "Gb": np.tanh(-1.0), "Gc": np.tanh(0.5)}
     assert found == {gene: pytest.approx([first, np.log(3), np.log(2)]) for gene, first in expected.items()}
 
 
-def test_another_pack_is_another_specification(furnished: Desk) -> None:
+def test_another_pack_is_another_specification(furnished: Workspace) -> None:
     made = build(furnished, "network")
     import_upload(furnished, b'[["Ga", "Gc", 700]]', "newer.json")
     with pytest.raises(StateError, match="another specification"):
@@ -128,7 +128,7 @@ def overwrite(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", [empty, damage, overwrite])
-def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Desk, harm: Callable[[Path], None]) -> None:
+def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Workspace, harm: Callable[[Path], None]) -> None:
     made = {kind: build(furnished, kind, kind) for kind in BUILT}
     before = {kind: spaces.load(furnished, record) for kind, record in made.items()}
     harm(furnished.settings.cache)
@@ -141,7 +141,7 @@ def test_what_is_built_is_made_again_when_the_cache_is_lost(furnished: Desk, har
 
 
 @pytest.mark.parametrize("kind", ["text", "network", "response"])
-def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Desk, kind: str) -> None:
+def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Workspace, kind: str) -> None:
     made = build(furnished, kind)
     pack = BUILT[kind][0]
     undo(furnished, f"{pack}.json")
@@ -153,16 +153,16 @@ def test_without_its_pack_a_lost_space_says_what_is_missing(furnished: Desk, kin
     assert spaces.load(furnished, made).sha256 == made.sha256
 
 
-def test_a_pack_of_other_content_does_not_stand_in(furnished: Desk) -> None:
+def test_a_pack_of_other_content_does_not_stand_in(furnished: Workspace) -> None:
     made = build(furnished, "network")
-    import_upload(furnished, b'[["Ga", "Gc", 700]]', "network.json", Options(replace=True))
+    import_upload(furnished, b'[["Ga", "Gc", 700]]', "network.json", ImportOptions(replace=True))
     shutil.rmtree(furnished.settings.cache)
     with pytest.raises(StateError, match=r"pack 'network': .* has changed since"):
         spaces.load(furnished, made)
 
 
 @pytest.mark.parametrize("cached", [True, False])
-def test_changed_labels_make_a_coresponse_space_another(furnished: Desk, cached: bool) -> None:
+def test_changed_labels_make_a_coresponse_space_another(furnished: Workspace, cached: bool) -> None:
     made = build(furnished, "coresponse")
     import_upload(furnished, MORE_ROWS, "more.csv")
     if not cached:
@@ -179,104 +179,104 @@ def test_changed_labels_make_a_coresponse_space_another(furnished: Desk, cached:
         spaces.load(furnished, all_spaces(furnished)[0])
 
 
-def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Desk) -> None:
-    desk = open_desk(dataclasses.replace(furnished.settings, api_key="sesame"))
+def test_vectors_from_a_server_are_kept_beside_the_cache(furnished: Workspace) -> None:
+    workspace = open_workspace(dataclasses.replace(furnished.settings, api_key="sesame"))
     with serving(by_length) as (url, asked):
         options = {"base_url": url, "model": "m"}
-        made = spaces.embed(desk, "endpoint", "e", options)
-        shutil.rmtree(desk.settings.cache)
-        assert spaces.embed(desk, "endpoint", "e", options) == made
-        assert spaces.load(desk, made).sha256 == made.sha256
+        made = spaces.embed(workspace, "endpoint", "e", options)
+        shutil.rmtree(workspace.settings.cache)
+        assert spaces.embed(workspace, "endpoint", "e", options) == made
+        assert spaces.load(workspace, made).sha256 == made.sha256
         assert [request["key"] for request in asked] == ["Bearer sesame"]
-        file = desk.settings.data / "embeddings" / f"{made.id}.safetensors"
+        file = workspace.settings.data / "embeddings" / f"{made.id}.safetensors"
         file.unlink()
         with pytest.raises(StateError, match=r"space e: its file .* is gone"):
-            spaces.load(desk, made)
-        assert spaces.embed(desk, "endpoint", "e", options) == made  # asked again
+            spaces.load(workspace, made)
+        assert spaces.embed(workspace, "endpoint", "e", options) == made  # asked again
         assert len(asked) == 2
-    assert spaces.load(desk, made).sha256 == made.sha256
-    assert "sesame" not in repr(everything(desk))
+    assert spaces.load(workspace, made).sha256 == made.sha256
+    assert "sesame" not in repr(everything(workspace))
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__.removeprefix("write_"))
-def test_an_embedding_comes_once_and_goes_whole(desk: Desk, tmp_path: Path, write: Callable[[Path], None]) -> None:
+def test_an_embedding_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, write: Callable[[Path], None]) -> None:
     """As a file or as an upload: what has come the one way is here for the other."""
     path = tmp_path / "mine.npz"
     write(path)
     ways = [
-        lambda *options: import_paths(desk, [path], *options)[0],
-        lambda *options: import_upload(desk, path.read_bytes(), path.name, *options),
+        lambda *options: import_paths(workspace, [path], *options)[0],
+        lambda *options: import_upload(workspace, path.read_bytes(), path.name, *options),
     ]
-    before = everything(desk), worlds.kept_files(desk)
+    before = everything(workspace), worlds.kept_files(workspace)
     for first, second in (ways, ways[::-1]):
         outcome = first()
         assert (outcome.kind, outcome.name, outcome.rows, outcome.new) == ("embedding", "mine", 5, True)
-        [made] = all_spaces(desk)
+        [made] = all_spaces(workspace)
         assert (made.kind, made.genes, made.columns, made.built_from) == ("loaded", 5, 2, None)
-        space = spaces.load(desk, made)
+        space = spaces.load(workspace, made)
         assert (space.symbols, space.sha256) == (tuple(SYMBOLS), made.sha256)
         np.testing.assert_array_equal(space.vectors, VECTORS)
-        here = everything(desk), worlds.kept_files(desk)
-        again = second(Options(name="other"))
+        here = everything(workspace), worlds.kept_files(workspace)
+        again = second(ImportOptions(name="other"))
         assert (again.new, again.name) == (False, "mine")
         assert "nothing changed" in again.message
-        assert (everything(desk), worlds.kept_files(desk)) == here
-        undo(desk, "mine.npz")
-        assert (everything(desk), worlds.kept_files(desk)) == before
+        assert (everything(workspace), worlds.kept_files(workspace)) == here
+        undo(workspace, "mine.npz")
+        assert (everything(workspace), worlds.kept_files(workspace)) == before
 
 
-def test_a_checkpoint_comes_whole(desk: Desk, tmp_path: Path) -> None:
-    [outcome] = import_paths(desk, [geneformer(tmp_path / "gf")])
+def test_a_checkpoint_comes_whole(workspace: Workspace, tmp_path: Path) -> None:
+    [outcome] = import_paths(workspace, [geneformer(tmp_path / "gf")])
     assert (outcome.kind, outcome.name, outcome.rows) == ("embedding", "gf", 2)
     assert outcome.message == "3 of 5 tokens have no gene name and are left out"
-    assert by_symbol(spaces.load(desk, all_spaces(desk)[0])) == {"TP53": [5, 6], "KRAS": [11, 12]}
+    assert by_symbol(spaces.load(workspace, all_spaces(workspace)[0])) == {"TP53": [5, 6], "KRAS": [11, 12]}
 
 
-def test_a_hostile_embedding_is_refused_and_nothing_is_kept(desk: Desk, tmp_path: Path) -> None:
-    before = everything(desk), worlds.kept_files(desk)
+def test_a_hostile_embedding_is_refused_and_nothing_is_kept(workspace: Workspace, tmp_path: Path) -> None:
+    before = everything(workspace), worlds.kept_files(workspace)
     folder = geneformer(tmp_path / "gf")
     for what, content in touches(tmp_path / "marker"):
         (tmp_path / "x.pkl").write_bytes(content)
         (folder / "token_dictionary_gc95M.pkl").write_bytes(content)
-        outcomes = [*import_paths(desk, [tmp_path / "x.pkl", folder]), import_upload(desk, content, "x.pkl")]
+        outcomes = [*import_paths(workspace, [tmp_path / "x.pkl", folder]), import_upload(workspace, content, "x.pkl")]
         assert [(o.kind, what in o.message) for o in outcomes] == [("failed", True)] * 3
     assert not (tmp_path / "marker").exists()
-    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert (everything(workspace), worlds.kept_files(workspace)) == before
 
 
-def test_another_embedding_under_a_name_needs_replace(desk: Desk) -> None:
+def test_another_embedding_under_a_name_needs_replace(workspace: Workspace) -> None:
     one, other = worlds.table_of({"Ga": [1, 0]}), worlds.table_of({"Ga": [0, 1]})
-    import_upload(desk, one, "mine.csv")
-    before = everything(desk), worlds.kept_files(desk)
-    refused = import_upload(desk, other, "mine.csv")
+    import_upload(workspace, one, "mine.csv")
+    before = everything(workspace), worlds.kept_files(workspace)
+    refused = import_upload(workspace, other, "mine.csv")
     assert refused.kind == "failed"
     assert "space 'mine' exists with another specification" in refused.message
-    assert (everything(desk), worlds.kept_files(desk)) == before
-    assert import_upload(desk, other, "mine.csv", Options(replace=True)).new
-    [made] = all_spaces(desk)
-    assert by_symbol(spaces.load(desk, made)) == {"Ga": [0, 1]}
-    assert list(worlds.kept_files(desk)) == [f"embeddings/{made.id}.safetensors"]
-    assert import_upload(desk, one, "one.csv").new  # its import went with it
+    assert (everything(workspace), worlds.kept_files(workspace)) == before
+    assert import_upload(workspace, other, "mine.csv", ImportOptions(replace=True)).new
+    [made] = all_spaces(workspace)
+    assert by_symbol(spaces.load(workspace, made)) == {"Ga": [0, 1]}
+    assert list(worlds.kept_files(workspace)) == [f"embeddings/{made.id}.safetensors"]
+    assert import_upload(workspace, one, "one.csv").new  # its import went with it
 
 
-def test_what_has_to_be_a_space_is_one_or_is_refused(desk: Desk, tmp_path: Path) -> None:
+def test_what_has_to_be_a_space_is_one_or_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "file.csv"
     file.write_bytes(worlds.table_of({"Ga": [1, 0], "Gb": [0.5, 0.5]}))
-    made = import_space(desk, file, "s")
-    assert import_space(desk, file, "s") == made
+    made = import_space(workspace, file, "s")
+    assert import_space(workspace, file, "s") == made
     with pytest.raises(InputError, match="no such file"):
-        import_space(desk, tmp_path / "gone", "t")
+        import_space(workspace, tmp_path / "gone", "t")
     file.write_bytes(b"prose about genes")
     with pytest.raises(InputError, match="expected safetensors"):
-        import_space(desk, file, "t")
+        import_space(workspace, file, "t")
     file.write_bytes(worlds.table_of({"Ga": [2, 0]}))
     with pytest.raises(StateError, match="space 's' exists"):
-        import_space(desk, file, "s")
-    assert import_space(desk, file, "s", replace=True).columns == 2
+        import_space(workspace, file, "s")
+    assert import_space(workspace, file, "s", replace=True).columns == 2
 
 
 @pytest.mark.parametrize("name", ["", " ", "a,b", "x" * 61, " a", "a "])
-def test_names_that_are_none(furnished: Desk, tmp_path: Path, name: str) -> None:
+def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) -> None:
     before = everything(furnished)
     with pytest.raises(InputError, match="expected a name of 1 to 60 characters without a comma"):
         spaces.embed(furnished, "response", name, {})
@@ -288,27 +288,27 @@ def test_names_that_are_none(furnished: Desk, tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_bytes(b"prose"), "other vectors"])
-def test_a_lost_embedding_is_named_and_comes_back_with_the_import(desk: Desk, damage: Any) -> None:
+def test_a_lost_embedding_is_named_and_comes_back_with_the_import(workspace: Workspace, damage: Any) -> None:
     content = worlds.table_of({"Ga": [1, 0], "Gb": [0, 1]})
-    import_upload(desk, content, "mine.csv")
-    [made] = all_spaces(desk)
-    file = desk.settings.data / "embeddings" / f"{made.id}.safetensors"
-    before = everything(desk), worlds.kept_files(desk)
+    import_upload(workspace, content, "mine.csv")
+    [made] = all_spaces(workspace)
+    file = workspace.settings.data / "embeddings" / f"{made.id}.safetensors"
+    before = everything(workspace), worlds.kept_files(workspace)
     if damage == "other vectors":
         whole = file.read_bytes()
         file.write_bytes(whole[:-4] + b"\x00\x00\x00\x40")  # the last number is 2 now
     else:
         damage(file)
     with pytest.raises((StateError, InputError), match=r"is gone|has changed since|neither|expected safetensors"):
-        spaces.load(desk, made)
-    again = import_upload(desk, content, "mine.csv")
+        spaces.load(workspace, made)
+    again = import_upload(workspace, content, "mine.csv")
     assert (again.new, again.name) == (False, "mine")
     assert "is back" in again.message
-    assert (everything(desk), worlds.kept_files(desk)) == before
-    assert spaces.load(desk, made).sha256 == made.sha256
+    assert (everything(workspace), worlds.kept_files(workspace)) == before
+    assert spaces.load(workspace, made).sha256 == made.sha256
 
 
-def test_a_deleted_space_can_come_again(furnished: Desk) -> None:
+def test_a_deleted_space_can_come_again(furnished: Workspace) -> None:
     before = everything(furnished), worlds.kept_files(furnished)
     content = worlds.table_of({"Ga": [1, 0]})
     import_upload(furnished, content, "mine.csv")
@@ -323,7 +323,7 @@ def test_a_deleted_space_can_come_again(furnished: Desk) -> None:
         spaces.delete(furnished, "s")
 
 
-def test_an_embedding_that_was_built_over_can_come_again(furnished: Desk) -> None:
+def test_an_embedding_that_was_built_over_can_come_again(furnished: Workspace) -> None:
     content = worlds.table_of({"Ga": [1, 0]})
     import_upload(furnished, content, "s.csv")
     build(furnished, "response", replace=True)
@@ -332,24 +332,24 @@ def test_an_embedding_that_was_built_over_can_come_again(furnished: Desk) -> Non
 
 
 @pytest.mark.parametrize("change", ["delete", "load over", "build over"])
-def test_the_demo_can_be_taken_back_without_its_space(demo_desk: Desk, desk: Desk, change: str) -> None:
-    worlds.copied(demo_desk.settings.workspace, desk)
-    import_upload(desk, worlds.pack("lps_response"), "lps.json")
+def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace, workspace: Workspace, change: str) -> None:
+    worlds.copied(demo_workspace.settings.workspace, workspace)
+    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
     if change == "delete":
-        spaces.delete(desk, "simulated")
+        spaces.delete(workspace, "simulated")
     elif change == "load over":
-        import_upload(desk, worlds.table_of({"Ga": [1, 0]}), "simulated.csv", Options(replace=True))
+        import_upload(workspace, worlds.table_of({"Ga": [1, 0]}), "simulated.csv", ImportOptions(replace=True))
     else:
-        build(desk, "response", "simulated", replace=True)
-    undo(desk, "demo, seed 0", with_runs=True)
+        build(workspace, "response", "simulated", replace=True)
+    undo(workspace, "demo, seed 0", with_runs=True)
     if change != "delete":
-        spaces.delete(desk, "simulated")
-    undo(desk, "lps.json")
-    assert {name for name, rows in everything(desk).items() if rows} == {"schema_version", "gene"}
-    assert worlds.kept_files(desk) == {}
+        spaces.delete(workspace, "simulated")
+    undo(workspace, "lps.json")
+    assert {name for name, rows in everything(workspace).items() if rows} == {"schema_version", "gene"}
+    assert worlds.kept_files(workspace) == {}
 
 
-def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Desk) -> None:
+def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> None:
     """Ga, Gb twice each, Gc, Gm12 once each; Pa, Pb and Pc twice each. GENEA, GENEC are human; pb is Pb in another case."""
     import_upload(furnished, worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "Elsewhere": [1, 2]}), "human.csv")
     found = spaces.coverage_in(furnished, all_spaces(furnished)[0])
@@ -366,28 +366,28 @@ def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Desk) -> None:
         spaces.coverage_in(furnished, all_spaces(furnished)[0], "other")
 
 
-def test_a_workspace_without_rows_has_no_coverage(desk: Desk) -> None:
-    import_upload(desk, worlds.pack("lps_response"), "lps.json")
-    assert spaces.coverage_in(desk, build(desk, "response")) is None
+def test_a_workspace_without_rows_has_no_coverage(workspace: Workspace) -> None:
+    import_upload(workspace, worlds.pack("lps_response"), "lps.json")
+    assert spaces.coverage_in(workspace, build(workspace, "response")) is None
     with pytest.raises(NotFound, match=r"a pack of descriptions: .* which has lps \(lps_response\)"):
-        build(desk, "text", "t")
+        build(workspace, "text", "t")
 
 
-def test_read_only_refuses_every_change(desk: Desk, tmp_path: Path) -> None:
-    worlds.furnish(desk)
+def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) -> None:
+    worlds.furnish(workspace)
     for kind in worlds.PACKS:
-        import_upload(desk, worlds.pack(kind), f"{kind}.json")
-    build(desk, "response")
-    dataset = transfer.default_dataset(desk, None)
-    plan = Plan(("near",), Protocol("test"))
-    transfer.save_knn(desk, dataset, plan, "knn")
+        import_upload(workspace, worlds.pack(kind), f"{kind}.json")
+    build(workspace, "response")
+    dataset = transfer.default_dataset(workspace, None)
+    plan = KnnSettings(("near",), Protocol("test"))
+    transfer.save_knn(workspace, dataset, plan, "knn")
     wanted = Fusion("llm test", ("knn",), (0.5,), (0.5,))
-    transfer.save_fusion(desk, wanted, "fused")
-    presets.save(desk, "what-if", "mine", {})
-    reader = open_desk(dataclasses.replace(desk.settings, read_only=True))
+    transfer.save_fusion(workspace, wanted, "fused")
+    presets.save(workspace, "what-if", "mine", {})
+    reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
     (tmp_path / "new.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
     (tmp_path / "new.json").write_bytes(b'{"Ga": "GENEX"}')
-    before = everything(desk), worlds.kept_files(desk)
+    before = everything(workspace), worlds.kept_files(workspace)
     for change in (
         lambda: import_paths(reader, [tmp_path / "new.csv"]),
         lambda: import_paths(reader, [tmp_path / "new.json"]),
@@ -409,7 +409,7 @@ def test_read_only_refuses_every_change(desk: Desk, tmp_path: Path) -> None:
     ):
         with pytest.raises(ReadOnly, match="reading only"):
             change()
-    assert (everything(desk), worlds.kept_files(desk)) == before
+    assert (everything(workspace), worlds.kept_files(workspace)) == before
     assert transfer.prepare(reader, dataset, plan).predicted.priors.covered.any()  # looking is no change
     with reader.store.read() as db:
         assert imports.listing(db).shape[0] == 12

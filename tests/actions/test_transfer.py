@@ -11,25 +11,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import journals, spaces, transfer, wishes
+from core.actions import run_control, spaces, transfer, wishes
 from core.actions import runs as run_actions
-from core.actions.desk import Desk, open_desk
-from core.actions.folders import folder_of
-from core.actions.imports import Options, import_upload
+from core.actions.imports import ImportOptions, import_upload
+from core.actions.run_folders import folder_of
 from core.actions.transfer import Fusion
+from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import load_space
-from core.engine.spec import How
-from core.engine.states import Counts, beat
+from core.engine.run_state import Counts, write_heartbeat
+from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.methods.registry import method_named
 from core.store import predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
-from core.transfer.layout import Layout, lay_out
-from core.transfer.plan import Plan
-from core.transfer.protocols import Kind, Protocol, Setting, cells_of, parts_of, predict
-from core.transfer.rows import allowed
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.labelled_rows import allowed
+from core.transfer.protocols import Kind, Protocol, SimilaritySettings, cells_of, parts_of, predict
+from core.transfer.row_index import RowIndex, build_row_index
 from core.transfer.similarity import Space, space_over
 from core.types import Flag
 from tests import cases, worlds
@@ -46,19 +46,19 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def world(desk: Desk, furnished: Path) -> Screen:
+def world(workspace: Workspace, furnished: Path) -> Screen:
     """The screen, in `desk`."""
-    worlds.copied(furnished, desk)
+    worlds.copied(furnished, workspace)
     return worlds.screen()
 
 
-def dataset_of(desk: Desk) -> Dataset:
-    return transfer.default_dataset(desk, None)
+def dataset_of(workspace: Workspace) -> Dataset:
+    return transfer.default_dataset(workspace, None)
 
 
-def rows_of(desk: Desk, run: str) -> pd.DataFrame:
+def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
     """A run's rows by pair id."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
@@ -71,26 +71,26 @@ def flags_of(rows: pd.DataFrame) -> dict[str, list[str]]:
     return {str(key): list(flags) for key, flags in rows["flags"].items() if len(flags)}
 
 
-def trace_of(desk: Desk, run: Run, pair_id: str) -> dict[str, Any]:
+def trace_of(workspace: Workspace, run: Run, pair_id: str) -> dict[str, Any]:
     """The one event of a row."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         [event] = traces.of_row(db, run.id, pair_id)
     return event
 
 
-def knn(desk: Desk, name: str, protocol: Protocol = TEST, space: str = "near", **more: Any) -> Run:
-    return transfer.save_knn(desk, dataset_of(desk), Plan((space,), protocol, Setting(**more)), name)
+def knn(workspace: Workspace, name: str, protocol: Protocol = TEST, space: str = "near", **more: Any) -> Run:
+    return transfer.save_knn(workspace, dataset_of(workspace), KnnSettings((space,), protocol, SimilaritySettings(**more)), name)
 
 
-def other_vectors(desk: Desk, world: Screen) -> None:
+def other_vectors(workspace: Workspace, world: Screen) -> None:
     """Put another space in the place of "near"."""
     vectors = {symbol: vector[::-1] for symbol, vector in list(world.vectors.items())[:-1]}
-    import_upload(desk, worlds.table_of(vectors), "near.csv", Options(replace=True))
+    import_upload(workspace, worlds.table_of(vectors), "near.csv", ImportOptions(replace=True))
 
 
-def expected_priors(world: Screen, plan: Plan, folder: Path) -> tuple[Layout, np.ndarray, Priors]:
+def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[RowIndex, np.ndarray, Priors]:
     """Straight from the files: a layout, the rows that are predicted, and their priors."""
-    layout = lay_out(world.ids, world.pert, world.gene, world.labels)
+    layout = build_row_index(world.ids, world.pert, world.gene, world.labels)
     test = plan.protocol.kind == "test"
     rows = np.flatnonzero([(label is None) == test for label in world.labels])
     (folder / "near.csv").write_bytes(world.files()["near.csv"])
@@ -102,129 +102,129 @@ def expected_priors(world: Screen, plan: Plan, folder: Path) -> tuple[Layout, np
 @pytest.mark.parametrize(
     "setting",
     [
-        Setting(),
-        Setting(Weighting(power=3.0, de_power=1.0, k=4), centre=True, strength=0.5),
-        Setting(Weighting(axis="pert")),
-        Setting(Weighting(axis="both"), centre=True),
+        SimilaritySettings(),
+        SimilaritySettings(Weighting(power=3.0, de_power=1.0, k=4), centre=True, strength=0.5),
+        SimilaritySettings(Weighting(axis="pert")),
+        SimilaritySettings(Weighting(axis="both"), centre=True),
     ],
     ids=["plain", "many knobs", "pert", "both"],
 )
 def test_a_knn_run_holds_the_priors_of_its_plan(
-    desk: Desk, world: Screen, tmp_path: Path, protocol: Protocol, setting: Setting
+    workspace: Workspace, world: Screen, tmp_path: Path, protocol: Protocol, setting: SimilaritySettings
 ) -> None:
-    plan = Plan(("near",), protocol, setting)
-    run = transfer.save_knn(desk, dataset_of(desk), plan, "knn")
+    plan = KnnSettings(("near",), protocol, setting)
+    run = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn")
     layout, rows, priors = expected_priors(world, plan, tmp_path)
-    found = rows_of(desk, "knn")
+    found = rows_of(workspace, "knn")
     assert found.index.tolist() == [layout.pair_ids[i] for i in rows]
     np.testing.assert_allclose(found["p_de"], np.where(priors.covered, priors.de, 0.5), atol=1e-12)
     directed = ~np.isnan(priors.up)
     np.testing.assert_allclose(found["p_up_given_de"][directed], priors.up[directed], atol=1e-12)
     np.testing.assert_allclose(found["prediction_up"] + found["prediction_down"], found["p_de"], atol=1e-12)
     assert (run.method, run.origin, run.total, run.done, run.failed) == ("knn", "made here", len(rows), len(rows), 0)
-    assert (run.tokens, run.parents, run.dataset) == (0, (), dataset_of(desk).id)
+    assert (run.tokens, run.parents, run.dataset) == (0, (), dataset_of(workspace).id)
     uncovered = {layout.pair_ids[i] for i, there in zip(rows, priors.covered, strict=True) if not there}
     assert {key for key, flags in flags_of(found).items() if Flag.UNCOVERED in flags} == uncovered
     assert run.fallbacks == len(flags_of(found)) >= len(uncovered)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert len(traces.frame(db, run.id)) == len(rows)
 
 
 @pytest.mark.usefixtures("world")
-def test_a_row_that_nothing_covers_is_half_and_half_and_says_so(desk: Desk) -> None:
-    run = knn(desk, "knn")
-    found = rows_of(desk, "knn")
+def test_a_row_that_nothing_covers_is_half_and_half_and_says_so(workspace: Workspace) -> None:
+    run = knn(workspace, "knn")
+    found = rows_of(workspace, "knn")
     assert flags_of(found) == {"Q0_H2": ["uncovered"]}  # H2 has no vector
     assert probabilities(found.loc[["Q0_H2"]]).tolist() == [[0.5, 0.5, 0.25, 0.25]]
-    event = trace_of(desk, run, "Q0_H2")
+    event = trace_of(workspace, run, "Q0_H2")
     assert event["content"].startswith("No labelled row is similar to H2 (near · by target gene · power 2")
     assert event["meta"] == {"prior_de": None, "prior_up": None, "support": 0.0}
 
 
-def test_priors_by_hand(small_desk: Desk) -> None:
+def test_priors_by_hand(small_workspace: Workspace) -> None:
     """Gc at cosines 0.8 and 0.96 to Ga and Gb, of two rows each: prior 0.64·2 / (0.64·2 + 0.9216·2) with power 2."""
-    import_upload(small_desk, worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}), "axes.csv")
-    run = knn(small_desk, "knn", space="axes")
-    found = rows_of(small_desk, "knn")
+    import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0.6, 0.8], "Gc": [0.8, 0.6]}), "axes.csv")
+    run = knn(small_workspace, "knn", space="axes")
+    found = rows_of(small_workspace, "knn")
     prior = 0.64 / (0.64 + 0.9216)
     np.testing.assert_allclose(probabilities(found.loc[["Pc_Gc"]])[0], [prior, 0.5, prior / 2, prior / 2], rtol=1e-6)
-    assert trace_of(small_desk, run, "Pc_Gc")["content"].splitlines() == [
+    assert trace_of(small_workspace, run, "Pc_Gc")["content"].splitlines() == [
         "4 labelled rows are similar to Gc (axes · by target gene · power 2 · all labelled rows known); total weight 3.123.",
         "The heaviest:",
         "Gb: similarity 0.960, 59.0% of the weight; 0 up, 0 down, 2 none",
         "Ga: similarity 0.800, 41.0% of the weight; 1 up, 1 down, 0 none",
     ]
-    assert trace_of(small_desk, run, "Pc_Gc")["role"] == "NEIGHBOURS"
+    assert trace_of(small_workspace, run, "Pc_Gc")["role"] == "NEIGHBOURS"
 
 
-def test_without_an_effect_there_is_no_direction_to_ask_for(small_desk: Desk) -> None:
+def test_without_an_effect_there_is_no_direction_to_ask_for(small_workspace: Workspace) -> None:
     """Gc is like Gb alone, whose rows are none: P(DE) is 0 and nothing stands in for the direction."""
-    import_upload(small_desk, worlds.table_of({"Ga": [1, 0], "Gb": [0, 1], "Gc": [0, 2]}), "axes.csv")
-    knn(small_desk, "knn", space="axes")
-    row = rows_of(small_desk, "knn").loc["Pc_Gc"]
+    import_upload(small_workspace, worlds.table_of({"Ga": [1, 0], "Gb": [0, 1], "Gc": [0, 2]}), "axes.csv")
+    knn(small_workspace, "knn", space="axes")
+    row = rows_of(small_workspace, "knn").loc["Pc_Gc"]
     assert (row["p_de"], row["prediction_up"], row["prediction_down"], list(row["flags"])) == (0, 0, 0, [])
     assert np.isnan(row["p_up_given_de"])
 
 
-def test_labels_without_a_direction_leave_a_flag(desk: Desk) -> None:
+def test_labels_without_a_direction_leave_a_flag(workspace: Workspace) -> None:
     content = cases.as_csv(
         ["pert", "gene", "label", "split"],
         [["A", "X", 1, "train"], ["A", "Y", 0, "train"], ["B", "X", 0, "train"], ["B", "Y", 1, "train"]],
     )
-    import_upload(desk, content, "k562-de.csv")
-    import_upload(desk, worlds.table_of({"X": [1, 0], "Y": [0.6, 0.8]}), "axes.csv")
-    run = knn(desk, "knn", LOO, space="axes")
-    found = rows_of(desk, "knn")
+    import_upload(workspace, content, "k562-de.csv")
+    import_upload(workspace, worlds.table_of({"X": [1, 0], "Y": [0.6, 0.8]}), "axes.csv")
+    run = knn(workspace, "knn", LOO, space="axes")
+    found = rows_of(workspace, "knn")
     assert flags_of(found) == {key: ["uncovered_dir"] for key in ("A_X", "B_Y")}  # the one row that each may see is changed
     assert found.loc["A_X", "p_de"] == found.loc["B_Y", "p_de"] == 1
     assert found.loc[["A_X", "B_Y"], "p_up_given_de"].tolist() == [0.5, 0.5]
-    assert trace_of(desk, run, "A_X")["content"].endswith(
+    assert trace_of(workspace, run, "A_X")["content"].endswith(
         "Y: similarity 0.600, 100.0% of the weight; 0 up, 0 down, 1 changed, 0 none"
     )
 
 
 @pytest.mark.usefixtures("world")
-def test_the_same_specification_gives_the_same_run(desk: Desk) -> None:
-    made = knn(desk, "knn", LOO)
-    before = everything(desk)
-    assert knn(desk, "knn", LOO) == made
-    assert everything(desk) == before
-    assert knn(desk, "other", LOO).id != made.id
-    before = everything(desk)
+def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None:
+    made = knn(workspace, "knn", LOO)
+    before = everything(workspace)
+    assert knn(workspace, "knn", LOO) == made
+    assert everything(workspace) == before
+    assert knn(workspace, "other", LOO).id != made.id
+    before = everything(workspace)
     with pytest.raises(StateError, match=r"run 'knn' exists with another specification; .*--replace"):
-        knn(desk, "knn", FOLDS)
-    assert everything(desk) == before
-    plan = Plan(("near",), FOLDS)
-    replaced = transfer.save_knn(desk, dataset_of(desk), plan, "knn", replace=True)
-    with desk.store.read() as db:
+        knn(workspace, "knn", FOLDS)
+    assert everything(workspace) == before
+    plan = KnnSettings(("near",), FOLDS)
+    replaced = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn", replace=True)
+    with workspace.store.read() as db:
         assert runs.find(db, "knn") == replaced
         assert {run.name for run in runs.all_of_them(db)} == {"llm train", "llm test", "knn", "other"}
         with pytest.raises(NotFound):
             runs.find(db, made.id)
 
 
-def test_other_vectors_or_labels_are_another_specification(desk: Desk, world: Screen) -> None:
-    knn(desk, "knn")
-    other_vectors(desk, world)
+def test_other_vectors_or_labels_are_another_specification(workspace: Workspace, world: Screen) -> None:
+    knn(workspace, "knn")
+    other_vectors(workspace, world)
     with pytest.raises(StateError, match="another specification"):
-        knn(desk, "knn")
-    knn(desk, "again")
-    import_upload(desk, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
+        knn(workspace, "knn")
+    knn(workspace, "again")
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
     with pytest.raises(StateError, match="another specification"):
-        knn(desk, "again")
+        knn(workspace, "again")
 
 
-def coresponse(desk: Desk) -> None:
+def coresponse(workspace: Workspace) -> None:
     options = {"dataset": "bmdm", "of": "gene", "columns": 3, "seed": 0}
-    spaces.embed(desk, "coresponse", "labels", options)
+    spaces.embed(workspace, "coresponse", "labels", options)
 
 
 @pytest.mark.usefixtures("world")
-def test_a_space_from_the_same_labels_is_never_scored_on_them(desk: Desk) -> None:
-    coresponse(desk)
+def test_a_space_from_the_same_labels_is_never_scored_on_them(workspace: Workspace) -> None:
+    coresponse(workspace)
     with pytest.raises(InputError, match=r"space labels: built from the labels of bmdm.* \(protocol loo\)"):
-        knn(desk, "loo", LOO, space="labels")
-    with desk.store.read() as db:
+        knn(workspace, "loo", LOO, space="labels")
+    with workspace.store.read() as db:
         assert len(runs.all_of_them(db)) == 2
 
 
@@ -239,11 +239,11 @@ SYMBOLS = [f"S{i}" for i in range(8)]
 CROSSED = [(a, b) for a in SYMBOLS for b in SYMBOLS if a != b]
 
 
-def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(desk: Desk, tmp_path: Path) -> None:
+def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Workspace, tmp_path: Path) -> None:
     """Labels that no row of a cell may see do not change that cell's priors, and do change others'."""
     labels = np.random.default_rng(0).choice(["up", "down", "none"], len(CROSSED))
-    protocol, setting = Protocol("folds", 2, 0), Setting(Weighting(axis="pert"))
-    layout = lay_out(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
+    protocol, setting = Protocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
+    layout = build_row_index(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
     assert parts is not None
@@ -252,12 +252,12 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(desk: Desk, tmp_p
     first = int(layout.rows.pert[0]), int(layout.rows.gene[0])
     hidden = ~allowed(first, layout.rows, parts)
     flipped = np.select([labels == "up", labels == "down"], ["down", "none"], "up")
-    other = open_desk(replace(desk.settings, workspace=tmp_path / "other"))
+    other = open_workspace(replace(workspace.settings, workspace=tmp_path / "other"))
     found = []
-    for each, told in ((desk, labels), (other, np.where(hidden, flipped, labels))):
+    for each, told in ((workspace, labels), (other, np.where(hidden, flipped, labels))):
         import_upload(each, crossed(told), "train.csv")
         coresponse(each)
-        transfer.save_knn(each, dataset_of(each), Plan(("labels",), protocol, setting), "folds")
+        transfer.save_knn(each, dataset_of(each), KnnSettings(("labels",), protocol, setting), "folds")
         found.append(rows_of(each, "folds"))
     covered = np.array([not flags for flags in found[0]["flags"].map(len)])
     assert covered[own].any()
@@ -265,29 +265,29 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(desk: Desk, tmp_p
     assert (probabilities(found[0][~own]) != probabilities(found[1][~own])).any()
 
 
-def test_along_genes_a_rebuilt_space_covers_nothing(desk: Desk, world: Screen) -> None:
+def test_along_genes_a_rebuilt_space_covers_nothing(workspace: Workspace, world: Screen) -> None:
     """A row may see no label of its own gene, so nothing is left to build that gene's vector from."""
-    coresponse(desk)
-    run = knn(desk, "folds", FOLDS, space="labels")
+    coresponse(workspace)
+    run = knn(workspace, "folds", FOLDS, space="labels")
     assert run.fallbacks == run.total == world.n_train
-    found = transfer.prepare(desk, dataset_of(desk), Plan(("labels",), FOLDS)).evaluation()
+    found = transfer.prepare(workspace, dataset_of(workspace), KnnSettings(("labels",), FOLDS)).evaluation()
     assert found.coverage == 0
     assert np.isnan([found.score.de.value, found.score.dir.value]).all()
 
 
-def space_of(world: Screen, layout: Layout) -> Space:
+def space_of(world: Screen, layout: RowIndex) -> Space:
     """The screen's space over a layout, without any file between."""
     return Space("near", np.array([world.vectors.get(symbol, [NAN] * 4) for symbol in layout.symbols]))
 
 
 @pytest.mark.usefixtures("world")
-def test_under_test_it_is_taken_as_it_is(desk: Desk) -> None:
+def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
     """Of the rows to be predicted, the one whose gene has labels under other perturbations is covered."""
-    coresponse(desk)
+    coresponse(workspace)
     extra = cases.as_csv(["id", "pert", "gene"], [["Q9_G0", "Q9", "G0"]])
-    import_upload(desk, extra, "extra.csv")
-    knn(desk, "test", space="labels")
-    found = flags_of(rows_of(desk, "test"))
+    import_upload(workspace, extra, "extra.csv")
+    knn(workspace, "test", space="labels")
+    found = flags_of(rows_of(workspace, "test"))
     assert "Q9_G0" not in found
     assert len(found) == 6
 
@@ -300,25 +300,25 @@ def test_under_test_it_is_taken_as_it_is(desk: Desk) -> None:
         (["test.csv"], LOO, "labelled rows to learn from"),
     ],
 )
-def test_rows_that_are_missing_are_named(desk: Desk, rows: list[str], protocol: Protocol, lacking: str) -> None:
+def test_rows_that_are_missing_are_named(workspace: Workspace, rows: list[str], protocol: Protocol, lacking: str) -> None:
     files = worlds.screen().files()
     for name in [*rows, "near.csv"]:
-        import_upload(desk, files[name], name)
+        import_upload(workspace, files[name], name)
     with pytest.raises(InputError, match=f"knn under {protocol.kind}: this dataset has no {lacking}"):
-        knn(desk, "knn", protocol)
+        knn(workspace, "knn", protocol)
 
 
 @pytest.mark.usefixtures("world")
-def test_what_is_not_there_is_named(desk: Desk) -> None:
+def test_what_is_not_there_is_named(workspace: Workspace) -> None:
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
-        knn(desk, "knn", space="far")
+        knn(workspace, "knn", space="far")
     with pytest.raises(NotFound, match="dataset 'x'"):
-        transfer.default_dataset(desk, "x")
+        transfer.default_dataset(workspace, "x")
 
 
-def test_an_empty_workspace_has_no_dataset(desk: Desk) -> None:
+def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
     with pytest.raises(InputError, match="no dataset; import one first"):
-        transfer.default_dataset(desk, None)
+        transfer.default_dataset(workspace, None)
 
 
 # --- neighbours ---------------------------------------------------------------------------------------------------------
@@ -326,14 +326,16 @@ def test_an_empty_workspace_has_no_dataset(desk: Desk) -> None:
 
 @pytest.mark.parametrize("kind", ["loo", "folds"])
 @pytest.mark.parametrize("weighting", [Weighting(), Weighting(axis="pert", k=3), Weighting(axis="both", de_power=1.0)], ids=str)
-def test_shares_sum_to_one_and_to_the_priors_of_the_run(desk: Desk, world: Screen, kind: Kind, weighting: Weighting) -> None:
-    plan = Plan(("near",), Protocol(kind, 3, 1), Setting(weighting))
-    run = transfer.save_knn(desk, dataset_of(desk), plan, "knn")
+def test_shares_sum_to_one_and_to_the_priors_of_the_run(
+    workspace: Workspace, world: Screen, kind: Kind, weighting: Weighting
+) -> None:
+    plan = KnnSettings(("near",), Protocol(kind, 3, 1), SimilaritySettings(weighting))
+    run = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn")
     labels = dict(zip(world.ids, world.labels, strict=True))
     covered = 0
     for pair_id in world.ids[: world.n_train : 7]:
-        found = transfer.neighbours_of(desk, dataset_of(desk), pair_id, plan)
-        meta = trace_of(desk, run, pair_id)["meta"]
+        found = transfer.neighbours_of(workspace, dataset_of(workspace), pair_id, plan)
+        meta = trace_of(workspace, run, pair_id)["meta"]
         assert found.labels == [labels[key] for key in found.pair_ids]
         effect = np.array([label != "none" for label in found.labels], dtype=float)
         up = np.array([label == "up" for label in found.labels], dtype=float)
@@ -353,27 +355,27 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(desk: Desk, world: Scree
     assert covered > 5
 
 
-def test_a_test_row_sees_all_labelled_rows(desk: Desk, world: Screen) -> None:
-    run = knn(desk, "knn")
+def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) -> None:
+    run = knn(workspace, "knn")
     for pair_id in ("Q0_H0", "Q1_H3"):
-        found = transfer.neighbours_of(desk, dataset_of(desk), pair_id, Plan(("near",)), chosen=False)
+        found = transfer.neighbours_of(workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), chosen=False)
         assert found.plan.protocol.kind == "test"
-        assert found.why.prior_de == pytest.approx(trace_of(desk, run, pair_id)["meta"]["prior_de"], abs=1e-9)
+        assert found.why.prior_de == pytest.approx(trace_of(workspace, run, pair_id)["meta"]["prior_de"], abs=1e-9)
     with pytest.raises(InputError, match="protocol test: row 0: in the knowledge base with its own label"):
-        transfer.neighbours_of(desk, dataset_of(desk), world.ids[0], Plan(("near",), TEST))
+        transfer.neighbours_of(workspace, dataset_of(workspace), world.ids[0], KnnSettings(("near",), TEST))
     with pytest.raises(InputError, match="row 'Q7_H0': not in this dataset"):
-        transfer.neighbours_of(desk, dataset_of(desk), "Q7_H0", Plan(("near",)))
+        transfer.neighbours_of(workspace, dataset_of(workspace), "Q7_H0", KnnSettings(("near",)))
 
 
-def test_without_rows_as_if_they_had_never_been_imported(desk: Desk, world: Screen) -> None:
-    near = transfer.neighbours_of(desk, dataset_of(desk), "Q0_H0", Plan(("near",)), chosen=False)
+def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, world: Screen) -> None:
+    near = transfer.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False)
     out = near.pair_ids[:5]
-    found = transfer.neighbours_of(desk, dataset_of(desk), "Q0_H0", Plan(("near",)), chosen=False, without=out)
+    found = transfer.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False, without=out)
     keep = [i for i, key in enumerate(world.ids) if key not in out]
     fewer = Screen(
         *(tuple(column[i] for i in keep) for column in (world.ids, world.pert, world.gene, world.labels)), world.vectors
     )
-    layout = lay_out(fewer.ids, fewer.pert, fewer.gene, fewer.labels)
+    layout = build_row_index(fewer.ids, fewer.pert, fewer.gene, fewer.labels)
     query = layout.rows.take(layout.at(["Q0_H0"]))
     again = predict(TEST, query, layout.known, [space_of(fewer, layout)]).priors
     assert (found.why.prior_de, found.why.prior_up) == pytest.approx((again.de[0], again.up[0]), abs=1e-6)  # float32 files
@@ -381,7 +383,7 @@ def test_without_rows_as_if_they_had_never_been_imported(desk: Desk, world: Scre
     assert set(found.pair_ids) == set(near.pair_ids) - set(out)
     assert found.why.prior_de != near.why.prior_de
     with pytest.raises(InputError, match="row 'nobody'"):
-        transfer.neighbours_of(desk, dataset_of(desk), "Q0_H0", Plan(("near",)), without=["nobody"])
+        transfer.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), without=["nobody"])
 
 
 # --- fusion -------------------------------------------------------------------------------------------------------------
@@ -400,22 +402,22 @@ def scores(rows: pd.DataFrame, column: str, *missing: Flag) -> np.ndarray:
     return rows[column].where(~stands_in, NAN).to_numpy(dtype=float)
 
 
-def fuse(desk: Desk, name: str, base: str, other: str, weight: float = 0.5, **more: Any) -> Run:
-    return transfer.save_fusion(desk, Fusion(base, (other,), (weight,), (weight,), **more), name)
+def fuse(workspace: Workspace, name: str, base: str, other: str, weight: float = 0.5, **more: Any) -> Run:
+    return transfer.save_fusion(workspace, Fusion(base, (other,), (weight,), (weight,), **more), name)
 
 
 @pytest.mark.usefixtures("world")
-def test_a_fusion_is_weighted_percentiles_of_its_parents(desk: Desk) -> None:
-    other = knn(desk, "knn", LOO)
-    made = transfer.save_fusion(desk, Fusion("llm train", ("knn",), (0.3,), (0.8,)), "fused")
-    base_rows, knn_rows, found = rows_of(desk, "llm train"), rows_of(desk, "knn"), rows_of(desk, "fused")
+def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -> None:
+    other = knn(workspace, "knn", LOO)
+    made = transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (0.3,), (0.8,)), "fused")
+    base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
     for column, weight in (("p_de", 0.3), ("p_up_given_de", 0.8)):
         own = scores(base_rows, column)
         mine = percentile(own, own)
         theirs = scores(knn_rows, column, Flag.UNCOVERED)
         theirs = percentile(theirs, theirs)
         np.testing.assert_allclose(found[column], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs))
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         base = runs.find(db, "llm train")
     assert (made.method, made.parents, made.dataset) == ("fusion", (base.id, other.id), base.dataset)
     assert (made.track, made.model, made.total) == (base.track, base.model, base.total)
@@ -424,10 +426,10 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(desk: Desk) -> None:
     assert found["tool_calls"].tolist() == base_rows["tool_calls"].tolist()
 
 
-def test_flags_say_what_fell_back_and_what_is_partly_covered(desk: Desk, world: Screen) -> None:
-    knn(desk, "knn", LOO)
-    fuse(desk, "fused", "llm train", "knn")
-    base, other, found = (flags_of(rows_of(desk, name)) for name in ("llm train", "knn", "fused"))
+def test_flags_say_what_fell_back_and_what_is_partly_covered(workspace: Workspace, world: Screen) -> None:
+    knn(workspace, "knn", LOO)
+    fuse(workspace, "fused", "llm train", "knn")
+    base, other, found = (flags_of(rows_of(workspace, name)) for name in ("llm train", "knn", "fused"))
     assert base
     assert other
     expected = {key: [*base.get(key, []), *(["partly_covered"] if key in other else [])] for key in world.ids}
@@ -435,64 +437,64 @@ def test_flags_say_what_fell_back_and_what_is_partly_covered(desk: Desk, world: 
 
 
 @pytest.mark.usefixtures("world")
-def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(desk: Desk) -> None:
-    run = knn(desk, "knn", LOO)
-    made = fuse(desk, "fused", "llm train", "knn", 1.0)
-    base, found = rows_of(desk, "llm train"), rows_of(desk, "fused")
-    missing = [key for key, flags in flags_of(rows_of(desk, "knn")).items() if "uncovered" in flags]
+def test_a_partly_covered_row_keeps_the_bases_percentile_whatever_the_weight(workspace: Workspace) -> None:
+    run = knn(workspace, "knn", LOO)
+    made = fuse(workspace, "fused", "llm train", "knn", 1.0)
+    base, found = rows_of(workspace, "llm train"), rows_of(workspace, "fused")
+    missing = [key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags]
     assert missing
     for column in ("p_de", "p_up_given_de"):
         own = scores(base, column)
         mine = pd.Series(percentile(own, own), base.index)
         np.testing.assert_allclose(found.loc[missing, column], mine[missing])
-    text = trace_of(desk, made, missing[0])["content"]
+    text = trace_of(workspace, made, missing[0])["content"]
     assert "knn: does not cover this row; the others' weights count in proportion." in text
     assert "Percentiles over the rows of llm train." in text
     assert run.id in made.parents
 
 
 @pytest.mark.usefixtures("world")
-def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(desk: Desk) -> None:
+def test_a_fusion_of_a_fusion_counts_rows_that_its_base_did_not_cover(workspace: Workspace) -> None:
     """A kNN as base says nothing on some rows; the LLM speaks for them, so they are no fallback of the fusion."""
-    knn(desk, "knn", LOO)
-    fuse(desk, "inner", "knn", "llm train")
-    missing = [key for key, flags in flags_of(rows_of(desk, "knn")).items() if "uncovered" in flags]
-    inner = rows_of(desk, "inner")
+    knn(workspace, "knn", LOO)
+    fuse(workspace, "inner", "knn", "llm train")
+    missing = [key for key, flags in flags_of(rows_of(workspace, "knn")).items() if "uncovered" in flags]
+    inner = rows_of(workspace, "inner")
     assert {tuple(inner.loc[key, "flags"]) for key in missing} == {("partly_covered",)}
-    own = scores(rows_of(desk, "llm train"), "p_de")
+    own = scores(rows_of(workspace, "llm train"), "p_de")
     mine = pd.Series(percentile(own, own), inner.index)
     np.testing.assert_allclose(inner.loc[missing, "p_de"], mine[missing])
-    fuse(desk, "outer", "llm train", "inner", 1.0)
-    assert not any("partly_covered" in flags for flags in flags_of(rows_of(desk, "outer")).values())
+    fuse(workspace, "outer", "llm train", "inner", 1.0)
+    assert not any("partly_covered" in flags for flags in flags_of(rows_of(workspace, "outer")).values())
 
 
 @pytest.mark.usefixtures("world")
-def test_rows_that_nobody_covers_stay_flagged(desk: Desk) -> None:
-    knn(desk, "one", LOO)
-    knn(desk, "two", LOO, centre=True)
-    fuse(desk, "fused", "one", "two")
-    missing = [key for key, flags in flags_of(rows_of(desk, "one")).items() if "uncovered" in flags]
-    found = rows_of(desk, "fused")
+def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
+    knn(workspace, "one", LOO)
+    knn(workspace, "two", LOO, centre=True)
+    fuse(workspace, "fused", "one", "two")
+    missing = [key for key, flags in flags_of(rows_of(workspace, "one")).items() if "uncovered" in flags]
+    found = rows_of(workspace, "fused")
     assert {tuple(found.loc[key, "flags"]) for key in missing} == {("partly_covered", "uncovered")}
     assert (found.loc[missing, ["p_de", "p_up_given_de"]] == 0.5).all().all()
 
 
 @pytest.mark.usefixtures("world")
-def test_the_same_fusion_is_the_same_run_and_another_is_refused(desk: Desk) -> None:
-    knn(desk, "knn", LOO)
-    made = fuse(desk, "fused", "llm train", "knn")
-    before = everything(desk)
-    with desk.store.read() as db:
+def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Workspace) -> None:
+    knn(workspace, "knn", LOO)
+    made = fuse(workspace, "fused", "llm train", "knn")
+    before = everything(workspace)
+    with workspace.store.read() as db:
         ids = runs.find(db, "llm train").id, runs.find(db, "knn").id
-    assert fuse(desk, "fused", *ids) == made  # by id or by name
+    assert fuse(workspace, "fused", *ids) == made  # by id or by name
     with pytest.raises(StateError, match="run 'fused' exists with another specification"):
-        fuse(desk, "fused", "llm train", "knn", 0.6)
+        fuse(workspace, "fused", "llm train", "knn", 0.6)
     for name in ("llm train", "knn"):
         with pytest.raises(StateError, match=f"run '{name}': a parent of the run that would replace it"):
-            transfer.save_fusion(desk, Fusion("llm train", ("knn",), (0.5,), (0.5,)), name, replace=True)
-    assert everything(desk) == before
+            transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (0.5,), (0.5,)), name, replace=True)
+    assert everything(workspace) == before
     wanted = Fusion("llm train", ("knn",), (0.6,), (0.5,))
-    assert transfer.save_fusion(desk, wanted, "fused", replace=True).id != made.id
+    assert transfer.save_fusion(workspace, wanted, "fused", replace=True).id != made.id
 
 
 @pytest.mark.parametrize(
@@ -508,121 +510,123 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(desk: Desk) -> N
     ],
 )
 @pytest.mark.usefixtures("world")
-def test_fusions_that_make_no_sense(desk: Desk, others: tuple[str, ...], weights: tuple[float, ...], message: str) -> None:
-    knn(desk, "knn", LOO)
-    before = everything(desk)
+def test_fusions_that_make_no_sense(
+    workspace: Workspace, others: tuple[str, ...], weights: tuple[float, ...], message: str
+) -> None:
+    knn(workspace, "knn", LOO)
+    before = everything(workspace)
     with pytest.raises(InputError, match=message):
-        transfer.save_fusion(desk, Fusion("llm train", others, weights, weights), "fused")
-    assert everything(desk) == before
+        transfer.save_fusion(workspace, Fusion("llm train", others, weights, weights), "fused")
+    assert everything(workspace) == before
 
 
 @pytest.mark.usefixtures("world")
-def test_runs_of_two_datasets_are_not_fused(desk: Desk) -> None:
+def test_runs_of_two_datasets_are_not_fused(workspace: Workspace) -> None:
     content = cases.as_csv(["pert", "gene", "label", "split"], [["A", "X", 1, "train"]])
-    import_upload(desk, content, "k562-de.csv")
-    import_upload(desk, cases.submission([("A_X", 0.2, 0.1, "none")]), "human.csv")
+    import_upload(workspace, content, "k562-de.csv")
+    import_upload(workspace, cases.submission([("A_X", 0.2, 0.1, "none")]), "human.csv")
     with pytest.raises(InputError, match="human and llm train: on different datasets"):
-        fuse(desk, "fused", "llm train", "human")
+        fuse(workspace, "fused", "llm train", "human")
 
 
-def some_test_rows(desk: Desk, world: Screen) -> list[str]:
+def some_test_rows(workspace: Workspace, world: Screen) -> list[str]:
     """Import the LLM's test run again as "fewer": fewer rows, in another order, with the same numbers."""
     some = [world.ids[i] for i in (-1, -5, -3)]
-    assert import_upload(desk, worlds.llm(some), "fewer.csv", Options(name="fewer")).rows == 3
+    assert import_upload(workspace, worlds.llm(some), "fewer.csv", ImportOptions(name="fewer")).rows == 3
     return sorted(some, key=world.ids.index)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.35, 1.0])
-def test_against_labelled_rows_a_rows_prediction_stands_alone(desk: Desk, world: Screen, weight: float) -> None:
-    knn(desk, "knn")
-    some = some_test_rows(desk, world)
-    whole = fuse(desk, "whole", "llm test", "knn", weight, reference="train", references={"llm test": "llm train"})
-    part = fuse(desk, "part", "fewer", "knn", weight, reference="train", references={"fewer": "llm train"})
+def test_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen, weight: float) -> None:
+    knn(workspace, "knn")
+    some = some_test_rows(workspace, world)
+    whole = fuse(workspace, "whole", "llm test", "knn", weight, reference="train", references={"llm test": "llm train"})
+    part = fuse(workspace, "part", "fewer", "knn", weight, reference="train", references={"fewer": "llm train"})
     assert (whole.total, part.total) == (6, 3)
-    one, other = probabilities(rows_of(desk, "whole").loc[some]), probabilities(rows_of(desk, "part").loc[some])
+    one, other = probabilities(rows_of(workspace, "whole").loc[some]), probabilities(rows_of(workspace, "part").loc[some])
     assert one.tobytes() == other.tobytes()
-    assert "Percentiles over labelled reference rows." in trace_of(desk, part, some[0])["content"]
+    assert "Percentiles over labelled reference rows." in trace_of(workspace, part, some[0])["content"]
 
 
-def test_over_the_population_it_does_not(desk: Desk, world: Screen) -> None:
-    knn(desk, "knn")
-    some = some_test_rows(desk, world)
-    fuse(desk, "whole", "llm test", "knn")
-    fuse(desk, "part", "fewer", "knn")
-    assert (probabilities(rows_of(desk, "whole").loc[some]) != probabilities(rows_of(desk, "part").loc[some])).any()
+def test_over_the_population_it_does_not(workspace: Workspace, world: Screen) -> None:
+    knn(workspace, "knn")
+    some = some_test_rows(workspace, world)
+    fuse(workspace, "whole", "llm test", "knn")
+    fuse(workspace, "part", "fewer", "knn")
+    assert (probabilities(rows_of(workspace, "whole").loc[some]) != probabilities(rows_of(workspace, "part").loc[some])).any()
 
 
 @pytest.mark.usefixtures("world")
-def test_percentiles_against_labelled_rows_by_brute_force(desk: Desk) -> None:
+def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) -> None:
     """The LLM against its run on labelled rows; the kNN against its own priors under folds."""
-    run = knn(desk, "knn")
-    knn(desk, "own folds", Protocol("folds"))
-    made = fuse(desk, "fused", "llm test", "knn", 0.25, reference="train", references={"llm test": "llm train"})
-    mine, theirs, found = rows_of(desk, "llm test"), rows_of(desk, "knn"), rows_of(desk, "fused")
-    labelled, folds = rows_of(desk, "llm train"), rows_of(desk, "own folds")
+    run = knn(workspace, "knn")
+    knn(workspace, "own folds", Protocol("folds"))
+    made = fuse(workspace, "fused", "llm test", "knn", 0.25, reference="train", references={"llm test": "llm train"})
+    mine, theirs, found = rows_of(workspace, "llm test"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    labelled, folds = rows_of(workspace, "llm train"), rows_of(workspace, "own folds")
     for column, missing in (("p_de", [Flag.UNCOVERED]), ("p_up_given_de", [Flag.UNCOVERED, Flag.UNCOVERED_DIR])):
         base = percentile(scores(mine, column), scores(labelled, column))
         other = percentile(scores(theirs, column, *missing), scores(folds, column, *missing))
         np.testing.assert_allclose(found[column], np.where(np.isnan(other), base, 0.75 * base + 0.25 * other), atol=1e-9)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         names = {runs.find(db, key).name: runs.find(db, to).name for key, to in made.spec["reference_runs"].items()}
     assert names == {"llm test": "llm train"}
     assert run.id in made.parents
 
 
-def test_a_component_without_a_reference_is_named(desk: Desk, world: Screen) -> None:
-    knn(desk, "knn")
+def test_a_component_without_a_reference_is_named(workspace: Workspace, world: Screen) -> None:
+    knn(workspace, "knn")
     with pytest.raises(InputError, match="component llm test: has no reference run on labelled rows"):
-        fuse(desk, "fused", "llm test", "knn", reference="train")
+        fuse(workspace, "fused", "llm test", "knn", reference="train")
     with pytest.raises(InputError, match="reference run llm test: has no labelled row"):
-        fuse(desk, "fused", "llm test", "knn", reference="train", references={"llm test": "llm test"})
-    import_upload(desk, worlds.llm(world.ids[world.n_train :], seed=9), "second.csv", Options(name="second"))
+        fuse(workspace, "fused", "llm test", "knn", reference="train", references={"llm test": "llm test"})
+    import_upload(workspace, worlds.llm(world.ids[world.n_train :], seed=9), "second.csv", ImportOptions(name="second"))
     with pytest.raises(InputError, match="component second: has no reference run"):
-        fuse(desk, "fused", "llm test", "second", reference="train", references={"llm test": "llm train"})
+        fuse(workspace, "fused", "llm test", "second", reference="train", references={"llm test": "llm train"})
 
 
-def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(desk: Desk, world: Screen) -> None:
-    knn(desk, "knn")
+def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
+    knn(workspace, "knn")
     references = {"llm test": "llm train"}
-    other_vectors(desk, world)
+    other_vectors(workspace, world)
     with pytest.raises(StateError, match="knn: its spaces have changed since it was made"):
-        fuse(desk, "fused", "llm test", "knn", reference="train", references=references)
-    knn(desk, "again")
-    import_upload(desk, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
+        fuse(workspace, "fused", "llm test", "knn", reference="train", references=references)
+    knn(workspace, "again")
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
     with pytest.raises(StateError, match="again: its labels have changed"):
-        fuse(desk, "fused", "llm test", "again", reference="train", references=references)
-    knn(desk, "folds", Protocol("folds"))
-    assert fuse(desk, "fused", "llm test", "knn", reference="train", references={**references, "knn": "folds"}).total == 6
+        fuse(workspace, "fused", "llm test", "again", reference="train", references=references)
+    knn(workspace, "folds", Protocol("folds"))
+    assert fuse(workspace, "fused", "llm test", "knn", reference="train", references={**references, "knn": "folds"}).total == 6
 
 
 # --- decomposition ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("w_de", "w_dir"), [(0.5, 0.5), (0.3, 0.9), (1.0, 0.6)])
-def test_a_component_comes_back_and_fuses_to_the_same_run(desk: Desk, world: Screen, w_de: float, w_dir: float) -> None:
-    knn(desk, "knn", LOO)
-    transfer.save_fusion(desk, Fusion("llm train", ("knn",), (w_de,), (w_dir,)), "fused")
-    made = transfer.save_recovered(desk, "llm train", "fused", (w_de, w_dir), "back")
-    found, truth = rows_of(desk, "back"), rows_of(desk, "knn")
+def test_a_component_comes_back_and_fuses_to_the_same_run(workspace: Workspace, world: Screen, w_de: float, w_dir: float) -> None:
+    knn(workspace, "knn", LOO)
+    transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (w_de,), (w_dir,)), "fused")
+    made = transfer.save_recovered(workspace, "llm train", "fused", (w_de, w_dir), "back")
+    found, truth = rows_of(workspace, "back"), rows_of(workspace, "knn")
     expected = [key for key, flags in flags_of(truth).items() if "uncovered" in flags]
     assert [key for key, flags in flags_of(found).items() if "uncovered" in flags] == expected
     for column in ("p_de", "p_up_given_de"):
         own = scores(truth, column, Flag.UNCOVERED)
         np.testing.assert_allclose(scores(found, column, Flag.UNCOVERED), percentile(own, own), atol=1e-9)
-    transfer.save_fusion(desk, Fusion("llm train", ("back",), (w_de,), (w_dir,)), "again")
-    np.testing.assert_allclose(probabilities(rows_of(desk, "again")), probabilities(rows_of(desk, "fused")), atol=1e-9)
-    with desk.store.read() as db:
+    transfer.save_fusion(workspace, Fusion("llm train", ("back",), (w_de,), (w_dir,)), "again")
+    np.testing.assert_allclose(probabilities(rows_of(workspace, "again")), probabilities(rows_of(workspace, "fused")), atol=1e-9)
+    with workspace.store.read() as db:
         assert made.parents == (runs.find(db, "llm train").id, runs.find(db, "fused").id)
     assert (made.method, made.total) == ("recovered", world.n_train)
-    assert "fused keeps the percentile of llm train here" in trace_of(desk, made, expected[0])["content"]
+    assert "fused keeps the percentile of llm train here" in trace_of(workspace, made, expected[0])["content"]
 
 
 @pytest.mark.usefixtures("world")
-def test_what_is_no_fusion_of_that_base_is_refused(desk: Desk) -> None:
-    knn(desk, "knn", LOO)
-    fuse(desk, "fused", "llm train", "knn")
-    fuse(desk, "other base", "knn", "llm train")
-    before = everything(desk)
+def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None:
+    knn(workspace, "knn", LOO)
+    fuse(workspace, "fused", "llm train", "knn")
+    fuse(workspace, "other base", "knn", "llm train")
+    before = everything(workspace)
     for base, fused, weights, message in (
         ("llm train", "fused", (0.6, 0.5), "DE: a recovered percentile lies"),
         ("llm train", "fused", (0.5, 0.7), "DIR: a recovered percentile lies"),
@@ -632,144 +636,148 @@ def test_what_is_no_fusion_of_that_base_is_refused(desk: Desk) -> None:
         ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
     ):
         with pytest.raises(InputError, match=message):
-            transfer.save_recovered(desk, base, fused, weights, "back")
-    assert everything(desk) == before
+            transfer.save_recovered(workspace, base, fused, weights, "back")
+    assert everything(workspace) == before
 
 
 @pytest.mark.usefixtures("world")
-def test_the_same_decomposition_is_the_same_run(desk: Desk) -> None:
-    knn(desk, "knn", LOO)
-    fuse(desk, "fused", "llm train", "knn")
-    made = transfer.save_recovered(desk, "llm train", "fused", (0.5, 0.5), "back")
-    assert transfer.save_recovered(desk, "llm train", "fused", (0.5, 0.5), "back") == made
+def test_the_same_decomposition_is_the_same_run(workspace: Workspace) -> None:
+    knn(workspace, "knn", LOO)
+    fuse(workspace, "fused", "llm train", "knn")
+    made = transfer.save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back")
+    assert transfer.save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back") == made
     with pytest.raises(StateError, match="run 'back' exists with another specification"):
-        transfer.save_recovered(desk, "llm train", "fused", (0.4, 0.5), "back")
-    run_actions.delete(desk, "back")
-    assert transfer.save_recovered(desk, "llm train", "fused", (0.5, 0.5), "back").id == made.id
+        transfer.save_recovered(workspace, "llm train", "fused", (0.4, 0.5), "back")
+    run_actions.delete(workspace, "back")
+    assert transfer.save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back").id == made.id
 
 
 # --- the same as methods of the engine ----------------------------------------------------------------------------------
 
 
-def launched(desk: Desk, method: str, name: str, rows: str = "", **options: object) -> Run:
+def launched(workspace: Workspace, method: str, name: str, rows: str = "", **options: object) -> Run:
     """A run that is worked on in this process until it ends."""
-    wish = wishes.Wish(dataset_of(desk).id, method_named(method), options, rows=rows)
-    return journals.launch(desk, wishes.specify(desk, wish), name, How(), begin=journals.work_on)
+    wish = wishes.Wish(dataset_of(workspace).id, method_named(method), options, rows=rows)
+    return run_control.launch(workspace, wishes.specify(workspace, wish), name, ExecutionSettings(), begin=run_control.work_on)
 
 
 @pytest.mark.usefixtures("world")
-def test_a_knn_of_the_engine_gives_the_same_predictions(desk: Desk) -> None:
+def test_a_knn_of_the_engine_gives_the_same_predictions(workspace: Workspace) -> None:
     for protocol, rows in ((TEST, "split=test"), (FOLDS, "split=train")):
-        mine = knn(desk, f"mine {protocol.kind}", protocol)
+        mine = knn(workspace, f"mine {protocol.kind}", protocol)
         options = {"spaces": "near", "protocol": protocol.kind, "folds": protocol.k, "seed": protocol.seed}
-        run = launched(desk, "knn", f"engine {protocol.kind}", rows, **options)
+        run = launched(workspace, "knn", f"engine {protocol.kind}", rows, **options)
         assert (run.status, run.done, run.failed, run.fallbacks) == ("done", mine.total, 0, mine.fallbacks)
-        one, other = rows_of(desk, mine.id), rows_of(desk, run.id)
+        one, other = rows_of(workspace, mine.id), rows_of(workspace, run.id)
         np.testing.assert_array_equal(probabilities(one), probabilities(other))
         assert flags_of(one) == flags_of(other)
-        assert trace_of(desk, mine, one.index[0]) == trace_of(desk, run, one.index[0])
-    some = launched(desk, "knn", "some", "sample=9,seed=1;split=train", spaces="near", protocol="folds", folds=3, seed=1)
+        assert trace_of(workspace, mine, one.index[0]) == trace_of(workspace, run, one.index[0])
+    some = launched(workspace, "knn", "some", "sample=9,seed=1;split=train", spaces="near", protocol="folds", folds=3, seed=1)
     assert some.done == 9
-    part = rows_of(desk, "some")
-    np.testing.assert_array_equal(probabilities(part), probabilities(rows_of(desk, "mine folds").loc[part.index]))
+    part = rows_of(workspace, "some")
+    np.testing.assert_array_equal(probabilities(part), probabilities(rows_of(workspace, "mine folds").loc[part.index]))
 
 
 @pytest.mark.usefixtures("world")
-def test_a_fusion_of_the_engine_gives_the_same_predictions(desk: Desk) -> None:
-    knn(desk, "knn", LOO)
-    transfer.save_fusion(desk, Fusion("llm train", ("knn",), (0.3,), (0.6,)), "mine")
+def test_a_fusion_of_the_engine_gives_the_same_predictions(workspace: Workspace) -> None:
+    knn(workspace, "knn", LOO)
+    transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (0.3,), (0.6,)), "mine")
     options = {"base": "llm train", "with": "knn", "w_de": "0.3", "w_dir": "0.6"}
-    run = launched(desk, "fusion", "engine", "split=train", **options)
+    run = launched(workspace, "fusion", "engine", "split=train", **options)
     assert (run.status, run.done) == ("done", 70)
-    one, other = rows_of(desk, "mine"), rows_of(desk, "engine")
+    one, other = rows_of(workspace, "mine"), rows_of(workspace, "engine")
     np.testing.assert_array_equal(probabilities(one), probabilities(other))
     assert flags_of(one) == flags_of(other)
 
 
 @pytest.mark.usefixtures("world")
-def test_a_knn_of_the_engine_has_fold_priors_of_its_own(desk: Desk) -> None:
-    knn(desk, "mine")
-    launched(desk, "knn", "engine", "split=test", spaces="near", protocol="test")
+def test_a_knn_of_the_engine_has_fold_priors_of_its_own(workspace: Workspace) -> None:
+    knn(workspace, "mine")
+    launched(workspace, "knn", "engine", "split=test", spaces="near", protocol="test")
     for other in ("mine", "engine"):
-        fuse(desk, f"with {other}", "llm test", other, reference="train", references={"llm test": "llm train"})
-    np.testing.assert_array_equal(*(probabilities(rows_of(desk, f"with {other}")) for other in ("mine", "engine")))
+        fuse(workspace, f"with {other}", "llm test", other, reference="train", references={"llm test": "llm train"})
+    np.testing.assert_array_equal(*(probabilities(rows_of(workspace, f"with {other}")) for other in ("mine", "engine")))
 
 
-def knn_wish(desk: Desk, **more: object) -> wishes.Wish:
+def knn_wish(workspace: Workspace, **more: object) -> wishes.Wish:
     options = {"spaces": "near", "protocol": "test", **more}
-    return wishes.Wish(dataset_of(desk).id, method_named("knn"), options, rows="split=test")
+    return wishes.Wish(dataset_of(workspace).id, method_named("knn"), options, rows="split=test")
 
 
-def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(desk: Desk, world: Screen) -> None:
-    launched(desk, "knn", "engine", "split=test", spaces="near", protocol="test")
+def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
+    launched(workspace, "knn", "engine", "split=test", spaces="near", protocol="test")
     references = {"llm test": "llm train"}
     more = cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]])
     for change, what in (
-        (lambda: other_vectors(desk, world), "spaces"),
-        (lambda: import_upload(desk, more, "more.csv"), "labels"),
+        (lambda: other_vectors(workspace, world), "spaces"),
+        (lambda: import_upload(workspace, more, "more.csv"), "labels"),
     ):
         change()
         with pytest.raises(StateError, match=f"engine: its {what} have changed since it was made"):
-            fuse(desk, "fused", "llm test", "engine", reference="train", references=references)
+            fuse(workspace, "fused", "llm test", "engine", reference="train", references=references)
         if what == "spaces":
-            wish = knn_wish(desk)
-            journals.launch(desk, wishes.specify(desk, wish), "engine", How(), replace=True, begin=journals.work_on)
-            fuse(desk, "between", "llm test", "engine", reference="train", references=references)
-    with desk.store.write() as db:  # as the run of an earlier version
+            wish = knn_wish(workspace)
+            run_control.launch(
+                workspace, wishes.specify(workspace, wish), "engine", ExecutionSettings(), replace=True, begin=run_control.work_on
+            )
+            fuse(workspace, "between", "llm test", "engine", reference="train", references=references)
+    with workspace.store.write() as db:  # as the run of an earlier version
         db.execute("UPDATE run SET spec = json_merge_patch(spec, '{\"sources\": null}') WHERE name = 'engine'")
     with pytest.raises(StateError, match="engine: its spaces are not recorded"):
-        fuse(desk, "fused", "llm test", "engine", reference="train", references=references)
+        fuse(workspace, "fused", "llm test", "engine", reference="train", references=references)
 
 
-def test_spaces_are_part_of_what_a_run_is(desk: Desk, world: Screen) -> None:
-    before = wishes.specify(desk, knn_wish(desk))
-    assert wishes.specify(desk, knn_wish(desk)) == before
-    other_vectors(desk, world)
-    after = wishes.specify(desk, knn_wish(desk))
+def test_spaces_are_part_of_what_a_run_is(workspace: Workspace, world: Screen) -> None:
+    before = wishes.specify(workspace, knn_wish(workspace))
+    assert wishes.specify(workspace, knn_wish(workspace)) == before
+    other_vectors(workspace, world)
+    after = wishes.specify(workspace, knn_wish(workspace))
     assert set(before.sources) == set(after.sources) == {"near"}
     assert before.key != after.key
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
-        wishes.specify(desk, knn_wish(desk, spaces="near, far"))
-    fused = wishes.Wish(dataset_of(desk).id, method_named("fusion"), {"base": "llm test", "with": "llm train"})
-    assert wishes.specify(desk, fused).sources == {}
+        wishes.specify(workspace, knn_wish(workspace, spaces="near, far"))
+    fused = wishes.Wish(dataset_of(workspace).id, method_named("fusion"), {"base": "llm test", "with": "llm train"})
+    assert wishes.specify(workspace, fused).sources == {}
 
 
-def test_a_worker_refuses_another_space_than_planned(desk: Desk, world: Screen) -> None:
-    planned = wishes.specify(desk, knn_wish(desk))
-    journals.launch(desk, planned, "engine", How(), begin=lambda *_: None)
-    other_vectors(desk, world)
-    run = journals.resume(desk, "engine", begin=journals.work_on)
+def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world: Screen) -> None:
+    planned = wishes.specify(workspace, knn_wish(workspace))
+    run_control.launch(workspace, planned, "engine", ExecutionSettings(), begin=lambda *_: None)
+    other_vectors(workspace, world)
+    run = run_control.resume(workspace, "engine", begin=run_control.work_on)
     assert (run.status, run.done) == ("stopped", 0)
-    now = wishes.specify(desk, knn_wish(desk)).sources["near"]
+    now = wishes.specify(workspace, knn_wish(workspace)).sources["near"]
     assert run.cause == (
         f"gene spaces: near {now[:10]}, expected near {planned.sources['near'][:10]} as planned; start a new run"
     )
-    spaces.delete(desk, "near")
-    assert journals.resume(desk, "engine", begin=journals.work_on).cause.startswith("space 'near': not in this workspace")
+    spaces.delete(workspace, "near")
+    assert run_control.resume(workspace, "engine", begin=run_control.work_on).cause.startswith(
+        "space 'near': not in this workspace"
+    )
 
 
 @pytest.mark.usefixtures("world")
-def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(desk: Desk) -> None:
+def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Workspace) -> None:
     """Its journal goes with it; while a worker beats, both stay."""
-    knn(desk, "knn")
-    engine = launched(desk, "knn", "taken", "split=test", spaces="near", protocol="test")
-    folder = folder_of(desk, engine.id)
+    knn(workspace, "knn")
+    engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test")
+    folder = folder_of(workspace, engine.id)
     folder.done.unlink()
-    beat(folder, "running", Counts(), 6, size=0, begun_at=0.0)
-    before = everything(desk)
+    write_heartbeat(folder, "running", Counts(), 6, size=0, begun_at=0.0)
+    before = everything(workspace)
     with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
-        transfer.save_knn(desk, dataset_of(desk), Plan(("near",), LOO), "taken", replace=True)
+        transfer.save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
     with pytest.raises(StateError, match="a worker is on it"):
-        transfer.save_fusion(desk, Fusion("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True)
-    assert everything(desk) == before
+        transfer.save_fusion(workspace, Fusion("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True)
+    assert everything(workspace) == before
     assert folder.exists
     folder.heartbeat.unlink()
     with pytest.raises(StateError, match="exists with another specification"):
-        transfer.save_knn(desk, dataset_of(desk), Plan(("near",), LOO), "taken")
+        transfer.save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken")
     assert folder.exists
-    saved = transfer.save_knn(desk, dataset_of(desk), Plan(("near",), LOO), "taken", replace=True)
+    saved = transfer.save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
     assert not folder.path.exists()
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert [run.id for run in runs.all_of_them(db) if run.name == "taken"] == [saved.id]
         assert db.execute("SELECT count(*) FROM prediction WHERE run = ?", [engine.id]).fetchall() == [(0,)]
 

@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.desk import Desk
-from core.actions.imports import Options, import_upload
+from core.actions.imports import ImportOptions, import_upload
 from core.actions.wishes import Wish, packs_of, specify
+from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound
 from core.methods.base import Option
-from tests.engine.cases import desk_with, wish
+from tests.engine.cases import wish, workspace_with
 from tests.engine.methods import Counting
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return desk_with(tmp_path / "workspace", 8)
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_with(tmp_path / "workspace", 8)
 
 
-def test_what_a_person_asks_for_is_specified(desk: Desk) -> None:
+def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
     method = Counting(options=(Option("rounds", "int", 1, "How many.", least=0, most=2), Option("context", "text", "kit", "")))
-    spec = specify(desk, Wish("bmdm", method, {"rounds": "2"}, "split=test;sample=3", "m", 4, 1))
+    spec = specify(workspace, Wish("bmdm", method, {"rounds": "2"}, "split=test;sample=3", "m", 4, 1))
     assert (dict(spec.options), spec.context, len(spec.rows), spec.model, spec.seed, spec.repeat) == (
         {"rounds": 2, "context": "kit"},
         "kit",
@@ -32,21 +32,21 @@ def test_what_a_person_asks_for_is_specified(desk: Desk) -> None:
         4,
         1,
     )
-    assert spec == specify(desk, Wish("bmdm", method, {"rounds": 2}, "sample=3;split=test", "m", 4, 1))
+    assert spec == specify(workspace, Wish("bmdm", method, {"rounds": 2}, "sample=3;split=test", "m", 4, 1))
     with pytest.raises(InputError, match="rounds: got 3"):
-        specify(desk, Wish("bmdm", method, {"rounds": "3"}))
+        specify(workspace, Wish("bmdm", method, {"rounds": "3"}))
     with pytest.raises(NotFound, match="dataset 'x'"):
-        specify(desk, Wish("x", method, {}))
+        specify(workspace, Wish("x", method, {}))
 
 
-def test_packs_are_those_of_the_workspace_and_part_of_the_specification(desk: Desk) -> None:
-    before = wish(desk, Counting())
-    assert packs_of(desk).descriptions is None
+def test_packs_are_those_of_the_workspace_and_part_of_the_specification(workspace: Workspace) -> None:
+    before = wish(workspace, Counting())
+    assert packs_of(workspace).descriptions is None
     texts = json.dumps({"Qb0": "A kinase.", "Hb0": "Binds things."}).encode()
-    assert import_upload(desk, texts, "gene_desc.json", Options()).kind == "descriptions"
-    packs = packs_of(desk)
+    assert import_upload(workspace, texts, "gene_desc.json", ImportOptions()).kind == "descriptions"
+    packs = packs_of(workspace)
     assert packs.descriptions is not None
     assert packs.texts.entries["Qb0"] == "A kinase."
-    after = wish(desk, Counting())
+    after = wish(workspace, Counting())
     assert after.key != before.key
     assert after.packs == {"descriptions": packs.sources["descriptions"].sha256}

@@ -14,15 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.actions import folders, journals
-from core.actions.desk import Desk, open_desk
+from core.actions import run_control, run_folders
+from core.actions.workspace import Workspace, open_workspace
 from core.config import load_settings
-from core.engine.start import start
+from core.engine.worker_process import start
 from core.errors import DeskError
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
+from core.llm.messages import Message, Request
 from core.llm.parsing import Unparsed, probability
-from core.llm.records import Message, Request
 from core.methods.base import Context, Method, Option, RowFailed
 from core.types import Call, Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -189,32 +189,32 @@ def finder(*methods: Method) -> Any:
     return known.__getitem__
 
 
-def here(*methods: Method) -> journals.Begin:
+def here(*methods: Method) -> run_control.Begin:
     """Begin a run in this process, with these methods known."""
     return partial(_work_here, method=finder(*methods))
 
 
-def _work_here(desk: Desk, run: str, api_key: str = "", *, method: Any) -> object:
-    return journals.work_on(desk, run, api_key, method=method)
+def _work_here(workspace: Workspace, run: str, api_key: str = "", *, method: Any) -> object:
+    return run_control.work_on(workspace, run, api_key, method=method)
 
 
-def apart(desk: Desk, run: str, api_key: str = "", **options: Any) -> int:
+def apart(workspace: Workspace, run: str, api_key: str = "", **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    folder = folders.folder_of(desk, run)
-    command = (sys.executable, "-m", "tests.engine.methods", str(desk.settings.workspace), run, json.dumps(options))
-    return start(folder, desk.settings, api_key, command)
+    folder = run_folders.folder_of(workspace, run)
+    command = (sys.executable, "-m", "tests.engine.methods", str(workspace.settings.workspace), run, json.dumps(options))
+    return start(folder, workspace.settings, api_key, command)
 
 
-def main(workspace: str, run: str, options: str) -> int:
+def main(place: str, run: str, options: str) -> int:
     """Work on a run; options: sleep_s of counting and whole, fat of counting, began of asking, fold_s of the worker, and
     peak, a file for the most memory that this process took, in MB."""
     given = json.loads(options)
-    desk = open_desk(load_settings(Path(workspace)))
+    workspace = open_workspace(load_settings(Path(place)))
     sleep_s = given.get("sleep_s", 0.0)
     began = Path(given["began"]) if "began" in given else None
     methods = finder(Counting(sleep_s=sleep_s, fat=given.get("fat", 0)), Whole(sleep_s=sleep_s), Asking(began=began))
     try:
-        status = journals.work_on(desk, run, method=methods, fold_s=given.get("fold_s", 2.0))
+        status = run_control.work_on(workspace, run, method=methods, fold_s=given.get("fold_s", 2.0))
     except DeskError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -20,20 +20,20 @@ import numpy as np
 import pytest
 
 import core.methods as room
-from core.actions import folders, journals, wishes
-from core.actions.desk import Desk, open_desk
+from core.actions import run_control, run_folders, wishes
 from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import read_entries
-from core.engine.spec import View
+from core.engine.spec import LabelViewSpec
 from core.errors import MissingPackage
+from core.evidence.label_view import LabelView, blinded, fold_views
 from core.evidence.registry import TOOLS
-from core.evidence.view import LabelView, blinded, fold_views
-from core.llm.scripted import MODEL, serving
+from core.llm.scripted_server import MODEL, serving
 from core.methods.base import Context, Tables
 from core.methods.registry import method_named, methods
 from core.store.runs import Run
-from core.transfer.layout import Layout
+from core.transfer.row_index import RowIndex
 from core.types import Label, Pair, Prediction, RowResult
 from tests import worlds
 from tests.cases import as_csv
@@ -53,7 +53,7 @@ HIDDEN = frozenset(row.pair_id for row in ROWS if any(row.pert == e.pert or row.
 VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
 CHANGED: Mapping[str, frozenset[str]] = {"as it is": frozenset(), "hidden": HIDDEN, "visible": VISIBLE}
-VIEWS = {"blinded": View("blinded"), "folds": View("folds", K)}
+VIEWS = {"blinded": LabelViewSpec("blinded"), "folds": LabelViewSpec("folds", K)}
 
 # What every method that has such an option is told, so that as much as can be is made from labels.
 TOLD: Mapping[str, object] = {
@@ -84,7 +84,7 @@ class Seen(NamedTuple):
 class World:
     """A workspace, a server to ask, and the file that lists the evaluated rows."""
 
-    desk: Desk
+    workspace: Workspace
     url: str
     ids: Path
 
@@ -93,17 +93,17 @@ class World:
         options = {option.name: TOLD[option.name] for option in method_named(method).options if option.name in TOLD}
         wish = wishes.Wish("bmdm", method_named(method), options, f"ids={self.ids}", MODEL, view=VIEWS[view])
         try:
-            spec = wishes.specify(self.desk, wish)
+            spec = wishes.specify(self.workspace, wish)
         except MissingPackage as error:
             pytest.skip(str(error))
-        made = journals.launch(self.desk, spec, name, fast(self.url), begin=journals.work_on)
+        made = run_control.launch(self.workspace, spec, name, fast(self.url), begin=run_control.work_on)
         assert (made.status, made.done, made.failed) == ("done", len(EVALUATED), 0), made.cause
         return made
 
     def seen(self, method: str, view: str) -> dict[str, Seen]:
         """What the journal of that run holds of each row."""
         made = self.run(method, view, f"{method} {view}")
-        entries = (entry for entry, _ in read_entries(folders.folder_of(self.desk, made.id).rows))
+        entries = (entry for entry, _ in read_entries(run_folders.folder_of(self.workspace, made.id).rows))
         return {row.prediction.pair_id: Seen.of(row) for row in entries if isinstance(row, RowResult)}
 
 
@@ -113,9 +113,9 @@ def both(work: Callable[[str], dict[str, Seen]], *names: str) -> list[dict[str, 
         return list(pool.map(work, names))
 
 
-def furnished(folder: Path, changed: frozenset[str]) -> Desk:
+def furnished(folder: Path, changed: frozenset[str]) -> Workspace:
     """A workspace whose labels of these rows are others; a gene space, a network, and a run that knows no label."""
-    desk = open_desk(Settings(workspace=folder, author="tester"))
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
     rng = np.random.default_rng(0)
     told = [(*row[:3], ANOTHER[row[3]] if row[0] in changed else row[3]) for row in map(_columns, ROWS)]
     files = {
@@ -125,8 +125,8 @@ def furnished(folder: Path, changed: frozenset[str]) -> Desk:
         "llm.csv": worlds.llm([row.pair_id for row in ROWS]),
     }
     for name, content in files.items():
-        assert import_upload(desk, content, name).kind != "failed"
-    return desk
+        assert import_upload(workspace, content, name).kind != "failed"
+    return workspace
 
 
 def _columns(row: Pair) -> tuple[str, str, str, str]:
@@ -174,7 +174,7 @@ def test_something_changes_with_a_visible_label(made: dict[str, World], method: 
 def test_what_is_no_method_of_the_registry_is_not_given_labels() -> None:
     """`recovered` makes rows, but cannot be launched: no worker ever hands it a context. What its functions take instead,
     rows of runs that exist already, holds no label."""
-    labels = {Context, Tables, LabelView, Layout, Pair}
+    labels = {Context, Tables, LabelView, RowIndex, Pair}
     modules = [importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__)]
     makers = [module for module in modules if not hasattr(module, "METHOD") and hasattr(module, "results")]
     assert [module.__name__ for module in makers] == ["core.methods.recovered"]

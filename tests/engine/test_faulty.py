@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.actions import folders, journals
-from core.engine.coding import Again
+from core.actions import run_control, run_folders
 from core.engine.journal import read_entries, read_progress
-from core.llm.scripted import Faults, Script, serving
+from core.engine.row_codec import RetryMark
+from core.llm.scripted_server import Faults, Script, serving
 from core.types import Failed
-from tests.engine.cases import desk_with, fast, stored_rows, wish
+from tests.engine.cases import fast, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, here
 
 ROWS = 120
@@ -22,22 +22,22 @@ NUMBERS = ["pair_id", "p_de", "p_up_given_de", "prediction_up", "prediction_down
 
 
 def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_path: Path) -> None:
-    good, desk = desk_with(tmp_path / "good", ROWS), desk_with(tmp_path / "faulty", ROWS)
+    good, workspace = workspace_with(tmp_path / "good", ROWS), workspace_with(tmp_path / "faulty", ROWS)
     method = Asking()
     with serving() as url:
-        expected = journals.launch(good, wish(good, method, model="scripted"), "r", fast(url), begin=here(method))
+        expected = run_control.launch(good, wish(good, method, model="scripted"), "r", fast(url), begin=here(method))
     right = stored_rows(good, expected.id)[NUMBERS].set_index("pair_id")
     with serving(Script(faults=Faults.each(SHARE), retry_after_s=0.01)) as url:
         how = fast(url, rows_in_flight=32, concurrency=32, retries=1, timeout_s=0.25)
-        run = journals.launch(desk, wish(desk, method, model="scripted"), "r", how, begin=here(method))
-        folder = folders.folder_of(desk, run.id)
+        run = run_control.launch(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
+        folder = run_folders.folder_of(workspace, run.id)
         kinds = Counter(entry.kind for entry, _ in read_entries(folder.rows) if isinstance(entry, Failed))
         assert run.status == "done"
         assert run.done + run.failed == ROWS
         assert run.failed == kinds.total() > 0
         assert set(kinds) <= CAUSES
         assert len(kinds) > 1
-        found = stored_rows(desk, run.id)
+        found = stored_rows(workspace, run.id)
         failed = found[found["error"].notna()]
         assert Counter(failed["error"].str.partition(":")[0]) == kinds
         assert failed["p_de"].isna().all()
@@ -46,13 +46,13 @@ def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_p
         for _ in range(10):
             if not run.failed:
                 break
-            run = journals.retry(desk, "r", begin=here(method))
+            run = run_control.retry(workspace, "r", begin=here(method))
     assert (run.done, run.failed) == (ROWS, 0)
-    pd.testing.assert_frame_equal(stored_rows(desk, run.id)[NUMBERS].set_index("pair_id"), right)
+    pd.testing.assert_frame_equal(stored_rows(workspace, run.id)[NUMBERS].set_index("pair_id"), right)
     progress = read_progress(folder.rows)
     assert (progress.done, len(progress.failed), progress.twice) == (ROWS, 0, 0)
     assert (progress.cost.total(), progress.spent) == (run.tokens, run.spent_tokens)
     assert run.tokens is not None
     assert run.spent_tokens is not None
     assert run.spent_tokens > run.tokens  # what failed was paid for too
-    assert any(isinstance(entry, Again) for entry, _ in read_entries(folder.rows))
+    assert any(isinstance(entry, RetryMark) for entry, _ in read_entries(folder.rows))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engine.coding import Again, Entry, as_line, from_line
-from core.engine.journal import Folder, Journal, ask_again, log_tail, read_entries, read_progress
-from core.engine.spec import How
+from core.engine.journal import Journal, RunFolder, log_tail, mark_for_retry, read_entries, read_progress
+from core.engine.row_codec import Entry, RetryMark, decode_entry, encode_entry
+from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent
 from tests.engine.test_spec import SPEC
@@ -68,15 +68,15 @@ def call(key: str, *, cached: bool = False, error: str = "") -> Call:
     return Call(key, "de", "JUDGE", "{}", "{}", cached, 1, 2.5, 10, 5, 0, error)
 
 
-def folder_at(path: Path) -> Folder:
+def folder_at(path: Path) -> RunFolder:
     path.mkdir(exist_ok=True)
-    return Folder(path)
+    return RunFolder(path)
 
 
-@given(rows | failures | st.builds(Again, st.lists(texts).map(tuple)))
+@given(rows | failures | st.builds(RetryMark, st.lists(texts).map(tuple)))
 def test_an_entry_and_its_line_are_the_same(entry: Entry) -> None:
-    line = as_line(entry)
-    assert from_line(line) == entry
+    line = encode_entry(entry)
+    assert decode_entry(line) == entry
     assert line.count(b"\n") == 1
     json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} in a journal"))
 
@@ -97,7 +97,7 @@ def test_an_entry_and_its_line_are_the_same(entry: Entry) -> None:
 )
 def test_what_a_journal_cannot_hold(entry: RowResult, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=said):
-        as_line(entry)
+        encode_entry(entry)
     folder = folder_at(tmp_path)
     with Journal(folder) as journal:
         journal.append([row("x_y"), entry])
@@ -113,21 +113,21 @@ def test_what_a_journal_cannot_hold(entry: RowResult, said: str, tmp_path: Path)
     "line", [b"{}\n", b"[]\n", b"null\n", b'{"v":1}\n', b'{"v":1,"row":{}}\n', b"\xff\n", b'{"v":2,"row":{}}\n']
 )
 def test_lines_that_are_none_are_named(line: bytes, tmp_path: Path) -> None:
-    (tmp_path / "rows.jsonl").write_bytes(as_line(row()) + line)
-    with pytest.raises(InputError, match=rf"rows\.jsonl, byte {len(as_line(row()))}: journal"):
+    (tmp_path / "rows.jsonl").write_bytes(encode_entry(row()) + line)
+    with pytest.raises(InputError, match=rf"rows\.jsonl, byte {len(encode_entry(row()))}: journal"):
         read_progress(tmp_path / "rows.jsonl")
 
 
 def test_a_torn_last_line_is_cut_wherever_it_tore(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
-    whole, torn = as_line(row("a_b")), as_line(row("c_d"))
+    whole, torn = encode_entry(row("a_b")), encode_entry(row("c_d"))
     for kept in {*range(0, len(torn), 9), len(torn) - 1}:
         folder.rows.write_bytes(whole + torn[:kept])
         assert read_progress(folder.rows).finished == {"a_b"}
         with Journal(folder) as journal:
             assert journal.progress.finished == {"a_b"}
             journal.append([row("e_f")])
-        assert folder.rows.read_bytes() == whole + as_line(row("e_f"))
+        assert folder.rows.read_bytes() == whole + encode_entry(row("e_f"))
 
 
 def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
     found = read_progress(folder.rows)
     assert (found.done, set(found.failed), found.suspect) == (1, {"c_d", "e_f"}, set())
     assert (found.cost.total(), found.spent) == (100 + 15 + 30, 15 + 15 + 30)  # a cached call was paid for before
-    ask_again(folder, ["c_d", "e_f"])
+    mark_for_retry(folder, ["c_d", "e_f"])
     again = read_progress(folder.rows)
     assert (again.finished, again.failed) == ({"a_b"}, {})
     assert again.suspect == {"k3"}  # it was answered and the row failed; k4's answer led to no failure
@@ -153,7 +153,7 @@ def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
 
 def test_the_key_is_taken_out_of_every_line(tmp_path: Path) -> None:
     key = 'sk-"quoted"/secret'
-    scrub = How("http://127.0.0.1:1/v1").endpoint(key).scrub
+    scrub = ExecutionSettings("http://127.0.0.1:1/v1").endpoint(key).scrub
     with Journal(folder_at(tmp_path), scrub) as journal:
         journal.append([Failed("a_b", "Refused", f"wrong key {key}", (call(key),))])
     assert b"secret" not in (tmp_path / "rows.jsonl").read_bytes()
@@ -163,10 +163,10 @@ def test_the_key_is_taken_out_of_every_line(tmp_path: Path) -> None:
 
 
 def test_a_folder_keeps_what_is_run_and_what_is_told(tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "runs" / "abc")
+    folder = RunFolder(tmp_path / "runs" / "abc")
     with pytest.raises(NotFound, match="no run was begun"):
         folder.spec()
-    how = How(rows_in_flight=3)
+    how = ExecutionSettings(rows_in_flight=3)
     folder.create(SPEC, how)
     assert (folder.run, folder.exists, folder.spec(), folder.how(), folder.command()) == ("abc", True, SPEC, how, "run")
     folder.tell("pause")

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.actions import folders, journals
-from core.actions.desk import Desk
-from core.engine.coding import Again, pair_id_of
+from core.actions import run_control, run_folders
+from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
-from core.llm.scripted import Script, serving
+from core.engine.row_codec import RetryMark, pair_id_of
+from core.llm.scripted_server import Script, serving
 from core.store import traces
 from core.store.runs import Run
-from tests.engine.cases import desk_with, fast, status, stored_rows, until, wish
+from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
 from tests.engine.methods import Asking, apart, here
 
 KILLS = 2  # raise it for a longer trial, to 50 say
@@ -28,10 +28,10 @@ SEED = 5
 AHEAD_S = 0.1  # at most, between a row that a kill waits for and the kill
 
 
-def journalled(desk: Desk, run: Run) -> list[str]:
+def journalled(workspace: Workspace, run: Run) -> list[str]:
     """The rows of the journal's whole lines, in order."""
-    entries = (entry for entry, _ in read_entries(folders.folder_of(desk, run.id).rows))
-    return [pair_id_of(entry) for entry in entries if not isinstance(entry, Again)]
+    entries = (entry for entry, _ in read_entries(run_folders.folder_of(workspace, run.id).rows))
+    return [pair_id_of(entry) for entry in entries if not isinstance(entry, RetryMark)]
 
 
 def has_rows(file: Path, least: int) -> bool:
@@ -39,11 +39,11 @@ def has_rows(file: Path, least: int) -> bool:
     return file.exists() and file.read_bytes().count(b"\n") >= least
 
 
-def stored(desk: Desk, run: Run) -> dict[str, pd.DataFrame]:
+def stored(workspace: Workspace, run: Run) -> dict[str, pd.DataFrame]:
     """What the store holds of a run, apart from times and from what the cache answered."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         found = {
-            "predictions": stored_rows(desk, run.id).drop(columns="run"),
+            "predictions": stored_rows(workspace, run.id).drop(columns="run"),
             "traces": traces.frame(db, run.id).drop(columns="latency_ms"),
         }
         for name, query in {
@@ -61,32 +61,34 @@ def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path:
     began = tmp_path / "began.txt"
     begin = partial(apart, began=str(began), fold_s=0.05)
     with serving(Script(delay_s=0.01)) as url:
-        whole = desk_with(tmp_path / "whole", ROWS)
-        expected = journals.launch(whole, wish(whole, Asking(), model="scripted"), "r", fast(url), begin=here(Asking()))
-        desk = desk_with(tmp_path / "killed", ROWS)
-        run = journals.launch(desk, wish(desk, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8), begin=begin)
-        rows = folders.folder_of(desk, run.id).rows
+        whole = workspace_with(tmp_path / "whole", ROWS)
+        expected = run_control.launch(whole, wish(whole, Asking(), model="scripted"), "r", fast(url), begin=here(Asking()))
+        workspace = workspace_with(tmp_path / "killed", ROWS)
+        run = run_control.launch(
+            workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8), begin=begin
+        )
+        rows = run_folders.folder_of(workspace, run.id).rows
         for kill in range(KILLS):
             least = int((ROWS - LEFT) * (kill + rng.random()) / KILLS)
             until(partial(has_rows, rows, least), f"row {least}")
             time.sleep(AHEAD_S * rng.random() ** 2)
-            pid = status(desk, run).pid
+            pid = status(workspace, run).pid
             assert pid is not None
             os.kill(pid, signal.SIGKILL)
-            until(lambda: status(desk, run).state == "crashed", "the crash to be seen")
-            before = set(journalled(desk, run))
+            until(lambda: status(workspace, run).state == "crashed", "the crash to be seen")
+            before = set(journalled(workspace, run))
             if kill % 2:
-                journals.settle(desk, run.id)
+                run_control.settle(workspace, run.id)
             begun = len(began.read_text().split())
-            journals.resume(desk, run.id, begin=begin)
+            run_control.resume(workspace, run.id, begin=begin)
             until(partial(has_rows, began, begun + 1), "the next row")
             assert not before & set(began.read_text().split()[begun:])
-        until(lambda: status(desk, run).state == "done", "the end")
-    after = journals.settle(desk, run.id)
-    assert sorted(journalled(desk, run)) == sorted(set(journalled(desk, run)))
+        until(lambda: status(workspace, run).state == "done", "the end")
+    after = run_control.settle(workspace, run.id)
+    assert sorted(journalled(workspace, run)) == sorted(set(journalled(workspace, run)))
     assert read_progress(rows).twice == 0
     assert (after.status, after.done, after.failed, after.tokens) == ("done", ROWS, 0, expected.tokens)
-    ours = stored(desk, run)
+    ours = stored(workspace, run)
     for name, table in stored(whole, expected).items():
         pd.testing.assert_frame_equal(ours[name], table, obj=name)
     assert ours["predictions"]["pair_id"].is_unique

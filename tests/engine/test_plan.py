@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.engine.plan import Price, Rate, Rows, choose, expect, expected_calls, read_rows
+from core.engine.plan import Price, Rate, RowSelection, expect, expected_calls, parse_row_selection, select_rows
 from core.errors import InputError, NotFound
 from core.types import Pair
 from tests.engine.methods import Asking, Counting
@@ -15,17 +15,17 @@ PAIRS = [Pair(f"P_G{i}", "P", f"G{i}", None, "train" if i < 6 else "test") for i
 @pytest.mark.parametrize(
     ("text", "rows"),
     [
-        ("", Rows()),
-        (" ; ", Rows()),
-        ("split=test", Rows("test")),
-        ("split=test; sample=500,seed=3", Rows("test", 500, 3)),
-        ("sample=5", Rows(None, 5)),
-        ("ids=a,b_c.txt", Rows(ids=Path("a,b_c.txt"))),
-        ("ids=x.txt;split=train;seed=1,sample=2", Rows("train", 2, 1, Path("x.txt"))),
+        ("", RowSelection()),
+        (" ; ", RowSelection()),
+        ("split=test", RowSelection("test")),
+        ("split=test; sample=500,seed=3", RowSelection("test", 500, 3)),
+        ("sample=5", RowSelection(None, 5)),
+        ("ids=a,b_c.txt", RowSelection(ids=Path("a,b_c.txt"))),
+        ("ids=x.txt;split=train;seed=1,sample=2", RowSelection("train", 2, 1, Path("x.txt"))),
     ],
 )
-def test_rows_are_read(text: str, rows: Rows) -> None:
-    assert read_rows(text) == rows
+def test_rows_are_read(text: str, rows: RowSelection) -> None:
+    assert parse_row_selection(text) == rows
 
 
 @pytest.mark.parametrize(
@@ -43,37 +43,37 @@ def test_rows_are_read(text: str, rows: Rows) -> None:
 )
 def test_rows_that_cannot_be(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        read_rows(text)
+        parse_row_selection(text)
 
 
 def test_rows_are_chosen_in_the_datasets_order(tmp_path: Path) -> None:
     ids = tmp_path / "ids.csv"
     ids.write_text('id,why\n"P_G8",x\n\nP_G2\nP_G8\n')
-    assert choose(PAIRS, Rows()) == tuple(pair.pair_id for pair in PAIRS)
-    assert choose(PAIRS, Rows("test")) == ("P_G6", "P_G7", "P_G8", "P_G9")
-    assert choose(PAIRS, Rows(ids=ids)) == ("P_G2", "P_G8")
-    drawn = choose(PAIRS, Rows("train", 3, 1))
-    assert drawn == choose(PAIRS, Rows("train", 3, 1)) == tuple(sorted(drawn))
+    assert select_rows(PAIRS, RowSelection()) == tuple(pair.pair_id for pair in PAIRS)
+    assert select_rows(PAIRS, RowSelection("test")) == ("P_G6", "P_G7", "P_G8", "P_G9")
+    assert select_rows(PAIRS, RowSelection(ids=ids)) == ("P_G2", "P_G8")
+    drawn = select_rows(PAIRS, RowSelection("train", 3, 1))
+    assert drawn == select_rows(PAIRS, RowSelection("train", 3, 1)) == tuple(sorted(drawn))
     assert len(set(drawn)) == 3
-    assert {choose(PAIRS, Rows("train", 3, seed)) for seed in range(9)} > {drawn}
+    assert {select_rows(PAIRS, RowSelection("train", 3, seed)) for seed in range(9)} > {drawn}
 
 
 def test_choices_that_leave_nothing_are_refused(tmp_path: Path) -> None:
     ids = tmp_path / "ids.txt"
     ids.write_text("P_G1\nnowhere\n")
     with pytest.raises(NotFound, match=r"1 of 2 ids .* 'nowhere'"):
-        choose(PAIRS, Rows(ids=ids))
+        select_rows(PAIRS, RowSelection(ids=ids))
     with pytest.raises(NotFound, match="'P_G1'"):
-        choose(PAIRS, Rows("test", ids=ids))
+        select_rows(PAIRS, RowSelection("test", ids=ids))
     with pytest.raises(InputError, match="none of split 'x', this dataset has test, train"):
-        choose(PAIRS, Rows("x"))
+        select_rows(PAIRS, RowSelection("x"))
     with pytest.raises(InputError, match="sample of 11, expected at most the 10"):
-        choose(PAIRS, Rows(sample=11))
+        select_rows(PAIRS, RowSelection(sample=11))
     with pytest.raises(InputError, match="cannot be read"):
-        choose(PAIRS, Rows(ids=tmp_path / "none.txt"))
+        select_rows(PAIRS, RowSelection(ids=tmp_path / "none.txt"))
     ids.write_text("id\n")
     with pytest.raises(InputError, match="holds no id"):
-        choose(PAIRS, Rows(ids=ids))
+        select_rows(PAIRS, RowSelection(ids=ids))
 
 
 def test_what_a_run_will_take() -> None:

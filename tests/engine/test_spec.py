@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.engine.spec import How, RunSpec, View, dataset_sha256
+from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec, dataset_sha256
 from core.errors import InputError
 from core.types import Label, Pair
 
@@ -14,7 +14,9 @@ SPEC = RunSpec("debate", 2, {"rounds": 1, "context": "kit"}, "d1", "ab" * 32, ("
 
 
 def test_a_specification_and_its_json_are_the_same() -> None:
-    full = replace(SPEC, view=View("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32}, sources={"near": "01" * 32})
+    full = replace(
+        SPEC, view=LabelViewSpec("folds", 4, 9), parents=("r1",), packs={"edges": "ef" * 32}, sources={"near": "01" * 32}
+    )
     assert RunSpec.from_json(json.loads(json.dumps(full.as_json()))) == full
     assert full.context == "kit"
     assert "rows" in full.summary()
@@ -37,13 +39,15 @@ def test_the_key_is_ten_digits_and_moves_with_everything() -> None:
         {"seed": 4},
         {"repeat": 2},
         {"prompts_sha256": ""},
-        {"view": View("blinded")},
+        {"view": LabelViewSpec("blinded")},
         {"parents": ("r",)},
         {"packs": {"edges": "0"}},
         {"sources": {"near": "0"}},
     ]
     assert len({SPEC.key, *(replace(SPEC, **other).key for other in others)}) == len(others) + 1
-    assert replace(SPEC, view=View("blinded", 7, 7)).key == replace(SPEC, view=View("blinded")).key  # no folds: k says nothing
+    assert (
+        replace(SPEC, view=LabelViewSpec("blinded", 7, 7)).key == replace(SPEC, view=LabelViewSpec("blinded")).key
+    )  # no folds: k says nothing
 
 
 def test_runs_from_before_sources_were_told_keep_their_identity() -> None:
@@ -65,14 +69,14 @@ def test_rows_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
 
 def test_views_that_cannot_be() -> None:
     with pytest.raises(InputError, match="got 1 folds"):
-        View("folds", 1)
+        LabelViewSpec("folds", 1)
     with pytest.raises(InputError, match="expected all, blinded, folds"):
-        View("none")  # type: ignore[arg-type]
+        LabelViewSpec("none")  # type: ignore[arg-type]
 
 
 def test_how_keeps_no_key() -> None:
-    how = How("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0)
-    assert How.from_json(json.loads(json.dumps(how.as_json()))) == how
+    how = ExecutionSettings("http://127.0.0.1:1/v1", token_budget=5, timeout_s=3.0)
+    assert ExecutionSettings.from_json(json.loads(json.dumps(how.as_json()))) == how
     assert (how.endpoint("sk-secret").api_key, how.endpoint("").timeout_s) == ("sk-secret", 3.0)
     assert "key" not in json.dumps(how.as_json())
     for wrong in (
@@ -85,7 +89,7 @@ def test_how_keeps_no_key() -> None:
             replace(how, **wrong)
     for values in ({"color": 1}, {"base_url": "http://a/v1", "key": "x"}):
         with pytest.raises(InputError, match="cannot be read"):
-            How.from_json(values)
+            ExecutionSettings.from_json(values)
 
 
 def test_a_datasets_hash_moves_with_its_labels_and_not_with_its_order() -> None:

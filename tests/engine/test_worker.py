@@ -10,31 +10,31 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import folders, journals
+from core.actions import run_control, run_folders
 from core.actions import runs as run_actions
-from core.engine.coding import Again, pair_id_of
 from core.engine.journal import read_entries, read_progress
-from core.engine.spec import View
+from core.engine.row_codec import RetryMark, pair_id_of
+from core.engine.spec import LabelViewSpec
 from core.errors import StateError
-from core.evidence.view import LabelView
-from core.llm.scripted import Script, served, serving
+from core.evidence.label_view import LabelView
+from core.llm.scripted_server import Script, served, serving
 from core.methods.base import Context
 from core.store import calls, evidence, predictions, traces
 from core.types import Pair, RowResult
-from tests.engine.cases import desk_with, fast, status, wish
+from tests.engine.cases import fast, status, wish, workspace_with
 from tests.engine.methods import Asking, Base, Counting, Whole, constant, here
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 
 
 def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 12)
+    workspace = workspace_with(tmp_path, 12)
     method = Asking()
     with serving(Script(api_key="sk-very-secret")) as url:
-        spec = wish(desk, method, model="scripted")
-        run = journals.launch(desk, spec, "asked", fast(url), api_key="sk-very-secret", begin=here(method), calls=24)
+        spec = wish(workspace, method, model="scripted")
+        run = run_control.launch(workspace, spec, "asked", fast(url), api_key="sk-very-secret", begin=here(method), calls=24)
     assert (run.status, run.total, run.done, run.failed, run.expected_calls) == ("done", 12, 12, 0, 24)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         frame = predictions.frame(db, run.id)
         first = frame["pair_id"][0]
         events, seen, made = traces.of_row(db, run.id, first), evidence.of_row(db, run.id, first), calls.of_row(db, run.id, first)
@@ -47,43 +47,43 @@ def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
 
 
 def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 30)
+    workspace = workspace_with(tmp_path, 30)
     method = Counting(sleep_s=0.002)
-    run = journals.launch(desk, wish(desk, method), "r", fast(rows_in_flight=4), begin=here(method))
+    run = run_control.launch(workspace, wish(workspace, method), "r", fast(rows_in_flight=4), begin=here(method))
     assert sorted(method.asked) == sorted(set(method.asked)) == sorted(f"Qb{i % 7}_Hb{i}" for i in range(30))
     assert method.most_at_once == 4
     assert (run.done, run.tokens, run.spent_tokens) == (30, None, 0)
-    assert status(desk, run).state == "done"
+    assert status(workspace, run).state == "done"
 
 
 def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 10)
-    ids = wish(desk, Counting()).rows
+    workspace = workspace_with(tmp_path, 10)
+    ids = wish(workspace, Counting()).rows
     broken = Counting(fails=frozenset(ids[:2]))
-    run = journals.launch(desk, wish(desk, broken), "r", fast(), begin=here(broken))
+    run = run_control.launch(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
     assert (run.status, run.done, run.failed, run.fallbacks) == ("done", 8, 2, 0)
-    assert status(desk, run).done_with_failures
-    with desk.store.read() as db:
+    assert status(workspace, run).done_with_failures
+    with workspace.store.read() as db:
         row = predictions.row(db, run.id, ids[0])
     assert (row["error"], row["p_de"], row["prediction_up"]) == (f"OutOfScope: {ids[0]}: not today", None, None)
-    assert "Traceback" not in "".join(journals.log_tail(desk, run.id))
+    assert "Traceback" not in "".join(run_control.log_tail(workspace, run.id))
     # Half mended, by a bug this time
     worse = Counting(fails=frozenset(ids[:1]), error=ZeroDivisionError)
-    run = journals.retry(desk, "r", begin=here(worse))
+    run = run_control.retry(workspace, "r", begin=here(worse))
     assert sorted(worse.asked) == sorted(ids[:2])
     assert (run.done, run.failed) == (9, 1)
-    assert any("ZeroDivisionError" in line for line in journals.log_tail(desk, run.id))
+    assert any("ZeroDivisionError" in line for line in run_control.log_tail(workspace, run.id))
     good = Counting()
-    run = journals.retry(desk, "r", begin=here(good))
+    run = run_control.retry(workspace, "r", begin=here(good))
     assert good.asked == [ids[0]]
     assert (run.status, run.done, run.failed) == ("done", 10, 0)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert predictions.row(db, run.id, ids[0])["error"] is None
         assert len(predictions.frame(db, run.id)) == 10
     with pytest.raises(StateError, match="no row failed"):
-        journals.retry(desk, "r", begin=here(good))
+        run_control.retry(workspace, "r", begin=here(good))
     with pytest.raises(StateError, match="every row is finished"):
-        journals.resume(desk, "r", begin=here(good))
+        run_control.resume(workspace, "r", begin=here(good))
 
 
 def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:
             odd = constant(pair)
             return replace(odd, prediction=replace(odd.prediction, p_de=math.nan if pair.pair_id.endswith("Hb1") else 0.4))
 
-    desk = desk_with(tmp_path, 5)
-    run = journals.launch(desk, wish(desk, NotANumber()), "r", fast(), begin=here(NotANumber()))
+    workspace = workspace_with(tmp_path, 5)
+    run = run_control.launch(workspace, wish(workspace, NotANumber()), "r", fast(), begin=here(NotANumber()))
     assert (run.done, run.failed) == (4, 1)
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert "p_de is nan, expected 0 to 1" in predictions.row(db, run.id, "Qb1_Hb1")["error"]
 
 
@@ -106,20 +106,24 @@ def test_an_answer_for_another_row_is_a_failure(tmp_path: Path) -> None:
         async def predict_row(self, pair: Pair, context: Context) -> RowResult:
             return constant(context.pairs[0] if pair == context.pairs[1] else pair)
 
-    desk = desk_with(tmp_path, 3)
-    run = journals.launch(desk, wish(desk, Confused()), "r", fast(), begin=here(Confused()))
+    workspace = workspace_with(tmp_path, 3)
+    run = run_control.launch(workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused()))
     assert (run.done, run.failed) == (2, 1)
 
 
 def test_all_rows_at_once_are_journalled_in_order(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 300)
+    workspace = workspace_with(tmp_path, 300)
     method = Whole()
-    spec = wish(desk, method)
-    run = journals.launch(desk, spec, "r", fast(), begin=here(method))
+    spec = wish(workspace, method)
+    run = run_control.launch(workspace, spec, "r", fast(), begin=here(method))
     assert (run.status, run.done) == ("done", 300)
-    rows = [pair_id_of(entry) for entry, _ in read_entries(folders.folder_of(desk, run.id).rows) if not isinstance(entry, Again)]
+    rows = [
+        pair_id_of(entry)
+        for entry, _ in read_entries(run_folders.folder_of(workspace, run.id).rows)
+        if not isinstance(entry, RetryMark)
+    ]
     assert tuple(rows) == spec.rows
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert tuple(predictions.frame(db, run.id)["pair_id"]) == spec.rows
 
 
@@ -129,31 +133,31 @@ def test_too_few_rows_at_once_stop_the_run(tmp_path: Path) -> None:
         def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
             return super().predict_batch(pairs[1:], context)
 
-    desk = desk_with(tmp_path, 3)
-    run = journals.launch(desk, wish(desk, Lazy()), "r", fast(), begin=here(Lazy()))
+    workspace = workspace_with(tmp_path, 3)
+    run = run_control.launch(workspace, wish(workspace, Lazy()), "r", fast(), begin=here(Lazy()))
     assert (run.status, run.done) == ("stopped", 0)
     assert "gave other rows" in run.cause
-    assert journals.resume(desk, "r", begin=here(Whole())).done == 3
+    assert run_control.resume(workspace, "r", begin=here(Whole())).done == 3
 
 
 def test_nobody_there_stops_the_run_and_leaves_its_rows_missing(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 5)
+    workspace = workspace_with(tmp_path, 5)
     method = Asking()
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        run = journals.launch(desk, wish(desk, method, model="scripted"), "r", fast(gone), begin=here(method))
+        run = run_control.launch(workspace, wish(workspace, method, model="scripted"), "r", fast(gone), begin=here(method))
     assert (run.status, run.done, run.failed) == ("stopped", 0, 0)
     assert run.cause.startswith(f"nobody answered: {gone}")
-    assert status(desk, run).counts.failed == 0
+    assert status(workspace, run).counts.failed == 0
     with serving() as url:
-        run = journals.resume(desk, "r", how=fast(url), begin=here(method))
+        run = run_control.resume(workspace, "r", how=fast(url), begin=here(method))
     assert (run.status, run.cause, run.done, run.failed) == ("done", "", 5, 0)
 
 
 def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     """It answers the first 20 calls, then nobody does."""
-    desk = desk_with(tmp_path, 60)
+    workspace = workspace_with(tmp_path, 60)
     method = Asking()
 
     def answer(asked: Asked) -> Canned:
@@ -163,56 +167,58 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
 
     with canned(answer) as (url, _):
         how = fast(url, rows_in_flight=2, unanswered_limit=5, retries=0, timeout_s=30.0)  # a slow answer is one
-        run = journals.launch(desk, wish(desk, method, model="m"), "r", how, begin=here(method))
+        run = run_control.launch(workspace, wish(workspace, method, model="m"), "r", how, begin=here(method))
     assert run.status == "stopped"
     assert run.cause.startswith("5 rows in succession without an answer")
     # 20 answers make at most ten rows; a row whose first call was answered and whose second was not is a failure
     assert run.done + run.failed in (10, 11)
-    assert len(read_progress(folders.folder_of(desk, run.id).rows).finished) == run.done + run.failed
+    assert len(read_progress(run_folders.folder_of(workspace, run.id).rows).finished) == run.done + run.failed
 
 
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 40)
+    workspace = workspace_with(tmp_path, 40)
     method = Asking()
     with serving() as url:
         how = fast(url, rows_in_flight=2, token_budget=500)
-        run = journals.launch(desk, wish(desk, method, model="scripted"), "r", how, begin=here(method))
+        run = run_control.launch(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
         assert run.status == "budget"
         assert 0 < run.done < 40
         # The budget is looked at before a row, so that it is overdrawn by the rows in flight at most.
         assert run.spent_tokens is not None
         assert 500 <= run.spent_tokens < 500 + 2 * 200
         asked = served(url)["/v1/chat/completions"]
-        assert journals.resume(desk, "r", begin=here(method)).status == "budget"
+        assert run_control.resume(workspace, "r", begin=here(method)).status == "budget"
         assert served(url)["/v1/chat/completions"] == asked
-        run = journals.resume(desk, "r", how=fast(url), begin=here(method))
+        run = run_control.resume(workspace, "r", how=fast(url), begin=here(method))
         assert (run.status, run.done, served(url)["/v1/chat/completions"]) == ("done", 40, 80)
 
 
 def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 6)
+    workspace = workspace_with(tmp_path, 6)
     method = Asking()
     with serving() as url:
-        first = journals.launch(desk, wish(desk, method, model="scripted"), "first", fast(url), begin=here(method))
-        second = journals.launch(desk, wish(desk, method, model="scripted"), "second", fast(url), begin=here(method))
-        third = journals.launch(desk, wish(desk, method, model="scripted"), "third", fast(url, cached=False), begin=here(method))
+        first = run_control.launch(workspace, wish(workspace, method, model="scripted"), "first", fast(url), begin=here(method))
+        second = run_control.launch(workspace, wish(workspace, method, model="scripted"), "second", fast(url), begin=here(method))
+        third = run_control.launch(
+            workspace, wish(workspace, method, model="scripted"), "third", fast(url, cached=False), begin=here(method)
+        )
         assert served(url)["/v1/chat/completions"] == 2 * 12
     assert first.tokens == first.spent_tokens == second.tokens == third.tokens == third.spent_tokens
     assert second.spent_tokens == 0
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         assert all(call.cached for call in calls.of_row(db, second.id, "Qb0_Hb0"))
         assert db.execute("SELECT count(*) FROM call").fetchall() == [(12,)]
-    run_actions.delete(desk, "first")
-    with desk.store.read() as db:
+    run_actions.delete(workspace, "first")
+    with workspace.store.read() as db:
         assert db.execute("SELECT count(*) FROM call").fetchall() == [(12,)]
     for name in ("second", "third"):
-        run_actions.delete(desk, name)
-    with desk.store.read() as db:
+        run_actions.delete(workspace, name)
+    with workspace.store.read() as db:
         assert db.execute("SELECT (SELECT count(*) FROM call), (SELECT count(*) FROM row_call)").fetchall() == [(0, 0)]
 
 
-@pytest.mark.parametrize("view", [View(), View("blinded"), View("folds", 2)])
-def test_methods_see_the_labels_that_the_view_shows(view: View, tmp_path: Path) -> None:
+@pytest.mark.parametrize("view", [LabelViewSpec(), LabelViewSpec("blinded"), LabelViewSpec("folds", 2)])
+def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_path: Path) -> None:
     seen: dict[str, LabelView] = {}
 
     @dataclass
@@ -221,9 +227,9 @@ def test_methods_see_the_labels_that_the_view_shows(view: View, tmp_path: Path) 
             seen[pair.pair_id] = context.view_of(pair)
             return constant(pair)
 
-    desk = desk_with(tmp_path, 2)
-    run = journals.launch(
-        desk, wish(desk, Looking(), "sample=3,seed=1;split=train", view=view), "r", fast(), begin=here(Looking())
+    workspace = workspace_with(tmp_path, 2)
+    run = run_control.launch(
+        workspace, wish(workspace, Looking(), "sample=3,seed=1;split=train", view=view), "r", fast(), begin=here(Looking())
     )
     assert run.done == 3
     for pair_id, shown in seen.items():
@@ -237,19 +243,19 @@ def test_methods_see_the_labels_that_the_view_shows(view: View, tmp_path: Path) 
 
 @pytest.mark.parametrize("change", ["labels", "method"])
 def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 4)
+    workspace = workspace_with(tmp_path, 4)
     broken = Counting(fails=frozenset(["Qb0_Hb0"]))
-    journals.launch(desk, wish(desk, broken), "r", fast(), begin=here(broken))
+    run_control.launch(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
     if change == "labels":
-        with desk.store.write() as db:
+        with workspace.store.write() as db:
             db.execute("UPDATE pair SET label = 'down' WHERE pair_id = 'Pa0_Ga0'")
     after = Counting(version=2 if change == "method" else 1)
-    run = journals.retry(desk, "r", begin=here(after))
+    run = run_control.retry(workspace, "r", begin=here(after))
     assert (run.status, run.done, run.failed, after.asked) == ("stopped", 3, 0, [])
     assert "start a new run" in run.cause
 
 
 def test_a_method_that_needs_a_server_says_so(tmp_path: Path) -> None:
-    desk = desk_with(tmp_path, 2)
-    run = journals.launch(desk, wish(desk, Asking(), model="m"), "r", fast(), begin=here(Asking()))
+    workspace = workspace_with(tmp_path, 2)
+    run = run_control.launch(workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking()))
     assert (run.status, run.cause) == ("stopped", "method asking: needs a model server, got none; give its address")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.evidence.label_view import LabelView, all_training, blinded, fold_views
 from core.evidence.registry import TOOLS
 from core.evidence.tool import Answer, Query, Tool
-from core.evidence.view import LabelView, all_training, blinded, fold_views
 from core.types import Label, Pair
 from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, TRAINING, UP, answers, gathered, pair, run
 

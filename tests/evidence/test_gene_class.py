@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.programs import PROGRAMS, program_of
 from core.evidence.registry import TOOLS
-from core.evidence.view import LabelView
-from core.symbols import naming
+from core.symbols import symbol_kind
 from tests.evidence.world import run
 
 RIBOSOME, BIOGENESIS = "ribosomal proteins", "ribosome biogenesis"
@@ -79,7 +79,7 @@ def test_another_case_is_said(asked: str, listed: str) -> None:
 def test_a_gene_is_in_one_program_at_most_and_well_named() -> None:
     listed = [gene for program in PROGRAMS for gene in program.genes]
     assert len(listed) == len({gene.casefold() for gene in listed})
-    assert all(naming(gene) == "named" and gene[0].isupper() for gene in listed)
+    assert all(symbol_kind(gene) == "named" and gene[0].isupper() for gene in listed)
     assert all(program_of(gene) == (gene, program) for program in PROGRAMS for gene in program.genes)
 
 

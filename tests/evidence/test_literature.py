@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.evidence import mimic
-from core.evidence.http import Literature
-from core.evidence.passages import CONTEXT, K1, B, naming, rank, sentences
+from core.evidence import testing
+from core.evidence.passages import CONTEXT, K1, B, rank, sentences, sentences_naming
 from core.evidence.pubmed import Article, read_articles
 from core.evidence.render import CHARACTERS, render
+from core.evidence.source_client import Literature
 from core.types import Evidence
 from tests.evidence.webs import ARTICLES, PLANTED, WORLD, ask, within
 
 
 def literature(
     folder: Path, mode: Literature, articles: tuple[Article, ...] = ARTICLES, gene: str | None = "Gm12345"
-) -> tuple[Evidence, mimic.Mimic]:
-    with mimic.serving(replace(WORLD, articles=articles)) as server:
+) -> tuple[Evidence, testing.FakeServer]:
+    with testing.serving(replace(WORLD, articles=articles)) as server:
         return within(server, folder, lambda web: ask(web, "literature", "Jak1", gene), literature=mode), server
 
 
@@ -71,7 +71,7 @@ def test_no_character_is_lost_between_sentences(text: str) -> None:
     ],
 )
 def test_who_is_named(symbol: str, text: str, named: bool) -> None:
-    assert bool(naming(symbol).search(text)) == named
+    assert bool(sentences_naming(symbol).search(text)) == named
 
 
 WORDS = ("aaa", "bbb", "macrophages", "x", "y")

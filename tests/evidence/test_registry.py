@@ -7,8 +7,8 @@ import pytest
 
 import core.evidence as room
 from core.errors import NotFound
+from core.evidence.label_view import all_training
 from core.evidence.registry import TOOLS, tools_in
-from core.evidence.view import all_training
 from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, gathered, pair, run
 
 VIEW = all_training(PAIRS)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.render import CHARACTERS, dossier, render
-from core.evidence.view import LabelView, all_training
 from core.types import Evidence
 from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, gathered, pair, run
 

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from core.errors import InputError
+from core.evidence.label_view import LabelView, all_training, blinded
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
-from core.evidence.view import LabelView, all_training, blinded
 from core.types import Evidence
 from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, UP, answers, pair, run
 

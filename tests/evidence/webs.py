@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from core.evidence.http import Mode, Web
-from core.evidence.mimic import Mimic, invented
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.pubmed import Article
 from core.evidence.registry import TOOLS
-from core.evidence.view import LabelView
+from core.evidence.source_client import Mode, SourceClient
+from core.evidence.testing import FakeServer, fake_data
 from core.types import Evidence, Pair
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ ARTICLES = (
     Article("105", 2005, "Jak1 and Gm12345", ()),
 )
 SYMBOLS = ("Jak1", "Stat1", "Irf1", "Psmd1", "Psmd4", "Gm12345", "Cxcl10", "Il6", "Actb", "Cdkn1a")
-WORLD = invented(SYMBOLS, ARTICLES, {"Cd118": "Jak1"})
+WORLD = fake_data(SYMBOLS, ARTICLES, {"Cd118": "Jak1"})
 ROW = Pair("Jak1_Gm12345", "Jak1", "Gm12345", None, "test")
 LIVE = ("gene_info", "protein_interactions", "pathway_neighbours", "literature")
 NOTHING = LabelView(())
@@ -33,9 +33,9 @@ QUICK = {"faster": 100.0, "backoff_s": 0.01, "timeout_s": 5.0}
 
 
 def within(
-    mimic: Mimic,
+    mimic: FakeServer,
     folder: Path | None,
-    work: Callable[[Web], Awaitable[T]],
+    work: Callable[[SourceClient], Awaitable[T]],
     mode: Mode = "live",
     literature: Any = "passage",
     **net: Any,
@@ -44,13 +44,15 @@ def within(
 
     async def inside() -> T:
         cache = folder / "http.sqlite" if folder else None
-        async with Web(mimic.net(cache=cache, **{**QUICK, **net}), mode, literature) as web:
+        async with SourceClient(mimic.net(cache=cache, **{**QUICK, **net}), mode, literature) as web:
             return await work(web)
 
     return asyncio.run(inside())
 
 
-async def ask(web: Web, name: str, pert: str | None = None, gene: str | None = None, view: LabelView = NOTHING) -> Evidence:
+async def ask(
+    web: SourceClient, name: str, pert: str | None = None, gene: str | None = None, view: LabelView = NOTHING
+) -> Evidence:
     """What a tool says with public sources and without packs."""
     return await TOOLS[name].run(pert, gene, Packs(), view, web)
 

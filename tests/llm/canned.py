@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from core.llm.records import Message, Request
+from core.llm.messages import Message, Request
 
 KEY = "sk-open-sesame/9"
 ASK = Request("m", (Message("user", "A, B or C?"),), max_completion_tokens=100)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.llm.answers import Answer, message_of, read_answer
-from core.llm.records import TokenLogprob, Usage
+from core.llm.messages import TokenLogprob, Usage
 from tests.llm.canned import completion
 
 

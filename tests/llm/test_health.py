@@ -7,7 +7,7 @@ import pytest
 
 from core.llm.endpoint import Endpoint
 from core.llm.health import TO_START, Health, check
-from core.llm.scripted import Script, serving
+from core.llm.scripted_server import Script, serving
 from tests.llm import canned
 from tests.llm.canned import KEY, Asked, Canned, completion
 

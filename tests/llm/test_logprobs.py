@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
+from core.llm.messages import TokenLogprob
 from core.llm.parsing import Unparsed
-from core.llm.records import TokenLogprob
 
 NAN, INF = math.nan, math.inf
 

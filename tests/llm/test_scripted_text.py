@@ -6,8 +6,8 @@ import re
 import pytest
 
 from core.llm.logprobs import LetterProbabilities, letter_probabilities
+from core.llm.messages import TokenLogprob
 from core.llm.parsing import Unparsed, label, probability
-from core.llm.records import TokenLogprob
 from core.llm.scripted_text import Ask, ask_of, brief, by_prompt, genes, letters, logprobs, odds, pieces, tokens, wrong_format
 from core.types import Label
 

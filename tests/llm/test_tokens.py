@@ -8,7 +8,7 @@ import pytest
 
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.scripted import Script, served, serving
+from core.llm.scripted_server import Script, served, serving
 from core.llm.tokens import TokenCount, TokenCounter
 from tests.llm import canned
 from tests.llm.canned import Canned

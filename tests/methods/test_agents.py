@@ -17,12 +17,12 @@ import pytest
 from core.errors import InputError, MissingPackage, NotFound
 from core.evidence import registry
 from core.evidence.tool import Answer, Query, Tool
-from core.llm.cache import ReplyCache
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
-from core.llm.scripted import MODEL, Faults, Script, served, serving
-from core.methods import case, coordinator, limits, react
+from core.llm.reply_cache import ReplyCache
+from core.llm.scripted_server import MODEL, Faults, Script, served, serving
+from core.methods import coordinator, prompt_options, react, track_limits
 from core.methods.agents import episode
 from core.methods.agents.episode import TooMuch
 from core.methods.base import RowFailed, RowMethod, read_options
@@ -231,7 +231,7 @@ def assert_no_paths(asked: list[Asked]) -> None:
 
 
 def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (limits.B_TOOL_CALLS, limits.B_TOOLS) == (250, 100)
+    assert (track_limits.B_TOOL_CALLS, track_limits.B_TOOLS) == (250, 100)
     with pytest.raises(RowFailed) as failed:
         act(react.METHOD, *(step("base_rates") for _ in range(251)), max_steps=400)
     assert isinstance(failed.value.cause, TooMuch)
@@ -241,7 +241,7 @@ def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.Monke
     with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
         act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
     with pytest.raises(InputError, match="expected at most 100"):
-        case.tools_of(",".join(f"tool_{i}" for i in range(101)))
+        prompt_options.tools_of(",".join(f"tool_{i}" for i in range(101)))
 
 
 def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> None:

@@ -8,23 +8,23 @@ from collections.abc import Callable
 
 import pytest
 
-from core.audit.briefs import of_rows
+from core.audit.brief_checks import of_rows
 from core.errors import DeskError, InputError, NotFound
 from core.evidence.registry import TOOLS
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
-from core.llm.scripted import Faults, Script, served, serving
+from core.llm.scripted_server import Faults, Script, served, serving
 from core.llm.scripted_text import Ask, ask_of
 from core.llm.scripted_text import odds as scripted_odds
-from core.methods import case
-from core.methods.ask import NoBaseRates
+from core.methods import prompt_options
 from core.methods.base import RowFailed, read_options
+from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
 from core.types import Call, Flag, RowResult
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict
 
-NAMES = [tool.name for tool in case.tools_of(case.TOOLS.default)]
+NAMES = [tool.name for tool in prompt_options.tools_of(prompt_options.TOOLS.default)]
 
 CHAT = "/v1/chat/completions"
 BRIEFS = [("de", "EFFECT", "brief"), ("de", "NULL", "brief")]

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.evidence.view import LabelView
 from core.methods.evidence_rules import METHOD, RULES
 from core.types import Flag, Label, Pair, RowResult
 from tests.evidence.world import PACKS, TEST, pair

@@ -10,10 +10,10 @@ from hypothesis import given
 
 from core.methods.knn import NAMED, prediction, results
 from core.transfer.knn import Weighting, priors
-from core.transfer.layout import Layout, lay_out
-from core.transfer.plan import Plan
-from core.transfer.protocols import Predicted, Protocol, Setting, View
-from core.transfer.rows import rows_of
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.labelled_rows import rows_of
+from core.transfer.protocols import Predicted, Protocol, QueryGroup, SimilaritySettings
+from core.transfer.row_index import RowIndex, build_row_index
 from core.types import Flag, RowResult
 from tests.transfer.oracles import World, oracle, row_weights, some_space, worlds
 
@@ -39,20 +39,20 @@ def test_priors_as_a_prediction(priors: tuple[float, float], numbers: tuple[floa
     assert (found.tokens, found.prompt_tokens, found.tool_calls) == (0, 0, 0)
 
 
-def laid_out(world: World) -> Layout:
+def laid_out(world: World) -> RowIndex:
     """The world's symbols are called s0, s1, …, and its rows r0, r1, …"""
     names = [f"s{code}" for code in range(len(world.spaces[0].columns))]
     pert, gene = ([names[code] for code in axis] for axis in (world.rows.pert, world.rows.gene))
-    found = lay_out([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
+    found = build_row_index([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
     # Codes of the layout are those of the world, of which some symbols may be in no row.
-    return Layout(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_at, found.place)
+    return RowIndex(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_at, found.place)
 
 
 def run_on(world: World, strength: float = 0.0) -> list[RowResult]:
     everyone = np.arange(len(world.rows))
     found = priors(world.rows, world.known, world.similar, world.weighting, world.parts)
-    view = View(everyone, world.known, np.arange(len(world.known)), world.similar, world.parts)
-    plan = Plan(("near",), Protocol("loo"), Setting(world.weighting, strength=strength))
+    view = QueryGroup(everyone, world.known, np.arange(len(world.known)), world.similar, world.parts)
+    plan = KnnSettings(("near",), Protocol("loo"), SimilaritySettings(world.weighting, strength=strength))
     return results(laid_out(world), everyone, Predicted(found, found, None, (view,)), plan)
 
 

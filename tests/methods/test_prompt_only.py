@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from core.errors import DeskError, InputError
-from core.llm.cache import ReplyCache
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
-from core.llm.scripted import Faults, Script, served, serving
+from core.llm.reply_cache import ReplyCache
+from core.llm.scripted_server import Faults, Script, served, serving
 from core.llm.scripted_text import ask_of
 from core.llm.scripted_text import odds as scripted_odds
-from core.methods.ask import NoBaseRates
 from core.methods.base import RowFailed, read_options
-from core.methods.limits import A_PROMPT_TOKENS
+from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
+from core.methods.track_limits import A_PROMPT_TOKENS
 from core.types import Flag
 from tests.evidence.world import TEST
 from tests.llm.canned import Asked, Canned, completion

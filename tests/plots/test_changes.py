@@ -9,7 +9,7 @@ import pytest
 from core.errors import InputError
 from core.plots import changes
 from core.stats.compare import compare
-from core.stats.scores import desk_scores
+from core.stats.score_inputs import scores_from_probabilities
 
 TABLE = pd.DataFrame(
     [
@@ -23,8 +23,8 @@ TABLE = pd.DataFrame(
 
 def test_table_holds_every_interval_of_a_comparison() -> None:
     labels = ["up", "down", "none", "none", "up", "down"]
-    a = desk_scores([0.9, 0.2, 0.5, 0.1, 0.6, 0.3], [0.9, 0.8, 0.5, 0.5, 0.4, 0.1])
-    b = desk_scores([0.9, 0.8, 0.5, 0.1, 0.6, 0.7], [0.9, 0.1, 0.5, 0.5, 0.4, 0.2])
+    a = scores_from_probabilities([0.9, 0.2, 0.5, 0.1, 0.6, 0.3], [0.9, 0.8, 0.5, 0.5, 0.4, 0.1])
+    b = scores_from_probabilities([0.9, 0.8, 0.5, 0.1, 0.6, 0.7], [0.9, 0.1, 0.5, 0.5, 0.4, 0.2])
     comparison = compare(labels, a, b, list("ppqqrr"), list("xyxyxy"))
     table = changes.table(comparison)
     assert table["metric"].tolist() == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4

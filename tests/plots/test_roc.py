@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.plots import roc, theme
 from core.stats.roc import roc_curve
-from core.stats.scores import desk_scores
+from core.stats.score_inputs import scores_from_probabilities
 
 LABELS = ["up", "down", "none", "none", None]
-RUN = desk_scores([0.9, 0.4, 0.6, 0.1, 0.5], [0.8, 0.2, 0.5, 0.5, 0.5])
-CONTROL = desk_scores([1, 1, 1, 1, 1], [0.1, 0.7, 0.1, 0.1, 0.1])
+RUN = scores_from_probabilities([0.9, 0.4, 0.6, 0.1, 0.5], [0.8, 0.2, 0.5, 0.5, 0.5])
+CONTROL = scores_from_probabilities([1, 1, 1, 1, 1], [0.1, 0.7, 0.1, 0.1, 0.1])
 
 
 def test_table_of_two_curves() -> None:
@@ -49,7 +49,7 @@ def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
     positive = rng.random(n) < share
     positive[:2] = True, False
     values = rng.normal(size=n).round(2) + positive
-    table = roc.table(np.where(positive, "de", "none"), {"run": desk_scores(values, np.full(n, np.nan))})
+    table = roc.table(np.where(positive, "de", "none"), {"run": scores_from_probabilities(values, np.full(n, np.nan))})
     curve = roc_curve(positive, np.round(values, 9))
     assert len(table) <= roc.POINTS
     assert table[["fpr", "tpr"]].iloc[[0, -1]].to_numpy().tolist() == [[0, 0], [1, 1]]
@@ -60,7 +60,7 @@ def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
 
 
 def test_short_curves_stay_whole() -> None:
-    table = roc.table(["de", "none", "de"], {"run": desk_scores([3, 2, 1], [np.nan] * 3)})
+    table = roc.table(["de", "none", "de"], {"run": scores_from_probabilities([3, 2, 1], [np.nan] * 3)})
     assert len(table) == 4  # three distinct scores and the origin
 
 

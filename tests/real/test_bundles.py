@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from core.actions import bundles
-from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths, import_upload
 from core.actions.runs import delete
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from tests.bundled import stored
 
@@ -22,32 +22,34 @@ MOST_S = 20.0  # to make one, to read it, or to know that it is here; a second o
 
 
 @pytest.fixture(scope="module")
-def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The challenge without a run; tests delete those that they bring."""
-    desk = open_desk(Settings(workspace=tmp_path_factory.mktemp("elsewhere"), author="colleague"))
-    import_paths(desk, [shared_data / "challenge"])
-    return desk
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("elsewhere"), author="colleague"))
+    import_paths(workspace, [shared_data / "challenge"])
+    return workspace
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_published_run_is_the_same_elsewhere(real_desk: Desk, elsewhere: Desk, name: str) -> None:
+def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewhere: Workspace, name: str) -> None:
     start = time.monotonic()
-    made = bundles.made(real_desk, name)
+    made = bundles.made(real_workspace, name)
     outcome = import_upload(elsewhere, made.content, made.file_name)
     assert (outcome.kind, outcome.name, outcome.rejected, outcome.new) == ("bundle", name, (), True)
-    again = import_upload(real_desk, made.content, made.file_name)
+    again = import_upload(real_workspace, made.content, made.file_name)
     assert (again.kind, again.new) == ("bundle", False)
     assert time.monotonic() - start < 3 * MOST_S
-    ours, theirs = stored(real_desk, name), stored(elsewhere, name)
+    ours, theirs = stored(real_workspace, name), stored(elsewhere, name)
     for table, rows in ours.items():
         assert theirs[table] == rows, table
     assert bundles.made(elsewhere, name).content == made.content
     delete(elsewhere, name)
 
 
-def test_the_published_files_change_nothing_after_their_bundles(real_desk: Desk, elsewhere: Desk, shared_data: Path) -> None:
+def test_the_published_files_change_nothing_after_their_bundles(
+    real_workspace: Workspace, elsewhere: Workspace, shared_data: Path
+) -> None:
     for name in RUNS:
-        import_upload(elsewhere, bundles.made(real_desk, name).content, name)
+        import_upload(elsewhere, bundles.made(real_workspace, name).content, name)
     files = [shared_data / "perturbagent" / f"{name}.zip" for name in RUNS]
     assert [(outcome.name, outcome.new) for outcome in import_paths(elsewhere, files)] == [(name, False) for name in RUNS]
     for name in RUNS:

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from core.datasets import PairTable, knowledge, read_path
+from core.evidence.label_view import LabelView, all_training, blinded, fold_views
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import TOOLS
 from core.evidence.render import CHARACTERS, dossier
-from core.evidence.view import LabelView, all_training, blinded, fold_views
 from core.types import Evidence, Pair
 from tests.evidence.world import gathered, run
 

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from core.audit.briefs import findings
-from core.audit.conclusions import concludes_against
+from core.audit.brief_checks import findings
+from core.audit.brief_conclusions import concludes_against
 from core.datasets import PairTable, SubmissionTable, knowledge, read_path
+from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.render import dossier
-from core.evidence.view import LabelView, all_training
-from core.methods import case
 from core.methods import debate_texts as texts
+from core.methods import prompt_options
 from core.methods.base import Context, read_options
 from core.methods.debate import METHOD as DEBATE
 from core.methods.evidence_rules import METHOD as RULE_SET
-from core.methods.limits import B_PROMPT_TOKENS
+from core.methods.track_limits import B_PROMPT_TOKENS
 from core.types import Pair
 from tests.evidence.world import gathered
 
-NAMES = [tool.name for tool in case.tools_of(case.TOOLS.default)]
+NAMES = [tool.name for tool in prompt_options.tools_of(prompt_options.TOOLS.default)]
 
 pytestmark = pytest.mark.real
 

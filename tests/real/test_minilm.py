@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from core.actions import spaces, transfer
-from core.actions.desk import Desk, open_desk
 from core.actions.imports import import_paths
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.report import numbers
+from core.scoring import run_scores
 from core.store import predictions, runs
 from core.transfer.fusion import component_of, weights_of
-from core.transfer.plan import Plan
-from core.transfer.protocols import Protocol, Setting, cells_of, parts_of
-from core.transfer.whatif import live
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.live_fusion import live_fusion
+from core.transfer.protocols import Protocol, SimilaritySettings, cells_of, parts_of
 
 pytestmark = [
     pytest.mark.real,
@@ -39,53 +39,53 @@ TABLE = {  # centred: leave-one-out DE and DIR, folds DE and DIR, of all of trai
 
 
 @pytest.fixture(scope="module")
-def desk(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Desk:
-    made = open_desk(Settings(workspace=tmp_path_factory.mktemp("minilm"), author="tester"))
+def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    made = open_workspace(Settings(workspace=tmp_path_factory.mktemp("minilm"), author="tester"))
     files = ("challenge/train.csv", "knowledge/gene_desc.json", f"perturbagent/{POOL}.zip")
     import_paths(made, [shared_data / name for name in files])
     spaces.embed(made, "sentences", "minilm", {"model": spaces.MINILM})
     return made
 
 
-def plan(centre: bool, protocol: Protocol) -> Plan:
-    return Plan(("minilm",), protocol, Setting(centre=centre))
+def plan(centre: bool, protocol: Protocol) -> KnnSettings:
+    return KnnSettings(("minilm",), protocol, SimilaritySettings(centre=centre))
 
 
 @pytest.mark.parametrize("centre", TABLE)
-def test_all_of_train(desk: Desk, centre: bool) -> None:
-    dataset = transfer.default_dataset(desk, None)
+def test_all_of_train(workspace: Workspace, centre: bool) -> None:
+    dataset = transfer.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
-    loo = transfer.prepare(desk, dataset, plan(centre, Protocol("loo"))).evaluation()
+    loo = transfer.prepare(workspace, dataset, plan(centre, Protocol("loo"))).evaluation()
     assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
-    found = [transfer.prepare(desk, dataset, plan(centre, Protocol(seed=seed))).evaluation() for seed in SEEDS]
+    found = [transfer.prepare(workspace, dataset, plan(centre, Protocol(seed=seed))).evaluation() for seed in SEEDS]
     assert np.mean([each.score.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
     assert np.mean([each.score.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
 
 
-def test_fused_with_the_labelled_pool(desk: Desk) -> None:
-    dataset = transfer.default_dataset(desk, None)
-    with desk.store.read() as db:
+def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
+    dataset = transfer.default_dataset(workspace, None)
+    with workspace.store.read() as db:
         pool = runs.find(db, POOL)
-    knn = transfer.save_knn(desk, dataset, plan(True, Protocol("loo")), "knn")
-    fused = transfer.save_fusion(desk, transfer.Fusion(pool.id, (knn.id,), (0.5,), (0.5,)), "fused")
-    with desk.store.read() as db:
+    knn = transfer.save_knn(workspace, dataset, plan(True, Protocol("loo")), "knn")
+    fused = transfer.save_fusion(workspace, transfer.Fusion(pool.id, (knn.id,), (0.5,), (0.5,)), "fused")
+    with workspace.store.read() as db:
         rows, alone = predictions.frame(db, fused.id), predictions.frame(db, knn.id)
-    found = numbers.scored(rows, numbers.submitted(rows))
+    found = run_scores.scored(rows, run_scores.submitted(rows))
     assert (found.de.value, found.dir.value) == pytest.approx((0.592, 0.621), abs=LOO)
     alone = alone[alone["pair_id"].isin(rows["pair_id"])]
-    by_itself = numbers.scored(alone, numbers.submitted(alone))
+    by_itself = run_scores.scored(alone, run_scores.submitted(alone))
     assert (by_itself.de.value, by_itself.dir.value) == pytest.approx((0.566, 0.597), abs=LOO)
 
 
-def test_fused_inside_doubly_disjoint_cells(desk: Desk) -> None:
-    dataset = transfer.default_dataset(desk, None)
-    with desk.store.read() as db:
+def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
+    dataset = transfer.default_dataset(workspace, None)
+    with workspace.store.read() as db:
         pool = predictions.frame(db, runs.find(db, POOL).id)
     ids = pool["pair_id"].tolist()
     before, after = [], []
     for seed in SEEDS:
         protocol = Protocol(seed=seed)
-        prepared = transfer.prepare(desk, dataset, plan(True, protocol))
+        prepared = transfer.prepare(workspace, dataset, plan(True, protocol))
         layout, at = prepared.layout, prepared.layout.at(ids)
         place = {int(row): i for i, row in enumerate(prepared.rows)}
         priors = prepared.predicted.priors
@@ -94,7 +94,7 @@ def test_fused_inside_doubly_disjoint_cells(desk: Desk) -> None:
         knn = replace(base, name="knn", p_de=priors.de[mine], p_up=priors.up[mine])
         rows = layout.rows.take(at)
         cells = cells_of(protocol, rows, parts_of(protocol, layout.rows.take(prepared.rows), layout.known.rows))
-        verdict = live(layout.labels[at], rows, [base, knn], cells=cells).at(weights_of([0.5], [0.5]))
+        verdict = live_fusion(layout.labels[at], rows, [base, knn], cells=cells).at(weights_of([0.5], [0.5]))
         before.append((verdict.de.before.value, verdict.dir.before.value))
         after.append((verdict.de.after.value, verdict.dir.after.value))
     np.testing.assert_allclose(np.mean(before, axis=0), (0.577, 0.580), atol=CELLS)

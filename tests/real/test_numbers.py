@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def core_json(desk: Desk, *arguments: str) -> Any:
-    command = [sys.executable, "-m", "core", "--workspace", str(desk.settings.workspace), *arguments, "--json"]
+def core_json(workspace: Workspace, *arguments: str) -> Any:
+    command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), *arguments, "--json"]
     return json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
 
 
-def test_the_labelled_pool(real_desk: Desk) -> None:
-    score = core_json(real_desk, "score", "track_a_logprobs_train2499")
+def test_the_labelled_pool(real_workspace: Workspace) -> None:
+    score = core_json(real_workspace, "score", "track_a_logprobs_train2499")
     assert (score["n"], score["n_labelled"], score["n_de"]) == (2499, 2499, 1117)
     assert score["de"]["estimate"] == pytest.approx(0.5788, abs=5e-4)
     assert score["dir"]["estimate"] == pytest.approx(0.5797, abs=5e-4)
@@ -30,22 +30,22 @@ def test_the_labelled_pool(real_desk: Desk) -> None:
     assert found == pytest.approx(expected, rel=0.1)
 
 
-def test_leakage(real_desk: Desk) -> None:
-    leakage = core_json(real_desk, "audit", "leakage")
+def test_leakage(real_workspace: Workspace) -> None:
+    leakage = core_json(real_workspace, "audit", "leakage")
     assert leakage["count_only_de"] == pytest.approx(0.6726, abs=5e-4)
     assert leakage["count_only_de_without_singletons"] == pytest.approx(0.6155, abs=5e-4)
     assert leakage["rarer_up_dir"] == pytest.approx(0.5694, abs=5e-4)
     assert (leakage["shared_perts"], leakage["shared_genes"]) == (0, 0)
 
 
-def test_a_run_without_labels(real_desk: Desk) -> None:
-    score = core_json(real_desk, "score", "track_b_sharp")
+def test_a_run_without_labels(real_workspace: Workspace) -> None:
+    score = core_json(real_workspace, "score", "track_b_sharp")
     assert (score["n"], score["n_labelled"]) == (1813, 0)
     assert (score["de"], score["dir"], score["mean"]) == (None, None, None)
 
 
-def test_the_published_debate(real_desk: Desk) -> None:
-    audit = core_json(real_desk, "audit", "debate", "track_b_sharp")
+def test_the_published_debate(real_workspace: Workspace) -> None:
+    audit = core_json(real_workspace, "audit", "debate", "track_b_sharp")
     counts = {role: (c["n"], c["short"], c["option"], c["against"]) for role, c in audit["roles"].items()}
     assert counts == {
         "EFFECT": (1813, 1191, 776, 131),
@@ -56,8 +56,8 @@ def test_the_published_debate(real_desk: Desk) -> None:
     assert (audit["de_fallbacks"], audit["dir_fallbacks"], audit["distinct_p_de"]) == (38, 21, 55)
 
 
-def test_everything_was_imported(real_desk: Desk) -> None:
-    found = {run["name"]: (run["done"], run["fallbacks"]) for run in core_json(real_desk, "runs")["runs"]}
+def test_everything_was_imported(real_workspace: Workspace) -> None:
+    found = {run["name"]: (run["done"], run["fallbacks"]) for run in core_json(real_workspace, "runs")["runs"]}
     assert found["track_b_sharp"] == (1813, 59)
     assert found["track_c_qwen3_4b"] == (1813, 17)
     assert len(found) == 7

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions.desk import Desk, open_desk
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.store import pairs, predictions, runs, traces
 from tests import test_cli
@@ -33,7 +33,7 @@ TABLE = {  # genes, coverage of rows, leave-one-out DE and DIR, folds DE and DIR
 
 
 @pytest.fixture(scope="module")
-def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The challenge, the packs, the debate with its fusions, the labelled pool, and three spaces; for this file to change."""
     folder = tmp_path_factory.mktemp("spaces")
     files = [shared_data / "challenge" / name for name in ("train.csv", "test.csv")]
@@ -53,76 +53,76 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 @pytest.fixture(scope="module")
-def desk(workspace: Path) -> Desk:
-    return open_desk(Settings(workspace=workspace))
+def workspace(place: Path) -> Workspace:
+    return open_workspace(Settings(workspace=place))
 
 
-def knn(workspace: Path, *arguments: str) -> Any:
-    return core_json(workspace, "knn", *arguments)
+def knn(place: Path, *arguments: str) -> Any:
+    return core_json(place, "knn", *arguments)
 
 
-def rows_of(desk: Desk, run: str) -> pd.DataFrame:
-    with desk.store.read() as db:
+def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
+    with workspace.store.read() as db:
         return predictions.frame(db, runs.find(db, run).id).set_index("pair_id")
 
 
 @pytest.mark.parametrize("space", TABLE)
-def test_leave_one_out(workspace: Path, space: str) -> None:
+def test_leave_one_out(place: Path, space: str) -> None:
     _, coverage, de, direction, _, _ = TABLE[space]
-    found = knn(workspace, "--space", space, "--protocol", "loo")
+    found = knn(place, "--space", space, "--protocol", "loo")
     assert found["coverage"] == pytest.approx(coverage, abs=0.005)
     assert (found["de"], found["dir"]) == pytest.approx((de, direction), abs=0.003)
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.558, 0.061), abs=5e-4)
 
 
 @pytest.mark.parametrize("space", TABLE)
-def test_folds(workspace: Path, space: str) -> None:
+def test_folds(place: Path, space: str) -> None:
     *_, de, direction = TABLE[space]
-    found = [knn(workspace, "--space", space, "--protocol", "folds", "--seed", str(seed)) for seed in range(4)]
+    found = [knn(place, "--space", space, "--protocol", "folds", "--seed", str(seed)) for seed in range(4)]
     assert np.mean([each["de"] for each in found]) == pytest.approx(de, abs=0.01)
     assert np.mean([each["dir"] for each in found]) == pytest.approx(direction, abs=0.01)
     nulls = [each[key] for each in found for key in ("null_de", "null_dir")]
     assert nulls == pytest.approx([0.5] * 8, abs=5e-4)
 
 
-def test_descriptions_reached_the_genes(desk: Desk) -> None:
-    with desk.store.read() as db:
+def test_descriptions_reached_the_genes(workspace: Workspace) -> None:
+    with workspace.store.read() as db:
         naming, text = pairs.symbol(db, "Stat1")
     assert naming == "named"
     assert text is not None
     assert len(text) > 50
 
 
-def test_the_pool_fused_with_its_neighbours(workspace: Path) -> None:
-    knn(workspace, "--space", "text", "--protocol", "loo", "--name", "near")
+def test_the_pool_fused_with_its_neighbours(place: Path) -> None:
+    knn(place, "--space", "text", "--protocol", "loo", "--name", "near")
     fuse = ["fuse", "--base", POOL, "--with", "near", "--w-de", "0.5", "--w-dir", "0.5", "--name", "pool + near"]
-    made = core_json(workspace, *fuse)
+    made = core_json(place, *fuse)
     assert made["rows"] == 2_499
-    score = core_json(workspace, "score", "pool + near")
+    score = core_json(place, "score", "pool + near")
     assert (score["n_labelled"], score["n_de"]) == (2_499, 1_117)
     assert (score["de"]["estimate"], score["dir"]["estimate"]) == pytest.approx((0.593, 0.602), abs=0.004)
 
 
 @pytest.mark.parametrize("fused", FUSIONS)
-def test_a_published_fusion_taken_apart_and_put_together(workspace: Path, desk: Desk, fused: str) -> None:
+def test_a_published_fusion_taken_apart_and_put_together(place: Path, workspace: Workspace, fused: str) -> None:
     w_dir, uncovered = FUSIONS[fused]
     weights = ["--w-de", "0.5", "--w-dir", str(w_dir)]
-    back = core_json(workspace, "decompose", "--base", "track_b_sharp", "--fused", fused, *weights, "--name", f"{fused} back")
+    back = core_json(place, "decompose", "--base", "track_b_sharp", "--fused", fused, *weights, "--name", f"{fused} back")
     assert (back["rows"], back["uncovered"]) == (1_813, uncovered)
     again = ["fuse", "--base", "track_b_sharp", "--with", f"{fused} back", *weights, "--name", f"{fused} again"]
-    made = core_json(workspace, *again)
+    made = core_json(place, *again)
     assert (made["rows"], made["uncovered"]) == (1_813, uncovered)
     columns = ["prediction_up", "prediction_down"]
-    published, found = rows_of(desk, fused), rows_of(desk, f"{fused} again")
+    published, found = rows_of(workspace, fused), rows_of(workspace, f"{fused} again")
     np.testing.assert_allclose(found.loc[published.index, columns], published[columns], atol=1e-6)
 
 
-def test_neighbours_of_real_rows(workspace: Path, desk: Desk) -> None:
-    knn(workspace, "--space", "text,string", "--protocol", "test", "--name", "near test")
-    for pair_id in rows_of(desk, "near test").index[::400]:
-        with desk.store.read() as db:
+def test_neighbours_of_real_rows(place: Path, workspace: Workspace) -> None:
+    knn(place, "--space", "text,string", "--protocol", "test", "--name", "near test")
+    for pair_id in rows_of(workspace, "near test").index[::400]:
+        with workspace.store.read() as db:
             [event] = traces.of_row(db, runs.find(db, "near test").id, pair_id)
-        found = core_json(workspace, "neighbours", pair_id, "--space", "text,string")
+        found = core_json(place, "neighbours", pair_id, "--space", "text,string")
         shares = [row["share"] for row in found["neighbours"]]
         assert sum(shares) == pytest.approx(1, abs=1e-9)
         assert found["prior_de"] == pytest.approx(event["meta"]["prior_de"], abs=1e-9)
@@ -132,11 +132,11 @@ def test_neighbours_of_real_rows(workspace: Path, desk: Desk) -> None:
         assert event["content"].startswith(f"{len(shares):,} labelled rows are similar to {pair_id.rpartition('_')[2]} ")
 
 
-def test_in_a_process_of_its_own(workspace: Path) -> None:
+def test_in_a_process_of_its_own(place: Path) -> None:
     """As a person would: `python -m core knn --json`, with the numbers that it gives in this process."""
     arguments = ["knn", "--space", "lps", "--protocol", "folds", "--seed", "2"]
-    done = test_cli.core(workspace, *arguments, "--json")
+    done = test_cli.core(place, *arguments, "--json")
     assert done.returncode == 0
-    own, here = json.loads(done.stdout), core_json(workspace, *arguments)
+    own, here = json.loads(done.stdout), core_json(place, *arguments)
     for key in ("coverage", "de", "dir", "null_de", "null_dir"):
         assert own[key] == pytest.approx(here[key], abs=1e-9)

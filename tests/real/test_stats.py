@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.stats.bootstrap import Plan, bootstrap_score, both_axes
+from core.stats.bootstrap import ResamplingPlan, bootstrap_score, both_axes
 from core.stats.controls import leakage_audit
-from core.stats.score import official_score, score_with_intervals
-from core.stats.scores import file_scores
+from core.stats.official_score import official_score, score_with_intervals
+from core.stats.score_inputs import scores_from_submission
 from core.stats.stratified import stratified_score
 
 pytestmark = pytest.mark.real
@@ -33,7 +33,7 @@ class Pool:
     @property
     def arguments(self) -> tuple[object, ...]:
         """Labels and the scores of the file."""
-        return self.column("label"), file_scores(self.column("prediction_up"), self.column("prediction_down"))
+        return self.column("label"), scores_from_submission(self.column("prediction_up"), self.column("prediction_down"))
 
     @property
     def axes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -68,7 +68,7 @@ def test_analytic_standard_errors_of_the_mean(pool: Pool) -> None:
 
 def test_bootstrap_standard_errors_of_the_mean(pool: Pool) -> None:
     units = (*STANDARD_ERRORS, "two-way")
-    means = [bootstrap_score(*pool.arguments, Plan(unit, seed=1), *pool.axes).mean for unit in units]
+    means = [bootstrap_score(*pool.arguments, ResamplingPlan(unit, seed=1), *pool.axes).mean for unit in units]
     for mean in means[:3]:
         assert mean.se == pytest.approx(STANDARD_ERRORS[mean.unit], rel=0.1)
     both = both_axes(*means)

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.datasets.tables import MAX_CELL_CHARACTERS
-from core.store import runs, whole
+from core.store import run_records, runs
 from core.submission.check import check, is_valid
 from core.submission.package import Contents, as_zip, changes
 from core.types import Track
@@ -98,26 +98,26 @@ def test_the_smallest_sample_is_of_no_track(shared_data: Path, ids: Ids) -> None
 
 
 @pytest.mark.parametrize("name", [name for name in WARNINGS if name not in ("track_b_knn_fusion", "track_b_scgpt_fusion")])
-def test_a_published_run_survives_being_packaged(real_desk: Desk, name: str) -> None:
+def test_a_published_run_survives_being_packaged(real_workspace: Workspace, name: str) -> None:
     track, _ = WARNINGS[name]
-    with real_desk.store.read() as db:
+    with real_workspace.store.read() as db:
         run = runs.find(db, name)
-        rows = whole.rows(db, run.id)
+        rows = run_records.rows(db, run.id)
     made = Contents(track, list(rows.values()), run.model or "", run.method, "A prompt.", {"a.py": b"pass"})
     content = as_zip(made)
     assert changes(content, made) == []
     assert is_valid(check(content, name, track, list(rows)))
 
 
-def test_through_the_commands(real_desk: Desk, shared_data: Path, ids: Ids, tmp_path: Path) -> None:
-    workspace = real_desk.settings.workspace
+def test_through_the_commands(real_workspace: Workspace, shared_data: Path, ids: Ids, tmp_path: Path) -> None:
+    folder = real_workspace.settings.workspace
     pool = shared_data / "perturbagent" / f"{POOL}.zip"
     rows = tmp_path / "ids.csv"
     rows.write_text("\n".join(["id", *ids(pool)]))
-    result = core_json(workspace, "check", str(pool), "--track", "A", "--rows", f"ids={rows}")
+    result = core_json(folder, "check", str(pool), "--track", "A", "--rows", f"ids={rows}")
     assert [problem["rule"] for problem in result["problems"]] == ["prompt_missing"]
     fused = shared_data / "perturbagent" / "track_b_knn_fusion.zip"
-    done = core(workspace, "check", str(fused), "--track", "B")
+    done = core(folder, "check", str(fused), "--track", "B")
     assert done.status == 0
     assert done.out.startswith(f"{fused}: not valid for track B\n2 errors\n  prompt_missing: ")
     assert "1,813 rows: Slc35b1_Pdia6" in done.out

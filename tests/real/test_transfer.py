@@ -13,13 +13,13 @@ from scipy.sparse import coo_array, diags_array, eye_array
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from core.stats.score import score_of
-from core.stats.scores import Scores, desk_scores
+from core.stats.official_score import score_of
+from core.stats.score_inputs import Scores, scores_from_probabilities
 from core.transfer.decompose import Recovered, decompose
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Similar, priors
+from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.protocols import Protocol, evaluate, parts_of, predict
-from core.transfer.rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.similarity import Space, cosines
 
 pytestmark = pytest.mark.real
@@ -114,7 +114,7 @@ def test_fusion_with_the_labelled_pool(shared_data: Path, train: Train) -> None:
     similar = Similar(cosines([train.space("text")]))
     knn = priors(train.rows.take(at), train.known, similar, parts=parts_of(Protocol("loo"), train.rows))
     covered = knn.covered
-    alone = score_of(labels[covered], desk_scores(knn.de[covered], knn.up[covered]))
+    alone = score_of(labels[covered], scores_from_probabilities(knn.de[covered], knn.up[covered]))
     assert (alone.de, alone.dir) == pytest.approx((0.564, 0.571), abs=0.004)
     llm = _file_scores(pool)
     components = [Component("llm", llm.p_de, llm.p_up), Component("knn", knn.de, knn.up)]
@@ -128,7 +128,7 @@ def _submission(data: Path, name: str) -> pd.DataFrame:
 
 def _file_scores(frame: pd.DataFrame) -> Scores:
     up, down = frame["prediction_up"].to_numpy(), frame["prediction_down"].to_numpy()
-    return desk_scores(up + down, up / (up + down))
+    return scores_from_probabilities(up + down, up / (up + down))
 
 
 class Published:
@@ -138,7 +138,7 @@ class Published:
         debate = _submission(data, "track_b_sharp")
         self.data, self.ids = data, debate["id"]
         traces = [json.loads(trace) for trace in debate["reasoning_trace"]]
-        self.base = desk_scores(*([trace[key] for trace in traces] for key in ("P_DE", "P_up_given_DE")))
+        self.base = scores_from_probabilities(*([trace[key] for trace in traces] for key in ("P_DE", "P_up_given_DE")))
 
     def fusion(self, name: str) -> pd.DataFrame:
         return _submission(self.data, name).set_index("id").loc[self.ids]

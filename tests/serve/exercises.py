@@ -14,22 +14,22 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from core.audit.conclusions import FAULTS
+from core.audit.brief_conclusions import FAULTS
 from core.config import REPOSITORY
 from core.datasets.demo import simulate
+from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.registry import gather
 from core.evidence.render import dossier
-from core.evidence.view import LabelView, all_training
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
+from core.llm.messages import Message
 from core.llm.parsing import Unparsed
-from core.llm.records import Message
-from core.llm.scripted import MODEL, Script, serving
+from core.llm.scripted_server import MODEL, Script, serving
 from core.llm.scripted_text import Ask
 from core.methods import debate, debate_texts, prompt_only, react
-from core.methods.ask import Messages, show_letter, show_probability
 from core.methods.base import Context, Method, read_options
+from core.methods.conversation import Messages, show_letter, show_probability
 from core.methods.debate_texts import SIDES, Case, Stage
 from core.types import Label, Pair, RowResult
 from tests.conftest import SHARED_DATA

@@ -19,24 +19,24 @@ from typing import Any
 import psutil
 import pytest
 
-from core.actions import folders, journals, launching, submissions, wishes
-from core.actions.desk import Desk, open_desk
+from core.actions import launching, run_control, run_folders, submissions, wishes
 from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.engine.spec import How
-from core.engine.states import status_of
+from core.engine.run_state import status_of
+from core.engine.spec import ExecutionSettings
 from core.llm.answers import Answer, read_answer
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.health import check
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
-from core.llm.records import Message, Request
+from core.llm.messages import Message, Request
 from core.llm.serve import HOST, OWN_PYTHON, default_python
 from core.methods.base import Context, RowMethod
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
 from core.methods.registry import method_named
-from core.store import predictions, runs, whole
+from core.store import predictions, run_records, runs
 from core.store.runs import Run
 from core.submission.check import is_valid
 from core.types import Flag, Pair, RowResult, Track
@@ -233,22 +233,24 @@ def test_an_agent_calls_tools_and_answers(server: Endpoint) -> None:
 def test_a_run_is_packaged_and_checked(
     server: Endpoint, tmp_path: Path, track: Track, method: str, options: dict[str, object]
 ) -> None:
-    desk = _desk(tmp_path, 5)
+    workspace = _workspace(tmp_path, 5)
     wish = wishes.Wish("bmdm", method_named(method), options, "split=test", MODEL)
-    run = journals.launch(desk, wishes.specify(desk, wish), "mine", How(server.base_url), begin=launching.here)
-    run = journals.settle(desk, run.id)
-    assert (run.status, run.done, run.failed) == ("done", 5, 0), journals.log_tail(desk, run.id)
+    run = run_control.launch(
+        workspace, wishes.specify(workspace, wish), "mine", ExecutionSettings(server.base_url), begin=launching.here
+    )
+    run = run_control.settle(workspace, run.id)
+    assert (run.status, run.done, run.failed) == ("done", 5, 0), run_control.log_tail(workspace, run.id)
     out = tmp_path / "mine.zip"
-    made = submissions.package(desk, run.id, submissions.Wanted(track), out)
+    made = submissions.package(workspace, run.id, submissions.Wanted(track), out)
     assert made.path == out, made.problems
-    found = submissions.check_file(desk, out, track, run=run.id)
+    found = submissions.check_file(workspace, out, track, run=run.id)
     assert is_valid(found)
     assert "other_model" in {problem.rule for problem in found}  # it is no GPT-OSS-120B, and that is said
-    other = _desk(tmp_path / "colleague", 5)
+    other = _workspace(tmp_path / "colleague", 5)
     assert import_upload(other, out.read_bytes(), out.name).kind == "submission"
-    with desk.store.read() as ours, other.store.read() as theirs:
-        rows = whole.rows(ours, run.id)
-        back = whole.rows(theirs, runs.find(theirs, out.stem).id)
+    with workspace.store.read() as ours, other.store.read() as theirs:
+        rows = run_records.rows(ours, run.id)
+        back = run_records.rows(theirs, runs.find(theirs, out.stem).id)
     assert [(row.prediction.prediction_up, row.prediction.prediction_down) for row in rows.values()] == [
         (row.prediction.prediction_up, row.prediction.prediction_down) for row in back.values()
     ]
@@ -304,42 +306,42 @@ def _no_number(found: str) -> None:
 
 
 def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path: Path) -> None:
-    desk = _desk(tmp_path)
+    workspace = _workspace(tmp_path)
     options = {"answers": "logprobs", "reasoning": "no", "max_tokens": 32}
     wish = wishes.Wish("bmdm", method_named("prompt_only"), options, "split=test", MODEL)
-    how = How(server.base_url, rows_in_flight=2)
-    run = journals.launch(desk, wishes.specify(desk, wish), "killed", how)
-    _until(lambda: len(_finished(desk, run)) >= 8, WAIT_S)
-    pid = status_of(folders.folder_of(desk, run.id)).pid
-    assert pid is not None, journals.log_tail(desk, run.id)
+    how = ExecutionSettings(server.base_url, rows_in_flight=2)
+    run = run_control.launch(workspace, wishes.specify(workspace, wish), "killed", how)
+    _until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S)
+    pid = status_of(run_folders.folder_of(workspace, run.id)).pid
+    assert pid is not None, run_control.log_tail(workspace, run.id)
     os.kill(pid, signal.SIGKILL)
-    _until(lambda: status_of(folders.folder_of(desk, run.id)).state == "crashed", WAIT_S)
-    before = _finished(desk, run)
+    _until(lambda: status_of(run_folders.folder_of(workspace, run.id)).state == "crashed", WAIT_S)
+    before = _finished(workspace, run)
     assert 8 <= len(before) < len(PAIRS)
-    journals.resume(desk, "killed")
-    _until(lambda: status_of(folders.folder_of(desk, run.id)).state == "done", WAIT_S)
-    after = journals.settle(desk, run.id)
+    run_control.resume(workspace, "killed")
+    _until(lambda: status_of(run_folders.folder_of(workspace, run.id)).state == "done", WAIT_S)
+    after = run_control.settle(workspace, run.id)
     assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
-    progress = journals.progress_of(desk, run.id)
+    progress = run_control.progress_of(workspace, run.id)
     assert progress.finished >= before
     assert progress.twice == 0
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         stored = predictions.frame(db, run.id)["pair_id"].tolist()
     assert sorted(stored) == sorted(pair.pair_id for pair in PAIRS)
 
 
-def _finished(desk: Desk, run: Run) -> set[str]:
-    return set(journals.progress_of(desk, run.id).finished)
+def _finished(workspace: Workspace, run: Run) -> set[str]:
+    return set(run_control.progress_of(workspace, run.id).finished)
 
 
-def _desk(folder: Path, n: int | None = None) -> Desk:
+def _workspace(folder: Path, n: int | None = None) -> Workspace:
     """A workspace with the rows that the model knows, the first n of them, and some labelled ones."""
-    desk = open_desk(Settings(workspace=folder, author="tester"))
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
     train = [(pair.pair_id, pair.pert, pair.gene, str(pair.label)) for pair in VIEW.rows[:FEW]]
     test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS[:n]]
     for content, name in (
         (as_csv(["id", "pert", "gene", "label"], train), "train.csv"),
         (as_csv(["id", "pert", "gene"], test), "test.csv"),
     ):
-        assert import_upload(desk, content, name).kind != "failed"
-    return desk
+        assert import_upload(workspace, content, name).kind != "failed"
+    return workspace

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from core.stats.scores import Scores, desk_scores
+from core.stats.score_inputs import Scores, scores_from_probabilities
 
 SIGNAL_DE, SIGNAL_DIR = 0.45, 0.6
 
@@ -43,6 +43,6 @@ def simulated(rng: np.random.Generator, rows: int, pert_spread: float = 0.0, gen
             values += shift[codes] + gain[codes] * positive
         return values
 
-    scores = desk_scores(score(labels != "none", SIGNAL_DE), score(labels == "up", SIGNAL_DIR))
+    scores = scores_from_probabilities(score(labels != "none", SIGNAL_DE), score(labels == "up", SIGNAL_DIR))
     truth = (ndtr(SIGNAL_DE / width) + ndtr(SIGNAL_DIR / width)) / 2
     return Simulated(labels, scores, pert, gene, float(truth))

@@ -8,14 +8,14 @@ from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
 from core.stats import bootstrap, validate
-from core.stats.bootstrap import Drawn, Plan, bootstrap_difference, bootstrap_score, both_axes, weight_blocks
-from core.stats.score import score_of, score_with_intervals
-from core.stats.scores import Scores, desk_scores
+from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_difference, bootstrap_score, both_axes, weight_blocks
+from core.stats.official_score import score_of, score_with_intervals
+from core.stats.score_inputs import Scores, scores_from_probabilities
 from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(41)
 LABELS, DE, UP = some_rows(RNG, 250)
-A, B = desk_scores(DE, UP), desk_scores(DE + 0.5 * RNG.random(250), UP + 0.5 * RNG.random(250))
+A, B = scores_from_probabilities(DE, UP), scores_from_probabilities(DE + 0.5 * RNG.random(250), UP + 0.5 * RNG.random(250))
 PERT, GENE = RNG.integers(0, 30, 250), RNG.integers(0, 40, 250)
 UNITS: list[Drawn] = ["row", "pert", "gene", "two-way"]
 
@@ -26,13 +26,13 @@ def axes(unit: Drawn) -> list[np.ndarray]:
     return {"row": [np.arange(250)], "pert": [pert], "gene": [gene], "two-way": [pert, gene]}[unit]
 
 
-def row_weights(plan: Plan) -> np.ndarray:
+def row_weights(plan: ResamplingPlan) -> np.ndarray:
     """Weight of each row (first axis) in each resample."""
     weights = np.concatenate(list(weight_blocks(axes(plan.unit), plan)), axis=1)
     return weights if plan.unit == "two-way" else weights[axes(plan.unit)[0]]
 
 
-def loop(plan: Plan, *runs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+def loop(plan: ResamplingPlan, *runs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """(de, dir, mean) of each run in each resample: rows repeated by their weight, scored by scikit-learn."""
     values = []
     for weights in row_weights(plan).T:
@@ -46,7 +46,7 @@ def loop(plan: Plan, *runs: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: Drawn) -> None:
-    plan = Plan(unit, seed=3, resamples=60)
+    plan = ResamplingPlan(unit, seed=3, resamples=60)
     values = loop(plan, (A.p_de, A.p_up))[:, 0]
     found = bootstrap_score(LABELS, A, plan, PERT, GENE)
     for k, metric in enumerate((found.de, found.dir, found.mean)):
@@ -57,7 +57,7 @@ def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: Drawn) -> N
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_difference_scores_both_runs_in_the_same_resamples(unit: Drawn) -> None:
-    plan = Plan(unit, seed=4, resamples=60)
+    plan = ResamplingPlan(unit, seed=4, resamples=60)
     values = loop(plan, (A.p_de, A.p_up), (B.p_de, B.p_up))
     changes = (values[:, 1] - values[:, 0])[:, 2]
     found = bootstrap_difference(LABELS, A, B, plan, PERT, GENE).mean
@@ -67,17 +67,17 @@ def test_a_difference_scores_both_runs_in_the_same_resamples(unit: Drawn) -> Non
 
 
 def test_the_record_says_what_was_done() -> None:
-    found = bootstrap_score(LABELS, A, Plan("pert", seed=9, resamples=50), PERT, GENE)
+    found = bootstrap_score(LABELS, A, ResamplingPlan("pert", seed=9, resamples=50), PERT, GENE)
     score = score_of(LABELS, A)
     assert (found.de.estimate, found.dir.estimate, found.mean.estimate) == pytest.approx((score.de, score.dir, score.mean))
     assert (found.de.n, found.dir.n, found.mean.n) == (250, score.n_de, 250)
     assert (found.mean.unit, found.mean.method, found.mean.resamples, found.mean.seed) == ("pert", "bootstrap", 50, 9)
-    assert bootstrap_score(LABELS, A, Plan("two-way", 9, 50), PERT, GENE).de.method == "product bootstrap"
+    assert bootstrap_score(LABELS, A, ResamplingPlan("two-way", 9, 50), PERT, GENE).de.method == "product bootstrap"
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_resamples_do_not_depend_on_the_size_of_the_blocks(unit: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = Plan(unit, seed=5, resamples=70)
+    plan = ResamplingPlan(unit, seed=5, resamples=70)
     whole = row_weights(plan)
     monkeypatch.setattr(bootstrap, "BLOCK_WEIGHTS", 250 * 11)
     assert (row_weights(plan) == whole).all()
@@ -86,14 +86,14 @@ def test_resamples_do_not_depend_on_the_size_of_the_blocks(unit: Drawn, monkeypa
 
 
 def test_a_seed_repeats_and_another_one_differs() -> None:
-    first, again, other = (bootstrap_score(LABELS, A, Plan("row", seed, 50), PERT, GENE).mean for seed in (1, 1, 2))
+    first, again, other = (bootstrap_score(LABELS, A, ResamplingPlan("row", seed, 50), PERT, GENE).mean for seed in (1, 1, 2))
     assert first == again
     assert first.low != other.low
 
 
 def test_units_are_drawn_with_replacement_as_many_as_there_are() -> None:
     for unit, n in (("row", 250), ("pert", 30), ("gene", 40)):
-        plan = Plan(unit, seed=6, resamples=2000)  # type: ignore[arg-type]
+        plan = ResamplingPlan(unit, seed=6, resamples=2000)  # type: ignore[arg-type]
         drawn = np.concatenate(list(weight_blocks(axes(plan.unit), plan)), axis=1)
         assert (drawn.sum(axis=0) == n).all()
         # a multinomial count of n draws from n units has mean 1 and variance 1 - 1/n
@@ -102,7 +102,7 @@ def test_units_are_drawn_with_replacement_as_many_as_there_are() -> None:
 
 
 def test_both_axes_multiply() -> None:
-    plan = Plan("two-way", seed=7, resamples=40)
+    plan = ResamplingPlan("two-way", seed=7, resamples=40)
     (pert, gene), weights = axes("two-way"), row_weights(plan)
     alone = np.concatenate(list(weight_blocks([pert], plan)), axis=1)[pert]
     assert (weights[alone == 0] == 0).all()
@@ -113,14 +113,14 @@ def test_both_axes_multiply() -> None:
 
 
 def test_the_axes_are_drawn_independently_of_each_other() -> None:
-    plan, units = Plan("two-way", seed=7, resamples=2000), np.arange(40)
+    plan, units = ResamplingPlan("two-way", seed=7, resamples=2000), np.arange(40)
     weights = np.concatenate(list(weight_blocks([units, units], plan)), axis=1)
     # a product of two independent counts has mean 1; of a count with itself, 1 + its variance, about 2
     assert weights.mean() == pytest.approx(1, abs=0.05)
 
 
 def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
-    inside, plan = np.arange(250) >= 80, Plan("row", seed=1, resamples=50)
+    inside, plan = np.arange(250) >= 80, ResamplingPlan("row", seed=1, resamples=50)
     lacking = Scores(B.p_de, np.where(inside, B.p_up, np.nan))
     found = bootstrap_difference(LABELS, A, lacking, plan, PERT, GENE).dir
     both = score_of(LABELS[inside], B.take(inside)).dir - score_of(LABELS[inside], A.take(inside)).dir
@@ -129,14 +129,14 @@ def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
 
 
 def test_size_draws_more_or_fewer_units() -> None:
-    plan = Plan("row", seed=8, resamples=400, size=0.25)
+    plan = ResamplingPlan("row", seed=8, resamples=400, size=0.25)
     assert (row_weights(plan).sum(axis=0) == 62).all()
-    full, quarter = (bootstrap_score(LABELS, A, Plan("row", 8, 2000, size), PERT, GENE).mean.se for size in (1.0, 0.25))
+    full, quarter = (bootstrap_score(LABELS, A, ResamplingPlan("row", 8, 2000, size), PERT, GENE).mean.se for size in (1.0, 0.25))
     assert quarter / full == pytest.approx(2, rel=0.1)
 
 
 def test_row_bootstrap_agrees_with_delong_and_the_product_overstates() -> None:
-    plans = [Plan(unit, seed=10, resamples=3000) for unit in UNITS]
+    plans = [ResamplingPlan(unit, seed=10, resamples=3000) for unit in UNITS]
     row, pert, gene, product = (bootstrap_score(LABELS, A, plan, PERT, GENE).mean for plan in plans)
     analytic = score_with_intervals(LABELS, A, PERT, GENE).mean
     for resampled, exact in ((row, analytic.row), (pert, analytic.pert), (gene, analytic.gene)):
@@ -149,7 +149,9 @@ def test_row_bootstrap_agrees_with_delong_and_the_product_overstates() -> None:
 
 def test_resamples_without_both_classes_are_counted() -> None:
     labels = ["up", "none", "none", "none", "down"]
-    found = bootstrap_score(labels, desk_scores([5, 1, 2, 3, 4], [0.5] * 5), Plan("row", 1, 400), range(5), range(5))
+    found = bootstrap_score(
+        labels, scores_from_probabilities([5, 1, 2, 3, 4], [0.5] * 5), ResamplingPlan("row", 1, 400), range(5), range(5)
+    )
     # no effect at all with probability (3/5)^5 = 0.078, nothing but effects with (2/5)^5 = 0.010: 35 of 400
     assert 15 < found.de.undefined < 60
     assert found.dir.undefined > found.de.undefined
@@ -158,7 +160,7 @@ def test_resamples_without_both_classes_are_counted() -> None:
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_without_labels_there_is_nothing_to_resample(unit: Drawn) -> None:
-    found = bootstrap_score([None] * 250, A, Plan(unit, 1, 20), PERT, GENE).mean
+    found = bootstrap_score([None] * 250, A, ResamplingPlan(unit, 1, 20), PERT, GENE).mean
     assert np.isnan([found.estimate, found.low, found.high, found.p_gt_0]).all()
     assert (found.n, found.undefined) == (0, 20)
 
@@ -167,21 +169,21 @@ def test_unlabelled_rows_are_never_drawn() -> None:
     hidden = np.where(np.arange(250) % 3 == 0, None, LABELS.astype(object))
     known = np.arange(250) % 3 != 0
     for unit in UNITS:
-        some = bootstrap_score(hidden, A, Plan(unit, 2, 50), PERT, GENE).mean
-        alone = bootstrap_score(LABELS[known], A.take(known), Plan(unit, 2, 50), PERT[known], GENE[known]).mean
+        some = bootstrap_score(hidden, A, ResamplingPlan(unit, 2, 50), PERT, GENE).mean
+        alone = bootstrap_score(LABELS[known], A.take(known), ResamplingPlan(unit, 2, 50), PERT[known], GENE[known]).mean
         assert some == alone
 
 
 def test_a_run_against_itself_is_even() -> None:
-    found = bootstrap_difference(LABELS, A, A, Plan("row", 1, 50), PERT, GENE).mean
+    found = bootstrap_difference(LABELS, A, A, ResamplingPlan("row", 1, 50), PERT, GENE).mean
     assert (found.estimate, found.low, found.high, found.p_gt_0) == (0.0, 0.0, 0.0, 0.5)
 
 
 def test_memory_is_bounded_by_the_block() -> None:
     labels, de, up = some_rows(np.random.default_rng(1), 7705, levels=10**6)
-    codes, scores = np.arange(7705) % 386, desk_scores(de, up)
+    codes, scores = np.arange(7705) % 386, scores_from_probabilities(de, up)
     tracemalloc.start()
-    bootstrap_score(labels, scores, Plan("two-way", 1, 300), codes, codes)
+    bootstrap_score(labels, scores, ResamplingPlan("two-way", 1, 300), codes, codes)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30e6  # 300 resamples of 7,705 weights are 18 MB, and three arrays of that size would be needed
@@ -198,9 +200,9 @@ def test_memory_is_bounded_by_the_block() -> None:
 )
 def test_a_broken_plan_is_refused(arguments: tuple[object, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Plan(*arguments)  # type: ignore[arg-type]
+        ResamplingPlan(*arguments)  # type: ignore[arg-type]
 
 
 def test_arrays_of_different_length_are_refused() -> None:
     with pytest.raises(InputError, match="labels has 250, scores has 250, pert has 249"):
-        bootstrap_score(LABELS, A, Plan("row", 1, 10), PERT[1:], GENE)
+        bootstrap_score(LABELS, A, ResamplingPlan("row", 1, 10), PERT[1:], GENE)

@@ -6,15 +6,15 @@ import pytest
 from core.errors import InputError
 from core.stats.compare import compare
 from core.stats.delong import delong_difference
-from core.stats.score import score_with_intervals
-from core.stats.scores import Scores, desk_scores
+from core.stats.official_score import score_with_intervals
+from core.stats.score_inputs import Scores, scores_from_probabilities
 from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(21)
 LABELS, DE, UP = some_rows(RNG, 300)
 PERT, GENE = RNG.integers(0, 30, 300), RNG.integers(0, 40, 300)
-A = desk_scores(DE, UP)
-B = desk_scores(DE + 0.3 * RNG.random(300), UP + 0.3 * RNG.random(300))
+A = scores_from_probabilities(DE, UP)
+B = scores_from_probabilities(DE + 0.3 * RNG.random(300), UP + 0.3 * RNG.random(300))
 
 
 def test_each_run_has_its_own_score_and_the_change_is_their_difference() -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from core.stats.bootstrap import Drawn, Plan, bootstrap_score, both_axes
+from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_score, both_axes
 from core.stats.intervals import Interval
-from core.stats.score import score_with_intervals
+from core.stats.official_score import score_with_intervals
 from tests.stats.simulations import Simulated, simulated
 
 # 1,000 data sets hold the coverage to 93-97% as it stands (a minute); fewer need the binomial's tolerance on top.
@@ -47,7 +47,7 @@ def test_analytic_intervals_hold_the_truth(unit: str) -> None:
 @pytest.mark.parametrize("unit", ["row", "pert", "gene"])
 def test_bootstraps_hold_the_truth(unit: Drawn) -> None:
     found = [
-        (bootstrap_score(data.labels, data.scores, Plan(unit, seed, RESAMPLES), data.pert, data.gene).mean, data.truth)
+        (bootstrap_score(data.labels, data.scores, ResamplingPlan(unit, seed, RESAMPLES), data.pert, data.gene).mean, data.truth)
         for seed, data in data_sets(unit)
     ]
     assert 0.93 - TOLERANCE <= covered(found) <= 0.97 + TOLERANCE
@@ -56,7 +56,7 @@ def test_bootstraps_hold_the_truth(unit: Drawn) -> None:
 def test_bootstraps_over_both_axes_hold_the_truth_and_the_product_more_than_that() -> None:
     products, combined = [], []
     for seed, data in data_sets("two-way"):
-        plans = [Plan(unit, seed, RESAMPLES) for unit in ("row", "pert", "gene", "two-way")]
+        plans = [ResamplingPlan(unit, seed, RESAMPLES) for unit in ("row", "pert", "gene", "two-way")]
         means = (bootstrap_score(data.labels, data.scores, plan, data.pert, data.gene).mean for plan in plans)
         found = both_axes(*means)
         products.append((found.product, data.truth))

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.stats.influence import covariance, influence_of, variance_of
-from core.stats.scores import desk_scores, outcome_of, tasks
+from core.stats.score_inputs import outcome_of, scores_from_probabilities, tasks
 from tests.stats.oracles import some_rows
 
 RNG_SEED = 11
@@ -13,7 +13,7 @@ RNG_SEED = 11
 
 def test_influence_is_the_derivative_of_the_weighted_auroc() -> None:
     labels, de, up = some_rows(np.random.default_rng(RNG_SEED), 60)
-    influence = influence_of(tasks(outcome_of(labels), desk_scores(de, up)))
+    influence = influence_of(tasks(outcome_of(labels), scores_from_probabilities(de, up)))
     moved = influence.parts[0] + influence.parts[1]
     step, positive = 1e-6, labels != "none"
     for row in range(60):
@@ -25,7 +25,7 @@ def test_influence_is_the_derivative_of_the_weighted_auroc() -> None:
 
 def test_covariance_of_de_and_dir_is_the_sum_over_the_rows_of_both() -> None:
     labels, de, up = some_rows(np.random.default_rng(RNG_SEED), 300)
-    influence = influence_of(tasks(outcome_of(labels), desk_scores(de, up)))
+    influence = influence_of(tasks(outcome_of(labels), scores_from_probabilities(de, up)))
     found = covariance(influence)[0]
     by_row = influence.parts[0] + influence.parts[1], influence.parts[2] + influence.parts[3]
     # the two share the m rows with an effect, where the small-sample factor is m / (m - 1)
@@ -36,7 +36,7 @@ def test_covariance_of_de_and_dir_is_the_sum_over_the_rows_of_both() -> None:
 
 def test_a_weight_of_zero_keeps_an_undefined_auroc_out() -> None:
     labels = ["de", "de", "none", "none"]  # no direction is known: DIR is undefined, DE is not
-    influence = influence_of(tasks(outcome_of(labels), desk_scores([4, 2, 3, 1], [0.5] * 4)))
+    influence = influence_of(tasks(outcome_of(labels), scores_from_probabilities([4, 2, 3, 1], [0.5] * 4)))
     matrix = covariance(influence)
     assert influence.combined(np.array([1.0, 0.0]))[0] == 0.75
     assert variance_of(np.array([1.0, 0.0]), matrix)[0] > 0

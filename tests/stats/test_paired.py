@@ -6,9 +6,9 @@ from hypothesis import given
 from scipy.stats import spearmanr
 
 from core.errors import InputError
+from core.stats.official_score import score_of
 from core.stats.paired import agreement, rank_movement, row_changes
-from core.stats.score import score_of
-from core.stats.scores import Scores, desk_scores
+from core.stats.score_inputs import Scores, scores_from_probabilities
 from tests.stats.oracles import scored_rows, some_rows, wins
 
 
@@ -29,7 +29,9 @@ def test_contributions_sum_to_the_change(rows: tuple[np.ndarray, list[np.ndarray
 def test_by_hand() -> None:
     # b lifts the up row over both others: DE gains the pair (up, none) of 2, DIR the pair (up, down) of 1
     labels = ["up", "down", "none"]
-    de, direction = row_changes(labels, desk_scores([1, 3, 2], [1, 3, 2]), desk_scores([4, 3, 2], [4, 3, 2]))
+    de, direction = row_changes(
+        labels, scores_from_probabilities([1, 3, 2], [1, 3, 2]), scores_from_probabilities([4, 3, 2], [4, 3, 2])
+    )
     assert de.contribution.tolist() == [0.25, 0.0, 0.25]
     assert (de.change, de.wins, de.losses, de.even) == (0.5, 2, 0, 1)
     assert direction.contribution.tolist() == [0.5, 0.5, 0.0]  # the none row does not count
@@ -39,7 +41,7 @@ def test_by_hand() -> None:
 def test_changes_of_many_rows_sum_in_both_metrics() -> None:
     rng = np.random.default_rng(1)
     labels, de, up = some_rows(rng, 2000)
-    a, b = desk_scores(de, up), desk_scores(de + rng.random(2000), up + rng.random(2000))
+    a, b = scores_from_probabilities(de, up), scores_from_probabilities(de + rng.random(2000), up + rng.random(2000))
     for change, metric in zip(row_changes(labels, a, b), ("de", "dir"), strict=True):
         assert change.contribution.sum() == pytest.approx(
             getattr(score_of(labels, b), metric) - getattr(score_of(labels, a), metric), abs=1e-12
@@ -49,7 +51,7 @@ def test_changes_of_many_rows_sum_in_both_metrics() -> None:
 
 
 def test_without_labels_nothing_changes() -> None:
-    de, _ = row_changes([None, None], desk_scores([1, 2], [1, 2]), desk_scores([2, 1], [2, 1]))
+    de, _ = row_changes([None, None], scores_from_probabilities([1, 2], [1, 2]), scores_from_probabilities([2, 1], [2, 1]))
     assert np.isnan(de.change)
     assert (de.contribution.tolist(), de.wins, de.losses, de.even) == ([0.0, 0.0], 0, 0, 0)
 
@@ -67,8 +69,8 @@ def test_rank_movement_is_the_difference_of_percentiles() -> None:
 def test_agreement_equals_scipy() -> None:
     rng = np.random.default_rng(2)
     _, de, up = some_rows(rng)
-    a = desk_scores(de, np.where(rng.random(200) < 0.1, np.nan, up))
-    b = desk_scores(de + 0.5 * rng.random(200), up + 0.5 * rng.random(200))
+    a = scores_from_probabilities(de, np.where(rng.random(200) < 0.1, np.nan, up))
+    b = scores_from_probabilities(de + 0.5 * rng.random(200), up + 0.5 * rng.random(200))
     found, both = agreement(a, b), ~np.isnan(a.p_up)
     assert found.de == pytest.approx(spearmanr(a.p_de, b.p_de).statistic)
     assert found.up == pytest.approx(spearmanr(a.p_up[both], b.p_up[both]).statistic)
@@ -76,4 +78,4 @@ def test_agreement_equals_scipy() -> None:
 
 
 def test_a_constant_run_agrees_with_nothing() -> None:
-    assert np.isnan(agreement(desk_scores([1, 1], [1, 1]), desk_scores([1, 2], [1, 2])).de)
+    assert np.isnan(agreement(scores_from_probabilities([1, 1], [1, 1]), scores_from_probabilities([1, 2], [1, 2])).de)

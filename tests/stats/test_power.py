@@ -13,12 +13,12 @@ from core.stats.power import (
     public_score_noise,
     se_of_difference,
 )
-from core.stats.scores import desk_scores
+from core.stats.score_inputs import scores_from_probabilities
 from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(51)
 LABELS, DE, UP = some_rows(RNG, 600)
-A, B = desk_scores(DE, UP), desk_scores(DE + 0.2 * RNG.random(600), UP + 0.2 * RNG.random(600))
+A, B = scores_from_probabilities(DE, UP), scores_from_probabilities(DE + 0.2 * RNG.random(600), UP + 0.2 * RNG.random(600))
 PERT, GENE = RNG.integers(0, 80, 600), RNG.integers(0, 90, 600)
 
 

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from core.errors import InputError
-from core.stats.ranks import midranks, percentiles, percentiles_against, settle
+from core.stats.ranks import midranks, percentiles, percentiles_against, round_for_ranks
 
 VALUES = st.lists(st.integers(-5, 5).map(lambda k: k / 10), min_size=1, max_size=40)
 
 
 def test_settle_makes_sums_of_decimals_equal() -> None:
     assert 0.1 + 0.2 != 0.3
-    assert settle([0.1 + 0.2])[0] == settle([0.3])[0]
-    assert settle([1e-8])[0] != 0  # eight decimals are kept
+    assert round_for_ranks([0.1 + 0.2])[0] == round_for_ranks([0.3])[0]
+    assert round_for_ranks([1e-8])[0] != 0  # eight decimals are kept
 
 
 def test_midranks_do_not_let_rounding_errors_break_ties() -> None:

@@ -3,14 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats.score import score_of, score_with_intervals
-from core.stats.scores import desk_scores
+from core.stats.official_score import score_of, score_with_intervals
+from core.stats.score_inputs import scores_from_probabilities
 from core.stats.slices import by_slice
 from tests.stats.oracles import some_rows, wins
 
 RNG = np.random.default_rng(31)
 LABELS, DE, UP = some_rows(RNG, 400)
-SCORES = desk_scores(DE, UP)
+SCORES = scores_from_probabilities(DE, UP)
 PERT, GENE = RNG.integers(0, 25, 400), RNG.integers(0, 30, 400)
 SLICES = RNG.choice(["kinase", "none", "receptor"], 400)
 
@@ -52,19 +52,23 @@ def test_a_pair_is_charged_half_to_each_of_its_rows() -> None:
 def test_cost_by_hand() -> None:
     # Effects at 4 (x) and 1 (y), nones at 3 (x) and 2 (y): the effect at 1 loses both its pairs, AUROC 1/2.
     # x owns half of the pair (1, 3): loss 1/8. y owns the rest: 3/8. Each would usually lose 1/4.
-    x, y = by_slice(["up", "down", "none", "none"], desk_scores([4, 1, 3, 2], [0.5] * 4), list("xyxy"), range(4), range(4))
+    x, y = by_slice(
+        ["up", "down", "none", "none"], scores_from_probabilities([4, 1, 3, 2], [0.5] * 4), list("xyxy"), range(4), range(4)
+    )
     assert (x.de.loss, y.de.loss) == (0.125, 0.375)
     assert (x.de.cost, y.de.cost) == (-0.125, 0.125)
     assert (x.dir.loss, y.dir.loss) == (0.25, 0.25)  # one tied pair: half of it lost, shared
 
 
 def test_a_slice_of_one_class_is_undefined_and_still_charged() -> None:
-    found = by_slice(["up", "down", "none", "none"], desk_scores([4, 1, 3, 2], [0.5] * 4), [1, 1, 2, 2], range(4), range(4))
+    found = by_slice(
+        ["up", "down", "none", "none"], scores_from_probabilities([4, 1, 3, 2], [0.5] * 4), [1, 1, 2, 2], range(4), range(4)
+    )
     assert np.isnan([s.de.score.value for s in found]).all()
     assert sum(s.de.loss for s in found) == pytest.approx(0.5)
 
 
 def test_without_labels_slices_only_count() -> None:
-    (found,) = by_slice([None] * 3, desk_scores([0.1] * 3, [0.1] * 3), ["a"] * 3, range(3), range(3))
+    (found,) = by_slice([None] * 3, scores_from_probabilities([0.1] * 3, [0.1] * 3), ["a"] * 3, range(3), range(3))
     assert (found.n, found.n_labelled) == (3, 0)
     assert np.isnan([found.mean.score.value, found.mean.loss, found.mean.cost]).all()

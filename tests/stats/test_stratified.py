@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.auroc import auroc
-from core.stats.scores import desk_scores
+from core.stats.score_inputs import scores_from_probabilities
 from core.stats.stratified import stratified_auroc, stratified_score
 from tests.stats.oracles import scored_rows, some_rows, wins
 
@@ -62,7 +62,7 @@ def test_interval_is_that_of_a_ratio_over_strata() -> None:
 def test_score_has_both_metrics_and_their_mean() -> None:
     labels, de, up = some_rows(np.random.default_rng(3), 300)
     strata = np.arange(300) % 25
-    found = stratified_score(labels, desk_scores(de, up), strata)
+    found = stratified_score(labels, scores_from_probabilities(de, up), strata)
     effect = labels != "none"
     assert found.de == stratified_auroc(effect, np.round(de, 9), strata)
     alone = stratified_auroc(labels[effect] == "up", np.round(up[effect], 9), strata[effect])
@@ -72,6 +72,6 @@ def test_score_has_both_metrics_and_their_mean() -> None:
 
 
 def test_without_both_classes_anywhere_it_is_undefined() -> None:
-    found = stratified_score([None, None], desk_scores([0.1, 0.2], [0.1, 0.2]), ["a", "b"])
+    found = stratified_score([None, None], scores_from_probabilities([0.1, 0.2], [0.1, 0.2]), ["a", "b"])
     assert np.isnan([found.mean.estimate, found.mean.se, found.de.interval.estimate]).all()
     assert (found.de.pairs, found.de.used, found.de.one_class) == (0, 0, ())

@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from core.stats.auroc import auroc
 from core.stats.delong import task_of
-from core.stats.scores import Task
+from core.stats.score_inputs import Task
 from core.stats.weighted import running_sum, weighted_auroc
 from tests.stats.oracles import scored_rows
 

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
-from core.store import Cursor, Store, versions
+from core.store import Cursor, Store, cache_versions
 
 SECONDS = 4  # of mixed reading and writing; `bench store` does thirty
 
@@ -25,7 +25,7 @@ def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
 
 
 def bumps(cursor: Cursor, scope: str = "runs") -> int:
-    return versions.read(cursor).get(scope, 0)
+    return cache_versions.read(cursor).get(scope, 0)
 
 
 def child(code: str, folder: Path) -> subprocess.Popen[str]:
@@ -57,21 +57,21 @@ def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
-        versions.bump(db, "runs", "runs", "datasets")
+        cache_versions.bump(db, "runs", "runs", "datasets")
         assert bumps(db) == 2  # a write sees its own changes
         with store.read() as inner:
             assert bumps(inner) == 2
     with store.read() as db:
-        assert versions.read(db) == {"runs": 2, "datasets": 1}
+        assert cache_versions.read(db) == {"runs": 2, "datasets": 1}
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with pytest.raises(ZeroDivisionError), store.write() as db:
-        versions.bump(db, "runs")
+        cache_versions.bump(db, "runs")
         raise ZeroDivisionError
     with store.read() as db:
-        assert versions.read(db) == {}
+        assert cache_versions.read(db) == {}
 
 
 def test_a_write_within_a_read_is_refused_and_not_a_deadlock(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
         while time.monotonic() < end:
             if number < len(written):
                 with store.write() as db:
-                    versions.bump(db, "runs")
+                    cache_versions.bump(db, "runs")
                 written[number] += 1
             else:
                 with store.read() as db:
@@ -150,7 +150,7 @@ def test_twenty_threads_of_both_kinds(tmp_path: Path) -> None:
 def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, when: str) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
-        versions.bump(db, "runs")
+        cache_versions.bump(db, "runs")
     code = """
         context = store.write()
         db = context.__enter__()
@@ -170,7 +170,7 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
         [(genes,)] = db.execute("SELECT count(*) FROM gene").fetchall()
         assert (bumps(db), genes) == ((1, 0) if when == "inside" else (2, 50_000))
     with store.write() as db:
-        versions.bump(db, "runs")
+        cache_versions.bump(db, "runs")
 
 
 def test_busy_names_the_process_that_writes(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 def test_a_file_put_in_place_of_another_is_looked_at_anew(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
-        versions.bump(db, "runs")
+        cache_versions.bump(db, "runs")
     store.file.unlink()
     with store.read() as db:
-        assert versions.read(db) == {}
+        assert cache_versions.read(db) == {}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions import record
+from core.actions import run_writer
 from core.actions import runs as actions
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.store import predictions, runs, traces
 from core.store.predictions import RowFilter
 from core.types import Prediction, RowResult, TraceEvent
 
 
-def found(desk: Desk, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
-    with desk.store.read() as db:
+def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
+    with workspace.store.read() as db:
         return predictions.matching(db, runs.find(db, "debate").id, wanted, order)
 
 
@@ -45,27 +45,27 @@ def found(desk: Desk, wanted: RowFilter, order: predictions.Order = "file order"
         (RowFilter(text="a.c"), []),  # text, not a pattern
     ],
 )
-def test_filters(small_desk: Desk, wanted: RowFilter, expected: list[str]) -> None:
-    assert found(small_desk, wanted) == expected
+def test_filters(small_workspace: Workspace, wanted: RowFilter, expected: list[str]) -> None:
+    assert found(small_workspace, wanted) == expected
 
 
-def test_rows_with_notes(small_desk: Desk) -> None:
-    assert found(small_desk, RowFilter(noted=True)) == []
-    actions.add_note(small_desk, "debate", "Pb_Ga", "odd")
-    assert found(small_desk, RowFilter(noted=True)) == ["Pb_Ga"]
-    with small_desk.store.read() as db:
+def test_rows_with_notes(small_workspace: Workspace) -> None:
+    assert found(small_workspace, RowFilter(noted=True)) == []
+    actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
+    assert found(small_workspace, RowFilter(noted=True)) == ["Pb_Ga"]
+    with small_workspace.store.read() as db:
         listed = predictions.listing(db, runs.find(db, "debate").id, ["Pb_Ga", "Pa_Ga"])
     assert listed[["pair_id", "notes"]].to_numpy().tolist() == [["Pb_Ga", 1], ["Pa_Ga", 0]]
 
 
-def test_orders(small_desk: Desk) -> None:
-    assert found(small_desk, RowFilter(), "P(DE), high first")[0] == "Pc_Gc"
-    assert found(small_desk, RowFilter(), "P(up | DE), high first")[:2] == ["Pa_Ga", "Pa_Gb"]
-    assert found(small_desk, RowFilter(), "P(up | DE), low first")[:2] == ["Pb_Ga", "Pc_Gc"]
+def test_orders(small_workspace: Workspace) -> None:
+    assert found(small_workspace, RowFilter(), "P(DE), high first")[0] == "Pc_Gc"
+    assert found(small_workspace, RowFilter(), "P(up | DE), high first")[:2] == ["Pa_Ga", "Pa_Gb"]
+    assert found(small_workspace, RowFilter(), "P(up | DE), low first")[:2] == ["Pb_Ga", "Pc_Gc"]
 
 
-def test_one_row_and_its_trace(small_desk: Desk) -> None:
-    with small_desk.store.read() as db:
+def test_one_row_and_its_trace(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
         run = runs.find(db, "debate").id
         row = predictions.row(db, run, "Pa_Gb")
         assert (row["label"], row["call"], row["p_de"], row["p_up_given_de"]) == ("none", "none", 0.4, 0.75)
@@ -78,15 +78,15 @@ def test_one_row_and_its_trace(small_desk: Desk) -> None:
             predictions.row(db, run, "Pb_Gb")
 
 
-def test_a_symbols_rows_with_and_without_a_run(small_desk: Desk) -> None:
-    with small_desk.store.read() as db:
+def test_a_symbols_rows_with_and_without_a_run(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
         rows = predictions.of_symbol(db, run.dataset, "gene", "Gb")
     assert rows["pair_id"].tolist() == ["Pa_Gb", "Pb_Gb"]
     assert rows["run"].fillna("none").tolist() == [run.id, "none"]
 
 
-def test_a_support_that_is_no_number_is_none(small_desk: Desk) -> None:
+def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None:
     told = {"Pa_Ga": 2.5, "Pa_Gb": "plenty", "Pb_Ga": None, "Pb_Gb": {"of": 3}}
     rows = [
         RowResult(
@@ -94,10 +94,12 @@ def test_a_support_that_is_no_number_is_none(small_desk: Desk) -> None:
         )
         for key, s in told.items()
     ]
-    with small_desk.change("test", "near") as (db, _):
+    with small_workspace.change("test", "near") as (db, _):
         dataset = runs.find(db, "debate").dataset
-        run = record.write(db, record.Origin("0123456789", dataset, "near", "knn", "made here", {}), record.audited(rows))
-    with small_desk.store.read() as db:
+        run = run_writer.write_run(
+            db, run_writer.RunMetadata("0123456789", dataset, "near", "knn", "made here", {}), run_writer.audit_rows(rows)
+        )
+    with small_workspace.store.read() as db:
         support = predictions.frame(db, run.id)["support"]
     assert support.isna().tolist() == [False, True, True, True]
     assert support[0] == 2.5

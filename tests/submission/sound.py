@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.submission.check import check
-from core.submission.facts import Facts
-from core.submission.rules import Problem
+from core.submission.provenance import RunProvenance
+from core.submission.rules.registry import Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track
 from tests.cases import as_csv
@@ -72,6 +72,6 @@ def sound(track: Track) -> Sound:
     return Sound(track, list(LAYOUTS[track].columns), rows, members)
 
 
-def problems(content: bytes, track: Track, facts: Facts | None = None, expected: Sequence[str] = IDS) -> list[Problem]:
+def problems(content: bytes, track: Track, facts: RunProvenance | None = None, expected: Sequence[str] = IDS) -> list[Problem]:
     """What the checker says of it."""
     return check(content, "s.zip", track, expected, facts)

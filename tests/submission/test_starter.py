@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError
+from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.evidence.view import LabelView
 from core.methods.base import Context, read_options
 from core.methods.prompt_only import METHOD, prompt_for
 from core.submission import build_submission, format_prompt, format_prompts_from_csv, parse_answer, parse_answers

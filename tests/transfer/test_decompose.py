@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.stats.ranks import percentiles
-from core.stats.scores import Scores, desk_scores
+from core.stats.score_inputs import Scores, scores_from_probabilities
 from core.transfer.decompose import decompose
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 
@@ -20,13 +20,13 @@ def published(seed: int, w_de: float, w_dir: float, n: int = 400) -> tuple[Compo
     other = Component("other", *np.where(missing, np.nan, rng.random((2, n))))
     fused = fuse(percentiles_of([base, other]), weights_of([w_de], [w_dir]))
     up, down = np.round(fused.prediction_up, 6), np.round(fused.prediction_down, 6)
-    return base, other, desk_scores(up + down, up / (up + down))
+    return base, other, scores_from_probabilities(up + down, up / (up + down))
 
 
 @given(st.integers(0, 10**6), st.floats(0.4, 1.0), st.floats(0.4, 1.0))
 def test_there_and_back(seed: int, w_de: float, w_dir: float) -> None:
     base, other, fused = published(seed, w_de, w_dir)
-    found = decompose(desk_scores(base.p_de, base.p_up), fused, w_de, w_dir)
+    found = decompose(scores_from_probabilities(base.p_de, base.p_up), fused, w_de, w_dir)
     np.testing.assert_allclose(found.p_de, percentiles(other.p_de), atol=1e-12)
     np.testing.assert_allclose(found.p_up, percentiles(other.p_up), atol=1e-12)
     again = fuse(percentiles_of([base, Component("found", found.p_de, found.p_up)]), weights_of([w_de], [w_dir]))
@@ -41,11 +41,11 @@ def fuse_of(base: Component, other: Component, w_de: float, w_dir: float) -> np.
 def test_wrong_weights_are_noticed() -> None:
     base, _, fused = published(3, 0.5, 0.5)
     with pytest.raises(InputError, match=r"DE: a recovered percentile lies 0\.\d+ of a step from the grid"):
-        decompose(desk_scores(base.p_de, base.p_up), fused, 0.6, 0.5)
+        decompose(scores_from_probabilities(base.p_de, base.p_up), fused, 0.6, 0.5)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.2, float("nan")])
 def test_impossible_weights_are_refused(weight: float) -> None:
     base, _, fused = published(3, 0.5, 0.5)
     with pytest.raises(InputError, match="w_dir: got"):
-        decompose(desk_scores(base.p_de, base.p_up), fused, 0.5, weight)
+        decompose(scores_from_probabilities(base.p_de, base.p_up), fused, 0.5, weight)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 
 from core.errors import InputError
-from core.transfer import sums
+from core.transfer import label_sums
 from core.transfer.knn import Priors, Similar, Weighting, priors
-from core.transfer.rows import Parts, knowledge_of, rows_of
+from core.transfer.labelled_rows import Parts, knowledge_of, rows_of
 from core.transfer.similarity import Constant, Matrices, Space
 from tests.transfer.oracles import World, oracle, some_space, worlds
 
@@ -33,11 +33,11 @@ def test_equal_to_rows_against_rows(world: World) -> None:
 @given(worlds())
 def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sums, "CHUNK", 5)  # a chunk of one or two genes
-        patch.setattr(sums, "STRETCH", 3)  # a group or two
-        patch.setattr(sums, "DENSE", 0)  # every group is subtracted
+        patch.setattr(label_sums, "CHUNK", 5)  # a chunk of one or two genes
+        patch.setattr(label_sums, "STRETCH", 3)  # a group or two
+        patch.setattr(label_sums, "DENSE", 0)  # every group is subtracted
         assert_equal_to_oracle(world)
-        patch.setattr(sums, "DENSE", 10**6)  # none is
+        patch.setattr(label_sums, "DENSE", 10**6)  # none is
         assert_equal_to_oracle(world)
 
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.transfer import neighbourhood as module
 from core.transfer.knn import Similar, Weighting, priors
+from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.neighbourhood import KEPT, Neighbourhood, neighbourhood
-from core.transfer.protocols import Protocol, Setting, predict
+from core.transfer.protocols import Protocol, SimilaritySettings, predict
 from core.transfer.provenance import explain
-from core.transfer.rows import Knowledge, Rows, knowledge_of, rows_of
 from core.transfer.similarity import Constant, Space, cosines
 
 N, SYMBOLS = 120, 30
@@ -35,7 +35,7 @@ def close(found: object, expected: object) -> None:
 
 
 SETTINGS = st.builds(
-    Setting,
+    SimilaritySettings,
     st.builds(Weighting, st.sampled_from([1.0, 2.0, 3.5]), st.sampled_from([None, 1.0]), st.sampled_from([None, 4]),
               st.sampled_from(["gene", "pert", "both"])),
     st.booleans(),
@@ -46,7 +46,9 @@ CHOICES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3, uni
 
 @settings(max_examples=40)
 @given(st.sampled_from(["loo", "folds", "test"]), st.lists(st.tuples(CHOICES, SETTINGS), min_size=1, max_size=4))
-def test_priors_are_those_of_the_protocol_whatever_was_asked_before(kind: str, asked: list[tuple[list[str], Setting]]) -> None:
+def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
+    kind: str, asked: list[tuple[list[str], SimilaritySettings]]
+) -> None:
     protocol = Protocol(kind, 3, 2)  # type: ignore[arg-type]
     queries = TEST_ROWS if kind == "test" else KNOWN.rows
     near = neighbourhood(protocol, queries, KNOWN, SPACES)
@@ -58,7 +60,9 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before(kind: str, a
 
 
 @given(st.integers(0, 8), CHOICES, SETTINGS, st.lists(st.integers(0, len(KNOWN) - 1), max_size=5))
-def test_a_rows_neighbours_are_those_of_its_prior(row: int, names: list[str], setting: Setting, out: list[int]) -> None:
+def test_a_rows_neighbours_are_those_of_its_prior(
+    row: int, names: list[str], setting: SimilaritySettings, out: list[int]
+) -> None:
     near = neighbourhood(Protocol("test"), TEST_ROWS, KNOWN, SPACES)
     chosen = [each for each in SPACES if each.name in names]
     ensemble = cosines(chosen, np.unique(KNOWN.rows.gene) if setting.centre else None)
@@ -73,9 +77,9 @@ def test_a_rows_neighbours_are_those_of_its_prior(row: int, names: list[str], se
 
 def test_a_null_needs_no_space() -> None:
     near = neighbourhood(Protocol("loo"), KNOWN.rows, KNOWN, [])
-    close(near.null(Setting()), priors(KNOWN.rows, KNOWN, Similar(Constant()), parts=near.parts))
+    close(near.null(SimilaritySettings()), priors(KNOWN.rows, KNOWN, Similar(Constant()), parts=near.parts))
     with pytest.raises(InputError, match="spaces: got none"):
-        near.priors([], Setting())
+        near.priors([], SimilaritySettings())
 
 
 def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
@@ -85,25 +89,25 @@ def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
     def near(protocol: Protocol) -> Neighbourhood:
         return neighbourhood(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
 
-    near(Protocol("loo")).priors(["0"], Setting())
+    near(Protocol("loo")).priors(["0"], SimilaritySettings())
     first = kept["0", False]
-    near(Protocol("folds", 3)).priors(["0"], Setting(Weighting(power=3.0)))  # another protocol, the same cosines
+    near(Protocol("folds", 3)).priors(["0"], SimilaritySettings(Weighting(power=3.0)))  # another protocol, the same cosines
     assert list(kept) == [("0", False)]
     assert kept["0", False] is first
-    near(Protocol("loo")).priors(["0"], Setting(centre=True))
+    near(Protocol("loo")).priors(["0"], SimilaritySettings(centre=True))
     assert list(kept) == [("0", False), ("0", True)]
     for each in spaces[1:]:
-        near(Protocol("loo")).priors([each.name], Setting())
+        near(Protocol("loo")).priors([each.name], SimilaritySettings())
     assert len(kept) == KEPT
     assert ("0", False) not in kept
     expected = predict(Protocol("loo"), KNOWN.rows, KNOWN, spaces[:1]).priors
-    close(near(Protocol("loo")).priors(["0"], Setting()), expected)
+    close(near(Protocol("loo")).priors(["0"], SimilaritySettings()), expected)
 
 
 def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SYMBOLS", SYMBOLS)
     near = neighbourhood(Protocol("loo"), KNOWN.rows, KNOWN, SPACES)
-    setting = Setting(Weighting(k=5), centre=True)
+    setting = SimilaritySettings(Weighting(k=5), centre=True)
     close(near.priors(["a", "c"], setting), predict(Protocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], setting).priors)
     assert near.cosines == {}
 
@@ -114,4 +118,4 @@ def test_a_space_from_the_labels_is_refused_even_where_it_could_be_rebuilt(evalu
     with pytest.raises(InputError, match=r"space leaky: built from the labels of bmdm.*cannot be changed live"):
         neighbourhood(Protocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
     near = neighbourhood(Protocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
-    assert near.priors(["leaky"], Setting()).covered.any()
+    assert near.priors(["leaky"], SimilaritySettings()).covered.any()

@@ -5,8 +5,8 @@ import pytest
 
 from core.errors import InputError
 from core.transfer.knn import Similar, Weighting, priors
-from core.transfer.protocols import Protocol, Setting, cells_of, evaluate, parts_of, predict
-from core.transfer.rows import Rows, allowed, knowledge_of, rows_of
+from core.transfer.labelled_rows import Rows, allowed, knowledge_of, rows_of
+from core.transfer.protocols import Protocol, SimilaritySettings, cells_of, evaluate, parts_of, predict
 from core.transfer.similarity import Constant, Space, cosines
 
 
@@ -62,7 +62,7 @@ def test_folds_do_not_depend_on_the_order_of_rows() -> None:
 
 
 def test_a_row_is_predicted_from_the_rows_outside_its_cell_alone() -> None:
-    found = predict(Protocol(), ROWS, KNOWN, [NOISE], Setting(Weighting(k=20), centre=True))
+    found = predict(Protocol(), ROWS, KNOWN, [NOISE], SimilaritySettings(Weighting(k=20), centre=True))
     parts = parts_of(Protocol(), ROWS)
     ensemble = cosines([NOISE], np.unique(ROWS.gene))
     for i in (0, 10, 900):

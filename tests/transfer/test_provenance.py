@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.transfer.knn import Similar, Weighting, priors
+from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.provenance import Provenance, explain, heaviest
-from core.transfer.rows import knowledge_of, rows_of
 from core.transfer.similarity import Space, cosines
 from tests.transfer.oracles import World, row_weights, worlds
 

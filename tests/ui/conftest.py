@@ -12,7 +12,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
 
@@ -69,9 +69,9 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")
 
-    def open_page(desk: Desk, page: str, **parameters: str | Sequence[str]) -> AppTest:
+    def open_page(workspace: Workspace, page: str, **parameters: str | Sequence[str]) -> AppTest:
         forget()
-        monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(desk.settings.workspace))
+        monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
         app = AppTest.from_file(APP, default_timeout=60)
         if page != "overview":  # the one that lives at /
             app.switch_page(f"pages/{page}.py")
@@ -120,11 +120,11 @@ def open_tab(browser: Browser) -> Iterator[OpenTab]:
 
 
 @pytest.fixture(scope="session")
-def demo_server(demo_desk: Desk) -> Iterator[Server]:
+def demo_server(demo_workspace: Workspace) -> Iterator[Server]:
     """The hardened start on the demo; tests only read it. Where there is no browser it is not started."""
     if chromium() is None:
         pytest.skip("needs Chromium on the path")
-    with serving(demo_desk.settings.workspace) as server:
+    with serving(demo_workspace.settings.workspace) as server:
         yield server
 
 

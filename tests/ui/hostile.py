@@ -12,10 +12,10 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from core.actions import record
+from core.actions import run_writer
 from core.actions import runs as actions
-from core.actions.desk import Desk, open_desk
-from core.actions.imports import Options, import_upload
+from core.actions.imports import ImportOptions, import_upload
+from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.store import datasets
 from core.types import Evidence, Prediction, RowResult, TraceEvent
@@ -88,26 +88,26 @@ def short_names(at: str) -> list[str]:
     return [text for text in texts(at) if "\n" not in text and len(text) <= actions.MAX_NAME]
 
 
-def workspace(folder: Path, at: str) -> Desk:
+def workspace(folder: Path, at: str) -> Workspace:
     """A workspace in which all that comes from outside is hostile: symbols, traces, dossiers, names, notes, rejected rows.
 
     Its runs: "debate" on every row, "steps" and "dossier" on the first two; they are renamed to hostile names.
     """
-    desk = open_desk(Settings(workspace=folder, author=f"![author]({at}/author.png)"))
+    workspace = open_workspace(Settings(workspace=folder, author=f"![author]({at}/author.png)"))
     names, every = short_names(at), "\n\n".join(texts(at))
     ids = [f"{name}_{name}" for name in names]
     dataset = f"![dataset]({at}/dataset.png) {at}/dataset"
     pairs = cases.as_csv(["id", "pert", "gene", "label"], _labelled(ids, names))
-    _import(desk, pairs, f"train {every}.csv", dataset)
+    _import(workspace, pairs, f"train {every}.csv", dataset)
     said = cases.debate_trace(EFFECT=every, NULL=every, UP=f"C) {every}", DOWN=every)
-    _import(desk, _submission([(key, said) for key in ids], names[1]), "debate.csv", dataset)
-    _import(desk, _submission([(ids[0], _react(every)), (ids[1], _coordinator(every))], names[2]), "steps.csv", dataset)
-    _write_dossier(desk, dataset, ids[:2], every)
+    _import(workspace, _submission([(key, said) for key in ids], names[1]), "debate.csv", dataset)
+    _import(workspace, _submission([(ids[0], _react(every)), (ids[1], _coordinator(every))], names[2]), "steps.csv", dataset)
+    _write_dossier(workspace, dataset, ids[:2], every)
     for run in ("debate", "steps", "dossier"):
-        actions.set_values(desk, run, {"note": every})
-        actions.add_note(desk, run, ids[0], every, author=every)
-        actions.rename(desk, run, f"![{run}]({at}/run.png) {at}/{run} <img src={at}/tag.png>")
-    return desk
+        actions.set_values(workspace, run, {"note": every})
+        actions.add_note(workspace, run, ids[0], every, author=every)
+        actions.rename(workspace, run, f"![{run}]({at}/run.png) {at}/{run} <img src={at}/tag.png>")
+    return workspace
 
 
 def _labelled(ids: Sequence[str], names: Sequence[str]) -> list[list[str]]:
@@ -115,8 +115,8 @@ def _labelled(ids: Sequence[str], names: Sequence[str]) -> list[list[str]]:
     return [[key, name, name, label] for key, name, label in zip(ids, names, cycle(("up", "none", "down")), strict=False)]
 
 
-def _import(desk: Desk, content: bytes, file: str, dataset: str) -> None:
-    outcome = import_upload(desk, content, file, Options(dataset=dataset))
+def _import(workspace: Workspace, content: bytes, file: str, dataset: str) -> None:
+    outcome = import_upload(workspace, content, file, ImportOptions(dataset=dataset))
     assert outcome.kind not in ("failed", "unknown"), outcome.message
 
 
@@ -136,7 +136,7 @@ def _coordinator(said: str) -> str:
     return json.dumps({"coordinator": json.loads(_react(said)), "sub_agents": [asked]})
 
 
-def _write_dossier(desk: Desk, dataset: str, ids: Sequence[str], said: str) -> None:
+def _write_dossier(workspace: Workspace, dataset: str, ids: Sequence[str], said: str) -> None:
     """A run of our own, with evidence, which no submission can carry."""
     body = {"text": said, said: said, "list": [said], "table": [{"gene": said, said: said}]}
     dossier = tuple(
@@ -144,7 +144,7 @@ def _write_dossier(desk: Desk, dataset: str, ids: Sequence[str], said: str) -> N
     )
     spoken = (TraceEvent("de", "EFFECT", "brief", said), TraceEvent("de", "JUDGE", "verdict", said, meta={"p": 0.4}))
     rows = [RowResult(Prediction(key, 0.3, 0.1, 0.4, 0.75, "file"), spoken, dossier) for key in ids]
-    with desk.change("hostile", said) as (db, detail):
-        origin = record.Origin("0" * 10, datasets.find(db, dataset).id, "dossier", "debate", "run here", {said: said})
-        record.write(db, origin, record.audited(rows))
+    with workspace.change("hostile", said) as (db, detail):
+        origin = run_writer.RunMetadata("0" * 10, datasets.find(db, dataset).id, "dossier", "debate", "run here", {said: said})
+        run_writer.write_run(db, origin, run_writer.audit_rows(rows))
         detail |= {"said": said}

@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from core.actions import runs as actions
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.plots import theme
 from core.store import notes, runs
@@ -56,8 +56,8 @@ def _text(element: Any) -> str:
     return f"{label or ''} {value if isinstance(value, str) else ''}".strip()
 
 
-def the_run(desk: Desk, name: str = "debate") -> Run:
-    with desk.store.read() as db:
+def the_run(workspace: Workspace, name: str = "debate") -> Run:
+    with workspace.store.read() as db:
         return runs.find(db, name)
 
 
@@ -72,18 +72,18 @@ def press(app: AppTest, label: str) -> AppTest:
 
 
 @pytest.mark.parametrize(("workspace", "run", "page", "tab"), EVERYWHERE)
-def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, workspace: str, run: str, page: str, tab: str) -> None:
-    app = visit(request.getfixturevalue(workspace), page, **({"run": run} if run else {}), **tab_of(page, tab))
+def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, folder: str, run: str, page: str, tab: str) -> None:
+    app = visit(request.getfixturevalue(folder), page, **({"run": run} if run else {}), **tab_of(page, tab))
     assert not app.exception
     assert not app.error
     assert text_of(app)
-    if workspace == "demo_desk":  # no tab is left out above
+    if folder == "demo_desk":  # no tab is left out above
         assert tuple(tab.label for tab in app.tabs)[1:] == TABS.get(page, NO_TABS)[1]
 
 
 @pytest.mark.parametrize(("page", "symbol"), [("perturbation", "Pa"), ("gene", "Ga")])
-def test_a_symbol_has_a_page_with_its_rows(visit: Visit, small_desk: Desk, page: str, symbol: str) -> None:
-    app = visit(small_desk, page, name=symbol)
+def test_a_symbol_has_a_page_with_its_rows(visit: Visit, small_workspace: Workspace, page: str, symbol: str) -> None:
+    app = visit(small_workspace, page, name=symbol)
     assert not app.exception
     assert f"## *{symbol}*" in text_of(app)
     others = {"perturbation": ["Ga", "Gb"], "gene": ["Pa", "Pb"]}  # tests/cases.py
@@ -105,13 +105,13 @@ def test_a_page_alone_shows_nothing_and_opens_nothing(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_an_empty_workspace_says_what_to_do(visit: Visit, desk: Desk, page: str) -> None:
-    text = text_of(visit(desk, page))
+def test_an_empty_workspace_says_what_to_do(visit: Visit, workspace: Workspace, page: str) -> None:
+    text = text_of(visit(workspace, page))
     assert "Data" in text if page != "data" else "Make the simulated demo" in text
 
 
-def test_what_a_published_run_lacks_is_said_in_words(visit: Visit, real_desk: Desk) -> None:
-    app = visit(real_desk, "debates", run="track_b_sharp")
+def test_what_a_published_run_lacks_is_said_in_words(visit: Visit, real_workspace: Workspace) -> None:
+    app = visit(real_workspace, "debates", run="track_b_sharp")
     text = text_of(app)
     assert "This file kept no dossier" in text
     assert "not known here" in text
@@ -120,9 +120,9 @@ def test_what_a_published_run_lacks_is_said_in_words(visit: Visit, real_desk: De
     assert not set(signs) & {theme.LABEL_SIGNS[label] for label in ("up", "down", "none", "de")}
 
 
-def test_methods_without_briefs_have_no_debate_to_audit(visit: Visit, real_desk: Desk) -> None:
+def test_methods_without_briefs_have_no_debate_to_audit(visit: Visit, real_workspace: Workspace) -> None:
     for run, method in (("track_b_react", "react"), ("track_c_qwen3_4b", "local model")):
-        text = text_of(visit(real_desk, "debates", run=run, tab="Audit"))
+        text = text_of(visit(real_workspace, "debates", run=run, tab="Audit"))
         assert f"method is {method}: its traces hold no briefs" in text
 
 
@@ -151,24 +151,24 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
 
 @pytest.mark.parametrize(("parameters", "expected"), FILTERS, ids=str)
 def test_a_link_with_filters_leaves_the_right_rows(
-    visit: Visit, small_desk: Desk, parameters: dict[str, str | Sequence[str]], expected: list[str]
+    visit: Visit, small_workspace: Workspace, parameters: dict[str, str | Sequence[str]], expected: list[str]
 ) -> None:
-    app = visit(small_desk, "debates", run="debate", **parameters)
+    app = visit(small_workspace, "debates", run="debate", **parameters)
     assert listed(app) == expected
     assert {name: app.query_params.get(name) for name in parameters} == parameters
     if not expected:
         assert "None of the 4 rows matches" in text_of(app)
 
 
-def test_rows_with_notes(visit: Visit, small_desk: Desk) -> None:
-    actions.add_note(small_desk, "debate", "Pb_Ga", "odd")
-    app = visit(small_desk, "debates", run="debate", noted="true")
+def test_rows_with_notes(visit: Visit, small_workspace: Workspace) -> None:
+    actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
+    app = visit(small_workspace, "debates", run="debate", noted="true")
     assert listed(app) == ["Pb_Ga"]
     assert "✎" in app.dataframe[0].value[""][0]
 
 
-def test_next_and_previous_move_within_the_filter(visit: Visit, small_desk: Desk) -> None:
-    app = visit(small_desk, "debates", run="debate", row="Pa_Ga", call="miss")
+def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga", call="miss")
     assert app.button(key="go-left").disabled
     app.button(key="go-right").click().run()
     assert app.query_params["row"] == "Pb_Ga"
@@ -178,73 +178,73 @@ def test_next_and_previous_move_within_the_filter(visit: Visit, small_desk: Desk
     assert "### *Pa* ⟶ *Ga*" in text_of(app)
 
 
-def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_desk: Desk) -> None:
+def test_a_link_to_an_unknown_run_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
     for page in ("overview", "debates", "data"):
-        app = visit(small_desk, page, run="nobody")
+        app = visit(small_workspace, page, run="nobody")
         assert "not in this workspace" in app.warning[0].value
-        assert app.query_params["run"] == the_run(small_desk).id
+        assert app.query_params["run"] == the_run(small_workspace).id
 
 
-def test_a_link_to_an_unknown_row_says_so_and_shows_another(visit: Visit, small_desk: Desk) -> None:
-    app = visit(small_desk, "debates", run="debate", row="Pz_Gz")
+def test_a_link_to_an_unknown_row_says_so_and_shows_another(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "debates", run="debate", row="Pz_Gz")
     assert "not among these" in text_of(app)
     assert "### *Pa* ⟶ *Ga*" in text_of(app)
-    app = visit(small_desk, "debates", run="debate", row="Pa_Ga")
+    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
     assert "not among these" not in text_of(app)
 
 
-def test_a_note_is_kept(visit: Visit, small_desk: Desk) -> None:
-    app = visit(small_desk, "debates", run="debate", row="Pa_Gb")
+def test_a_note_is_kept(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "debates", run="debate", row="Pa_Gb")
     app.text_area(key="note_text").input("is *this* an argument?")
     app.text_input(key="note_author").input("Ada")
     press(app, "Add note")
     assert "is *this* an argument?" in [text.value for text in app.text]
-    with small_desk.store.read() as db:
-        found = notes.of_row(db, the_run(small_desk).id, "Pa_Gb")
+    with small_workspace.store.read() as db:
+        found = notes.of_row(db, the_run(small_workspace).id, "Pa_Gb")
     assert found[["author", "text"]].to_numpy().tolist() == [["Ada", "is *this* an argument?"]]
 
 
-def test_an_empty_note_is_none(visit: Visit, small_desk: Desk) -> None:
-    press(visit(small_desk, "debates", run="debate"), "Add note")
-    with small_desk.store.read() as db:
-        assert notes.of_run(db, the_run(small_desk).id).empty
+def test_an_empty_note_is_none(visit: Visit, small_workspace: Workspace) -> None:
+    press(visit(small_workspace, "debates", run="debate"), "Add note")
+    with small_workspace.store.read() as db:
+        assert notes.of_run(db, the_run(small_workspace).id).empty
 
 
-def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_desk: Desk) -> None:
-    run = the_run(small_desk)
-    app = visit(small_desk, "data", tab="Runs")
+def test_a_run_is_renamed_scored_and_remarked_on(visit: Visit, small_workspace: Workspace) -> None:
+    run = the_run(small_workspace)
+    app = visit(small_workspace, "data", tab="Runs")
     app.text_input(key=f"name-{run.id}").input("another name")
     app.text_input(key=f"score-{run.id}").input("0.569")
     app.text_area(key=f"note-{run.id}").input("base")
     press(app, "Save")
     assert not app.error
-    after = the_run(small_desk, "another name")
+    after = the_run(small_workspace, "another name")
     assert (after.id, after.public_score, after.note) == (run.id, 0.569, "base")
     assert app.sidebar.selectbox(key="choose_run").options == ["another name"]
 
 
-def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_desk: Desk) -> None:
-    app = visit(small_desk, "data", tab="Runs")
-    app.text_input(key=f"score-{the_run(small_desk).id}").input("high")
+def test_a_wrong_score_is_explained_and_nothing_is_changed(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "data", tab="Runs")
+    app.text_input(key=f"score-{the_run(small_workspace).id}").input("high")
     press(app, "Save")
     assert "expected a number between 0 and 1" in app.error[0].value
-    assert the_run(small_desk).public_score is None
+    assert the_run(small_workspace).public_score is None
 
 
-def test_a_run_is_deleted(visit: Visit, small_desk: Desk) -> None:
-    app = press(visit(small_desk, "data", tab="Runs"), "Delete")
+def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
+    app = press(visit(small_workspace, "data", tab="Runs"), "Delete")
     assert not app.exception
     assert not app.warning
-    with small_desk.store.read() as db:
+    with small_workspace.store.read() as db:
         assert runs.all_of_them(db) == []
 
 
 @pytest.mark.parametrize(("page", "tab"), [view for view in VIEWS if view[0] == "data"])
 def test_a_reader_of_data_finds_nothing_to_change(
-    visit: Visit, small_desk: Desk, monkeypatch: pytest.MonkeyPatch, page: str, tab: str
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, page: str, tab: str
 ) -> None:
     def controls() -> dict[str, int]:
-        app = visit(small_desk, page, **tab_of(page, tab))
+        app = visit(small_workspace, page, **tab_of(page, tab))
         assert not app.exception
         return {kind: len(app.main.get(kind)) for kind in CONTROLS if app.main.get(kind)}
 
@@ -254,11 +254,13 @@ def test_a_reader_of_data_finds_nothing_to_change(
     assert controls() == ({"button": 1} if tab == "Runs" else {})  # a run may be packed and sent: that changes nothing
 
 
-def test_a_reader_of_debates_finds_nothing_to_change(visit: Visit, small_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = visit(small_desk, "debates", run="debate")
+def test_a_reader_of_debates_finds_nothing_to_change(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = visit(small_workspace, "debates", run="debate")
     assert "Add note" in [button.label for button in writer.button]
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(small_desk, "debates", run="debate")
+    reader = visit(small_workspace, "debates", run="debate")
     assert "read-only" in reader.sidebar.caption[0].value
     assert [button.label for button in reader.button] == ["‹", "›"]
     assert not reader.text_area

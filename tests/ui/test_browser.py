@@ -16,9 +16,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from core.actions import runs as actions
-from core.actions.desk import Desk, open_desk
+from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY
-from core.store import Store, pairs, predictions, runs, versions
+from core.store import Store, cache_versions, pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from tests import cases
@@ -36,15 +36,15 @@ IMPORTS, IMPORTED_ROWS = 2, 1000
 
 
 @pytest.fixture
-def demo_copy(demo_desk: Desk, tmp_path: Path) -> Desk:
+def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
     """The demo in another folder, to change."""
     folder = tmp_path / "elsewhere"
-    shutil.copytree(demo_desk.settings.workspace, folder)
-    return open_desk(replace(demo_desk.settings, workspace=folder))
+    shutil.copytree(demo_workspace.settings.workspace, folder)
+    return open_workspace(replace(demo_workspace.settings, workspace=folder))
 
 
-def the_run(desk: Desk, name: str = COLLAPSED) -> Run:
-    with desk.store.read() as db:
+def the_run(workspace: Workspace, name: str = COLLAPSED) -> Run:
+    with workspace.store.read() as db:
         return runs.find(db, name)
 
 
@@ -74,12 +74,12 @@ def place(page: Page) -> int:
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_desk: Desk, start: str) -> None:
-    run, page = the_run(demo_desk), open_tab()
-    with demo_desk.store.read() as db:
+def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
+    run, page = the_run(demo_workspace), open_tab()
+    with demo_workspace.store.read() as db:
         row = predictions.matching(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
     asked = {"run": [run.id], "row": [row], "flags": ["collapsed role"], "p_de": ["0.0", "0.5"]}
-    with serving(demo_desk.settings.workspace, STARTS[start]) as server:
+    with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
         page.goto(server.url("debates", **asked))
         page.get_by_text(ROW_OF).wait_for()
         settle(page)
@@ -91,8 +91,10 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
         assert page.evaluate("[window.alone, window.alerts]") == [[], []]
 
 
-def test_a_copied_link_shows_the_same_elsewhere(open_tab: OpenTab, demo_server: Server, demo_desk: Desk, demo_copy: Desk) -> None:
-    run, here = the_run(demo_desk), open_tab()
+def test_a_copied_link_shows_the_same_elsewhere(
+    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
+) -> None:
+    run, here = the_run(demo_workspace), open_tab()
     here.goto(demo_server.url("debates", run=run.id, flags="collapsed role", p_up=["0.4", "0.9"], order="P(DE), high first"))
     for _ in range(3):
         before = heading(here).inner_text()
@@ -114,8 +116,8 @@ def test_a_copied_link_shows_the_same_elsewhere(open_tab: OpenTab, demo_server: 
         assert there.get_by_role("combobox", name="Run", exact=True).input_value() == "another name"
 
 
-def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_desk: Desk) -> None:
-    run, page = the_run(demo_desk), open_tab()
+def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace) -> None:
+    run, page = the_run(demo_workspace), open_tab()
     page.goto(demo_server.url())
     settle(page)
     assert query(page)["run"] != [run.id]
@@ -148,19 +150,19 @@ def test_arrow_keys_move_between_rows_but_not_while_typing(open_tab: OpenTab, de
     assert query(page)["q"] == ["simrow"]
 
 
-def import_files(desk: Desk, folder: Path) -> subprocess.Popen[bytes]:
+def import_files(workspace: Workspace, folder: Path) -> subprocess.Popen[bytes]:
     """A process that imports one submission after the other, each with other content and long traces."""
-    with desk.store.read() as db:
-        ids = list(pairs.labels(db, the_run(desk).dataset))[:IMPORTED_ROWS]
+    with workspace.store.read() as db:
+        ids = list(pairs.labels(db, the_run(workspace).dataset))[:IMPORTED_ROWS]
     for index in range(IMPORTS):
         rows = [(key, 0.2, 0.2 + index / 100, cases.debate_trace(EFFECT=cases.ARGUED * 10)) for key in ids]
         (folder / f"{index}.csv").write_bytes(cases.submission(rows))
-    command = [sys.executable, "-m", "core", "--workspace", str(desk.settings.workspace), "import"]
+    command = [sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "import"]
     one_by_one = " && ".join(shlex.join([*command, str(folder / f"{index}.csv")]) for index in range(IMPORTS))
     return subprocess.Popen(["sh", "-c", one_by_one], cwd=REPOSITORY, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_copy: Desk, tmp_path: Path) -> None:
+def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_copy: Workspace, tmp_path: Path) -> None:
     page, run = open_tab(), the_run(demo_copy)
     with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("debates", run=run.id))
@@ -180,15 +182,15 @@ def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_c
         assert {str(index) for index in range(IMPORTS)} < {run.name for run in runs.all_of_them(db)}
 
 
-def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_desk: Desk) -> None:
+def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_workspace: Workspace) -> None:
     page = open_tab()
-    with serving(small_desk.settings.workspace) as server:
+    with serving(small_workspace.settings.workspace) as server:
         page.goto(server.url("debates", run="debate"))
         page.get_by_text(ROW_OF).wait_for()
         server.stop()
         with pytest.raises(ProcessLookupError):
             os.killpg(server.process.pid, 0)  # it began a process group of its own
-    assert not list(small_desk.settings.data.glob("*.holder"))
-    hurried = Store(small_desk.settings.store_file, small_desk.settings.cache / "scratch", timeout_s=1)
+    assert not list(small_workspace.settings.data.glob("*.holder"))
+    hurried = Store(small_workspace.settings.store_file, small_workspace.settings.cache / "scratch", timeout_s=1)
     with hurried.write() as db:
-        versions.bump(db, "notes")
+        cache_versions.bump(db, "notes")

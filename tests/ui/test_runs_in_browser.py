@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from core.actions import journals
-from core.actions.desk import Desk, open_desk
-from core.engine.states import LIVE
-from core.llm import scripted
+from core.actions import run_control
+from core.actions.workspace import Workspace, open_workspace
+from core.engine.run_state import LIVE_STATES
+from core.llm import scripted_server
 from core.store import predictions, runs
 from tests.ui.conftest import OpenTab
 from tests.ui.serving import serving
@@ -31,12 +31,12 @@ PROGRESS = re.compile(r"(\d+) of (\d+) rows")
 
 
 @pytest.fixture
-def copy(demo_desk: Desk, tmp_path: Path) -> Iterator[Desk]:
+def copy(demo_workspace: Workspace, tmp_path: Path) -> Iterator[Workspace]:
     """The demo to change; whatever still works on it when the test ends is ended."""
-    shutil.copytree(demo_desk.settings.workspace, tmp_path / "copy")
-    desk = open_desk(replace(demo_desk.settings, workspace=tmp_path / "copy"))
-    yield desk
-    for status in journals.states(desk).values():
+    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
+    workspace = open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
+    yield workspace
+    for status in run_control.states(workspace).values():
         if status.pid is not None:
             os.kill(status.pid, signal.SIGKILL)
 
@@ -56,8 +56,8 @@ def until(holds: object, what: str, within_s: float = 60.0) -> None:
         time.sleep(0.2)
 
 
-def test_a_run_outlives_its_browser_and_the_app(copy: Desk, open_tab: OpenTab) -> None:
-    with scripted.serving(scripted.Script(delay_s=DELAY_S)) as model:
+def test_a_run_outlives_its_browser_and_the_app(copy: Workspace, open_tab: OpenTab) -> None:
+    with scripted_server.serving(scripted_server.Script(delay_s=DELAY_S)) as model:
         start = {"PERTURBDESK_ENDPOINT": model}
         with serving(copy.settings.workspace, **start) as server:
             first, second = open_tab(), open_tab()
@@ -76,11 +76,11 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Desk, open_tab: OpenTab) -
             until(lambda: watched(second) > 0, "no row is finished")
             # Both look every two seconds, and some rows a second are finished: they see the same but for one look.
             assert abs(watched(first) - watched(second)) <= 2 + 2 * 3 / (3 * DELAY_S) + 1
-            [run] = journals.states(copy)
-            worker = journals.states(copy)[run].pid
+            [run] = run_control.states(copy)
+            worker = run_control.states(copy)[run].pid
             first.close()
             assert server.stop() is not None  # Ctrl-C
-        status = journals.states(copy)[run]
+        status = run_control.states(copy)[run]
         assert (status.state, status.pid) == ("running", worker)
         assert status.counts.done < ROWS
         with serving(copy.settings.workspace, **start) as server:
@@ -88,7 +88,7 @@ def test_a_run_outlives_its_browser_and_the_app(copy: Desk, open_tab: OpenTab) -
             again.goto(server.url("launch"))
             again.locator("[data-testid=stProgress]").wait_for()
             assert re.match("running|done", again.locator("[data-testid=stProgress]").first.inner_text())
-            until(lambda: journals.states(copy)[run].state not in LIVE, "the run did not end")
+            until(lambda: run_control.states(copy)[run].state not in LIVE_STATES, "the run did not end")
             again.get_by_text(f"done · {ROWS} of {ROWS} rows").wait_for()
     with copy.store.read() as db:
         assert runs.find(db, run).status == "done"

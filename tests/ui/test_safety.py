@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from core.actions.desk import Desk
+from core.actions.workspace import Workspace
 from core.plots import theme
 from core.store import runs
 from tests import cases
@@ -68,7 +68,7 @@ def listener() -> Iterator[hostile.Listener]:
 
 
 @pytest.fixture(scope="module")
-def hostile_desk(listener: hostile.Listener, tmp_path_factory: pytest.TempPathFactory) -> Desk:
+def hostile_desk(listener: hostile.Listener, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     return hostile.workspace(tmp_path_factory.mktemp("hostile"), listener.address)
 
 
@@ -84,9 +84,9 @@ def every_view(page: Page, server: Server) -> Iterator[str]:
             yield f"{entry.inner_text()}, {tab.inner_text()}"
 
 
-def every_row_view(page: Page, server: Server, desk: Desk) -> Iterator[str]:
+def every_row_view(page: Page, server: Server, workspace: Workspace) -> Iterator[str]:
     """The first two rows of every run, three runs side by side, the pages of symbols, a file that is refused."""
-    with desk.store.read() as db:
+    with workspace.store.read() as db:
         everything = [run.id for run in runs.all_of_them(db)]
         [(symbol,), *_] = db.execute("SELECT pert FROM pair ORDER BY position").fetchall()
     page.goto(server.url("debates", run=everything[0], **{"with": everything[1:]}))
@@ -106,7 +106,7 @@ def every_row_view(page: Page, server: Server, desk: Desk) -> Iterator[str]:
         yield role
     page.goto(server.url("data"))
     settle(page)
-    bad = desk.settings.workspace / "bad.csv"
+    bad = workspace.settings.workspace / "bad.csv"
     bad.write_bytes(cases.as_csv([" ".join(hostile.texts(server.address))], []))
     page.get_by_label("File or folder").fill(str(bad))
     then(page, lambda: page.get_by_label("File or folder").press("Enter"))
@@ -116,7 +116,7 @@ def every_row_view(page: Page, server: Server, desk: Desk) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_text_stays_text(open_tab: OpenTab, hostile_desk: Desk, listener: hostile.Listener, start: str) -> None:
+def test_text_stays_text(open_tab: OpenTab, hostile_desk: Workspace, listener: hostile.Listener, start: str) -> None:
     """Every row where no policy stands behind us; with it, where what it stops is an error, every view, in the dark."""
     plain = start == "plain"
     listener.asked.clear()

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from core.actions import presets, spaces, transfer
-from core.actions.desk import Desk, open_desk
-from core.report import numbers
-from core.stats.scores import desk_scores
+from core.actions.workspace import Workspace, open_workspace
+from core.scoring import run_scores
+from core.stats.score_inputs import scores_from_probabilities
 from core.store import pairs, predictions, runs
-from core.transfer.plan import Plan
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import Protocol
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
@@ -24,10 +24,10 @@ LABELLED, TEST = "simulated debate", "simulated debate test"
 
 
 @pytest.fixture
-def copy(demo_desk: Desk, tmp_path: Path) -> Desk:
+def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
     """The demo to change."""
-    shutil.copytree(demo_desk.settings.workspace, tmp_path / "copy")
-    return open_desk(replace(demo_desk.settings, workspace=tmp_path / "copy"))
+    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
+    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
 
 
 def metric(app: object, label: str) -> str:
@@ -35,42 +35,42 @@ def metric(app: object, label: str) -> str:
     return str(found)
 
 
-def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_desk: Desk) -> None:
-    dataset = transfer.default_dataset(demo_desk, None)
-    with demo_desk.store.read() as db:
+def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_workspace: Workspace) -> None:
+    dataset = transfer.default_dataset(demo_workspace, None)
+    with demo_workspace.store.read() as db:
         pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
-    found = {key: transfer.neighbours_of(demo_desk, dataset, key, Plan(("simulated",))).why for key in pair_ids}
+    found = {key: transfer.neighbours_of(demo_workspace, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
-    app = visit(demo_desk, "neighbours", row=pair_id)
+    app = visit(demo_workspace, "neighbours", row=pair_id)
     assert metric(app, "Prior P(DE)") == f"{why.prior_de:.3f}"
     assert metric(app, "Prior P(up | DE)") == f"{why.prior_up:.3f}"
     assert metric(app, "Neighbours") == f"{len(why.neighbours):,}"
-    loo = visit(demo_desk, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
+    loo = visit(demo_workspace, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
     assert metric(loo, "Prior P(DE)") != metric(app, "Prior P(DE)")
     assert "share its perturbation" in text_of(loo)
 
 
-def test_a_test_row_sees_all_labelled_rows(visit: Visit, demo_desk: Desk) -> None:
-    dataset = transfer.default_dataset(demo_desk, None)
-    with demo_desk.store.read() as db:
+def test_a_test_row_sees_all_labelled_rows(visit: Visit, demo_workspace: Workspace) -> None:
+    dataset = transfer.default_dataset(demo_workspace, None)
+    with demo_workspace.store.read() as db:
         frame = pairs.frame(db, dataset.id)
     pair_id = frame[frame["label"].isna()]["pair_id"].iloc[0]
-    app = visit(demo_desk, "neighbours", row=pair_id)
+    app = visit(demo_workspace, "neighbours", row=pair_id)
     assert "it sees all 7,700 labelled rows" in text_of(app)
     assert not [box for box in app.selectbox if box.label == "Protocol"]
 
 
-def test_a_link_to_an_unknown_row_says_so(visit: Visit, demo_desk: Desk) -> None:
-    app = visit(demo_desk, "neighbours", row="nobody_nothing")
+def test_a_link_to_an_unknown_row_says_so(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "neighbours", row="nobody_nothing")
     assert "not in this dataset" in app.warning[0].value
 
 
-def test_without_a_space_it_says_what_to_do(visit: Visit, small_desk: Desk) -> None:
-    assert "Build one from a knowledge pack" in text_of(visit(small_desk, "neighbours"))
-    assert "Build one from a knowledge pack" in text_of(visit(small_desk, "what_if"))
+def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Workspace) -> None:
+    assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "neighbours"))
+    assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "what_if"))
 
 
-def test_a_space_from_these_labels_is_not_offered(visit: Visit, copy: Desk) -> None:
+def test_a_space_from_these_labels_is_not_offered(visit: Visit, copy: Workspace) -> None:
     spaces.embed(copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
     for page in ("neighbours", "what_if"):
         app = visit(copy, page, run=LABELLED)
@@ -79,7 +79,7 @@ def test_a_space_from_these_labels_is_not_offered(visit: Visit, copy: Desk) -> N
     assert "it has to be built anew for each fold" in text_of(visit(copy, "neighbours"))
 
 
-def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, copy: Desk) -> None:
+def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, copy: Workspace) -> None:
     app = visit(copy, "what_if", run=LABELLED)
     before = metric(app, "DE")
     app.slider(key="w_de_knn").set_value(0.8).run()
@@ -91,7 +91,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert not app.error
     run = the_run(copy, "mixed")
     with copy.store.read() as db:
-        rows = numbers.with_counts(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
+        rows = run_scores.with_counts(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
         parent = runs.find(db, run.parents[1])
     assert (run.spec["w_de"], run.spec["w_dir"], parent.method) == ([0.8], [0.5], "knn")
     loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
@@ -100,13 +100,13 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     alone = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
     base = the_run(copy, LABELLED)
     with copy.store.read() as db:
-        own = numbers.with_counts(predictions.frame(db, base.id), pairs.frame(db, base.dataset))
-    ranked = desk_scores(own["p_de"], own["p_up_given_de"])  # from the trace: the file's sums are rounded
-    assert metric(alone, "DE") == f"{numbers.scored(own, ranked).de.value:.3f}"
+        own = run_scores.with_counts(predictions.frame(db, base.id), pairs.frame(db, base.dataset))
+    ranked = scores_from_probabilities(own["p_de"], own["p_up_given_de"])  # from the trace: the file's sums are rounded
+    assert metric(alone, "DE") == f"{run_scores.scored(own, ranked).de.value:.3f}"
     assert len(rows) == len(own)
 
 
-def test_the_same_on_a_test_run(visit: Visit, copy: Desk) -> None:
+def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:
     app = visit(copy, "what_if", run=LABELLED)
     app.selectbox(key="twin-base").set_value(the_run(copy, TEST).id).run()
     app.text_input(key="twin_name").input("to submit")
@@ -124,8 +124,8 @@ def test_the_same_on_a_test_run(visit: Visit, copy: Desk) -> None:
     assert "prompt missing" in submit.dataframe[0].value["rule"].tolist()  # the demo's debates were not made here
 
 
-def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_desk: Desk) -> None:
-    app = visit(demo_desk, "what_if", run=TEST)
+def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "what_if", run=TEST)
     assert not app.exception
     assert "No labels here" in text_of(app)
     assert not app.metric
@@ -134,16 +134,16 @@ def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_desk: De
     assert float(correlation[1]) < 1
 
 
-def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_desk: Desk) -> None:
-    app = visit(demo_desk, "what_if", run=TEST, over="labelled rows")
+def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "what_if", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value
-    app.selectbox(key=f"reference-{the_run(demo_desk, TEST).id}").set_value(the_run(demo_desk, LABELLED).id).run()
+    app.selectbox(key=f"reference-{the_run(demo_workspace, TEST).id}").set_value(the_run(demo_workspace, LABELLED).id).run()
     assert not app.error
     assert "does not depend on the other rows" in text_of(app)
-    assert "depends on which other rows" in text_of(visit(demo_desk, "what_if", run=TEST))
+    assert "depends on which other rows" in text_of(visit(demo_workspace, "what_if", run=TEST))
 
 
-def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Desk) -> None:
+def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Workspace) -> None:
     app = visit(copy, "what_if", run=LABELLED)
     app.button(key="starter-base alone").click().run()
     assert app.slider(key="w_de_knn").value == 0.0
@@ -158,20 +158,22 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Desk) -> None:
     assert not [b for b in visit(copy, "what_if", run=LABELLED).button if b.label == "quarter"]
 
 
-def test_a_reader_of_what_if_finds_nothing_to_save(visit: Visit, demo_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    writer = visit(demo_desk, "what_if", run=LABELLED)
+def test_a_reader_of_what_if_finds_nothing_to_save(
+    visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = visit(demo_workspace, "what_if", run=LABELLED)
     assert {"Save", "Keep"} <= {button.label for button in writer.button}
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    reader = visit(demo_desk, "what_if", run=LABELLED)
+    reader = visit(demo_workspace, "what_if", run=LABELLED)
     assert {"Save", "Keep", "Apply and save"}.isdisjoint(button.label for button in reader.button)
 
 
-def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Desk) -> None:
+def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspace) -> None:
     dataset = transfer.default_dataset(copy, None)
-    run = transfer.save_knn(copy, dataset, Plan(("simulated",), Protocol("loo")), "loo")
+    run = transfer.save_knn(copy, dataset, KnnSettings(("simulated",), Protocol("loo")), "loo")
     wanted = transfer.Fusion(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
     transfer.save_fusion(copy, wanted, "fused")
-    null = transfer.prepare(copy, dataset, Plan(("simulated",), Protocol("loo"))).evaluation().null
+    null = transfer.prepare(copy, dataset, KnnSettings(("simulated",), Protocol("loo"))).evaluation().null
     told = f"an empty space {null.de.value:.3f}"
     for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
         text = text_of(visit(copy, page, run=name)).replace("\\", "")

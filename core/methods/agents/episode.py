@@ -11,13 +11,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from core.errors import DeskError
-from core.evidence.view import LabelView
+from core.evidence.label_view import LabelView
 from core.llm.answers import well_formed
-from core.llm.records import Message, Reply
+from core.llm.messages import Message, Reply
 from core.llm.tokens import TokenCount
-from core.methods.ask import Asking, Voice
 from core.methods.base import Context
-from core.methods.limits import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
+from core.methods.conversation import CallSpec, RowConversation
+from core.methods.track_limits import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
 from core.types import Evidence, Pair, TraceEvent
 
 
@@ -35,7 +35,7 @@ class Episode:
     def __init__(self, context: Context, pair: Pair, stage: str, agent: str) -> None:
         self.context, self.pair, self.stage = context, pair, stage
         self.view: LabelView = context.view_of(pair)
-        self.asking = Asking(context, pair)
+        self.asking = RowConversation(context, pair)
         self.events: list[TraceEvent] = []
         self.evidence: dict[tuple[str, str], Evidence] = {}
         self.tool_calls = 0
@@ -70,10 +70,10 @@ class Episode:
             self._steps.pop()
             self._chosen.pop()
 
-    def voice(self) -> Voice:
+    def voice(self) -> CallSpec:
         """Who asks the model now, and how."""
         options = self.context.options
-        return Voice(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
+        return CallSpec(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
 
     async def say(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
         """The model's reply to a conversation. Raises what the client raises, or what has ended the row already."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.methods.base import Option
-from core.methods.case import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES
-from core.methods.texts import fill, text
+from core.methods.prompt_options import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES
+from core.methods.prompt_texts import fill, text
 
 SHARED: tuple[Option, ...] = (
     Option(

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, MissingPackage
 from core.llm.logprobs import LETTERS
+from core.llm.messages import Message, Reply
 from core.llm.parsing import Unparsed, label, probability
-from core.llm.records import Message, Reply
 from core.llm.tokens import TokenCount
 from core.methods.agents.bound import Bound
 from core.methods.agents.episode import Episode
 from core.methods.agents.options import Outline
-from core.methods.ask import base_rates, show_letter, show_probability, system_tokens
-from core.methods.case import cell_desc, examples
-from core.methods.texts import fill, text
+from core.methods.conversation import base_rates, show_letter, show_probability, system_tokens
+from core.methods.prompt_options import cell_desc, examples
+from core.methods.prompt_texts import fill, text
 from core.types import Flag, Label, Prediction, RowResult
 
 if TYPE_CHECKING:

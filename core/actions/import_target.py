@@ -1,0 +1,139 @@
+"""Where the rows that a file brings land: which dataset knows them, what the run is called, and that the file was imported."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from core.actions import run_folders
+from core.actions.workspace import Workspace
+from core.errors import InputError, StateError
+from core.store import Cursor, cache_versions, datasets, imports, notes, pairs, runs
+from core.store.datasets import Dataset
+from core.store.imports import Import
+from core.store.runs import Run
+from core.types import Rejected
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How to import.
+
+    name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
+    whole file. replace: an existing run of that name goes.
+    """
+
+    name: str | None = None
+    dataset: str | None = None
+    strict: bool = False
+    replace: bool = False
+
+
+DEFAULT_OPTIONS = ImportOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of one file.
+
+    kind is "failed" where nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
+    `message` says why. new is False when its content was here already, so that nothing changed.
+    """
+
+    path: str
+    kind: str
+    name: str | None
+    rows: int = 0
+    rejected: tuple[Rejected, ...] = ()
+    new: bool = True
+    message: str = ""
+
+
+class ImportedContent(Protocol):
+    """A file's content, whatever it is."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def sha256(self) -> str: ...
+
+
+def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
+    """The chosen dataset, else the one that knows most of these ids. Raises InputError where none knows any."""
+    if options.dataset is not None:
+        return datasets.find(db, options.dataset)
+    knowing = pairs.knowing(db, pair_ids)
+    if not knowing:
+        raise InputError(
+            f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {pair_ids[0] if pair_ids else '…'}); "
+            "import the challenge's train.csv and test.csv first"
+        )
+    return datasets.find(db, knowing[0][0])
+
+
+def known_rows(
+    db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
+) -> tuple[list[bool], list[Rejected]]:
+    """Which rows a dataset knows, and the rejections of the others."""
+    known = pairs.labels(db, target.id)
+    keep = [key in known for key in ids]
+    rejected = [
+        Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
+        for key, line, kept in zip(ids, lines, keep, strict=True)
+        if not kept
+    ]
+    return keep, rejected
+
+
+def refuse_empty_import(path: str, kept: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
+    """Raise InputError where no row is left, or, under --strict, where one was rejected."""
+    first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
+    if options.strict and rejected:
+        raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
+    if kept == 0:
+        raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
+
+
+def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
+    """The chosen name, or the file's own (`wanted`), told apart if need be, and the run that has to make room for it.
+
+    Raises StateError where a chosen name is another run's, unless options.replace.
+    """
+    name = options.name or wanted
+    there = next((run for run in runs.all_of_them(db, dataset) if run.name == name), None)
+    if there is None or options.replace:
+        return name, there
+    if options.name:
+        raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
+    return f"{name} ({sha256[:6]})", None
+
+
+def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
+    """Delete a run that is replaced; what the trail keeps of it. Its journal is for `folders.remove_folder`, afterwards.
+
+    Raises StateError while a worker is on it.
+    """
+    run_folders.refuse_live(workspace, run.id)
+    told: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
+    imports.delete_with_run(db, run.id)
+    cache_versions.bump(db, "notes", f"run:{run.id}")
+    return told
+
+
+def record_import(
+    db: Cursor,
+    workspace: Workspace,
+    file: ImportedContent,
+    path: str,
+    dataset: str | None,
+    run: str | None,
+    rows: int,
+    rejected: Sequence[Rejected],
+) -> str:
+    """Note that a file was imported; the import's id."""
+    key = file.sha256[:12]
+    entry = Import(key, file.sha256, Path(path).name, file.kind, dataset, run, rows, len(rejected), workspace.settings.author)
+    imports.add(db, entry, rejected)
+    return key

@@ -1,0 +1,243 @@
+"""Runs that a worker makes: begin, pause, cancel, resume, retry; what became of them; folding after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from core import __version__
+from core.actions import run_writer
+from core.actions.run_folders import folder_of, remove_folder
+from core.actions.transfer import Tables
+from core.actions.wishes import packs_of
+from core.actions.workspace import Workspace
+from core.engine.dependencies import FOLD_S, Dependencies
+from core.engine.ingest import ingest_journal
+from core.engine.journal import Command, Progress, RunFolder, mark_for_retry, read_progress
+from core.engine.journal import log_tail as tail_of
+from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, status_of, write_ending
+from core.engine.spec import ExecutionSettings, RunSpec
+from core.engine.worker import work
+from core.engine.worker_process import start
+from core.errors import StateError
+from core.evidence.sources import source_settings_of
+from core.methods.base import Method
+from core.methods.registry import method_named
+from core.store import cache_versions, datasets, ingest, runs
+from core.store.runs import Run
+
+Begin = Callable[[Workspace, str, str], object]  # of a desk, a run's id and the key
+ORIGIN = "run here"
+CACHE = "llm.sqlite"  # of replies, in the workspace's cache
+
+
+def detached(workspace: Workspace, run: str, api_key: str = "") -> int:
+    """Have the run with this id worked on by a process that outlives this one; its id."""
+    return start(folder_of(workspace, run), workspace.settings, api_key)
+
+
+def work_on(
+    workspace: Workspace, run: str, api_key: str = "", *, method: Callable[[str], Method] = method_named, fold_s: float = FOLD_S
+) -> Status:
+    """Work on a run in this process until it ends: what `worker RUN` does.
+
+    method: what finds a method by its name. fold_s: between two folds into the store.
+    """
+    workspace.refuse_if_read_only("worker", run)
+    found = _find(workspace, run)
+    with workspace.store.read() as db:
+        tables = Tables(workspace, datasets.find(db, found.dataset))
+    key = api_key or workspace.settings.api_key
+    net = partial(source_settings_of, workspace.settings)
+    world = Dependencies(
+        workspace.store, packs_of(workspace), workspace.settings.cache / CACHE, key, method, tables, fold_s=fold_s, net=net
+    )
+    return work(folder_of(workspace, found.id), world)
+
+
+def launch(
+    workspace: Workspace,
+    spec: RunSpec,
+    name: str,
+    how: ExecutionSettings,
+    *,
+    calls: int | None = None,
+    api_key: str = "",
+    replace: bool = False,
+    begin: Begin = detached,
+) -> Run:
+    """Begin a run; the existing one, as it is, where that is the same.
+
+    calls: how many are expected. begin: `detached`, or `work_on` to work here until it ends. Raises StateError where the
+    name is another's, unless `replace`, and where a worker is on the run that would be replaced.
+    """
+    made = run_writer.made_here(spec.dataset, name, spec.method, spec.summary(), spec.parents)
+    workspace.refuse_if_read_only("run", name)
+    with workspace.store.read() as db:
+        there = run_writer.same_or_refused(db, workspace, made, replace=replace)
+    if there is not None:
+        return there
+    with workspace.change("run", name) as (db, detail):
+        replaced = run_writer.make_room(db, workspace, made, replace=replace)
+        folder_of(workspace, made.id).create(spec, how)
+        runs.add(db, _as_run(made, spec, calls))
+        cache_versions.bump(db, "runs")
+        detail |= {"run": made.id, "rows": len(spec.rows), "method": spec.method}
+    for run in replaced:
+        remove_folder(workspace, run)
+    return _go(workspace, made.id, api_key, begin)
+
+
+def _as_run(made: run_writer.RunMetadata, spec: RunSpec, calls: int | None) -> Run:
+    return Run(
+        id=made.id,
+        dataset=made.dataset,
+        name=made.name,
+        method=made.method,
+        origin=ORIGIN,
+        track=None,
+        model=spec.model or None,
+        spec=made.spec,
+        parents=made.parents,
+        status="waiting",
+        total=len(spec.rows),
+        done=0,
+        failed=0,
+        fallbacks=0,
+        collapsed=0,
+        tokens=None,
+        tokens_unknown=0,
+        code_version=__version__,
+        expected_calls=calls,
+    )
+
+
+def _go(workspace: Workspace, run: str, api_key: str, begin: Begin) -> Run:
+    begin(workspace, run, api_key)
+    return _find(workspace, run)
+
+
+def pause(workspace: Workspace, run: str) -> Run:
+    """Finish the rows in flight, then wait. Raises StateError where no worker is on it."""
+    found, folder, status = _made_here(workspace, run)
+    if status.state not in LIVE_STATES:
+        raise StateError(f"pause {run}: it is {status.state}, expected a run that is running")
+    return _tell(workspace, found, folder, "pause")
+
+
+def cancel(workspace: Workspace, run: str) -> Run:
+    """End the work on a run and keep what is finished. Raises StateError where every row is."""
+    found, folder, status = _made_here(workspace, run)
+    if status.state in ("done", "cancelled"):
+        raise StateError(f"cancel {run}: it is {status.state} already, expected a run that is not")
+    if status.state in LIVE_STATES:
+        return _tell(workspace, found, folder, "cancel")
+    with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder):
+        progress = read_progress(folder.rows)
+        folder.tell("cancel")
+        write_ending(folder, "cancelled", Counts.of(progress), found.total, "a person cancelled it")
+        detail |= {"run": found.id}
+    return settle(workspace, found.id)
+
+
+def resume(
+    workspace: Workspace, run: str, *, how: ExecutionSettings | None = None, api_key: str = "", begin: Begin = detached
+) -> Run:
+    """Go on with a run that is paused, or that ended with rows missing; `how`: from now on carried out so.
+
+    Raises StateError where every row is finished or a worker is at work.
+    """
+    found, folder, status = _made_here(workspace, run)
+    if status.state == "done":
+        again = f"; {status.counts.failed:,} failed, which retry asks for again" if status.counts.failed else ""
+        raise StateError(f"resume {run}: every row is finished{again}")
+    if status.state == "running":
+        raise StateError(f"resume {run}: process {status.pid} is working on it, expected a run that is not running")
+    if status.state in LIVE_STATES:
+        return _tell(workspace, found, folder, "run", action="resume")
+    with workspace.change("resume", found.name) as (_, detail):
+        _ready(folder, how)
+        detail |= {"run": found.id, "was": status.state, "done": status.counts.done}
+    return _go(workspace, found.id, api_key, begin)
+
+
+def retry(
+    workspace: Workspace, run: str, *, how: ExecutionSettings | None = None, api_key: str = "", begin: Begin = detached
+) -> Run:
+    """Ask again for every row that failed, and for those that are missing. Raises StateError where none failed."""
+    found, folder, status = _made_here(workspace, run)
+    if status.state in LIVE_STATES:
+        raise StateError(f"retry {run}: process {status.pid} is working on it, expected a run that is not running")
+    with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder):
+        failed = list(read_progress(folder.rows).failed)
+        if not failed:
+            raise StateError(f"retry {run}: no row failed, expected one at least")
+        mark_for_retry(folder, failed)
+        folder.done.unlink(missing_ok=True)
+        _ready(folder, how)
+        detail |= {"run": found.id, "rows": len(failed)}
+    return _go(workspace, found.id, api_key, begin)
+
+
+def _ready(folder: RunFolder, how: ExecutionSettings | None) -> None:
+    if how is not None:
+        folder.set_how(how)
+    folder.tell("run")
+
+
+def _tell(workspace: Workspace, run: Run, folder: RunFolder, command: Command, action: str = "") -> Run:
+    with workspace.change(action or command, run.name) as (_, detail):
+        folder.tell(command)
+        detail |= {"run": run.id}
+    return _find(workspace, run.id)
+
+
+def states(workspace: Workspace) -> dict[str, Status]:
+    """Run id → what became of it, of every run that a worker makes or made here."""
+    with workspace.store.read() as db:
+        known = ingest.statuses(db)
+    return {run: status_of(folder_of(workspace, run)) for run in known if folder_of(workspace, run).exists}
+
+
+def settle(workspace: Workspace, run: str) -> Run:
+    """Fold what a worker left behind and record what became of the run; nothing changes while a worker is on it."""
+    found, folder, status = _made_here(workspace, run)
+    if status.state not in LIVE_STATES and status.state != "waiting":
+        workspace.refuse_if_read_only("settle", found.name)
+        ingest_journal(workspace.store, folder, status.state, status.cause)
+    return _find(workspace, found.id)
+
+
+def settle_all(workspace: Workspace) -> list[Run]:
+    """`settle` for every run whose line in the store says otherwise than its folder; those runs."""
+    with workspace.store.read() as db:
+        recorded = ingest.statuses(db)
+    stale = [
+        run for run, status in states(workspace).items() if status.state not in LIVE_STATES and recorded[run] != status.state
+    ]
+    return [settle(workspace, run) for run in stale]
+
+
+def progress_of(workspace: Workspace, run: str) -> Progress:
+    """What a run's journal says, read from its beginning."""
+    _, folder, _ = _made_here(workspace, run)
+    return read_progress(folder.rows)
+
+
+def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
+    """The last lines that a run's worker said."""
+    _, folder, _ = _made_here(workspace, run)
+    return tail_of(folder, lines)
+
+
+def _made_here(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
+    found = _find(workspace, run)
+    folder = folder_of(workspace, found.id)
+    if not folder.exists:
+        raise StateError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
+    return found, folder, status_of(folder)
+
+
+def _find(workspace: Workspace, run: str) -> Run:
+    with workspace.store.read() as db:
+        return runs.find(db, run)

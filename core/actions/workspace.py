@@ -1,0 +1,47 @@
+"""A workspace, and the one way to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import Settings, load_settings
+from core.errors import ReadOnly
+from core.store import Cursor, Store, audit_log, open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A workspace that somebody has open."""
+
+    settings: Settings
+
+    @property
+    def store(self) -> Store:
+        return open_store(self.settings)
+
+    @contextmanager
+    def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
+        """A write transaction whose last act is a line in the audit trail; the mapping becomes that line's detail.
+
+        Raises ReadOnly, before anything is touched, when the workspace is open for reading only.
+        """
+        self.refuse_if_read_only(action, subject)
+        with self.store.write() as cursor:
+            detail: dict[str, Any] = {}
+            yield cursor, detail
+            audit_log.append(cursor, self.settings.author, action, subject, detail)
+
+    def refuse_if_read_only(self, action: str, subject: str) -> None:
+        """Raise ReadOnly in read-only mode; for actions that do something lengthy before they write."""
+        if self.settings.read_only:
+            raise ReadOnly(
+                f"{action} {subject}: refused, {self.settings.workspace} is open for reading only (PERTURBDESK_READ_ONLY is set)"
+            )
+
+
+def open_workspace(settings: Settings | None = None) -> Workspace:
+    """The workspace that the settings (the environment's, by default) point to."""
+    return Workspace(settings or load_settings())

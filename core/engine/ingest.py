@@ -1,0 +1,113 @@
+"""From a journal into the store, in brief transactions; how far is recorded in the same transaction as the rows.
+
+So a crash between two of them neither loses nor doubles a row, and it does not matter who folds: the worker while it
+works, or somebody else after it crashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from core.audit import brief_checks
+from core.engine.journal import RunFolder, read_entries
+from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
+from core.engine.run_state import LIVE_STATES, State
+from core.errors import NotFound
+from core.store import Cursor, Store, cache_versions, calls, evidence, ingest, predictions, traces
+from core.types import Failed, Flag, RowResult
+
+BATCH_ROWS = 500
+BATCH_BYTES = 1 << 24
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Some lines of a journal: the last word on each row, None where its failure does not count any more."""
+
+    start: int
+    end: int
+    rows: dict[str, RowResult | Failed | None] = field(default_factory=dict)
+    spent: int = 0
+
+    def add(self, entry: Entry) -> None:
+        if isinstance(entry, RetryMark):
+            self.rows |= dict.fromkeys(entry.pair_ids)
+        else:
+            self.rows[pair_id_of(entry)] = entry
+            self.spent += calls_tokens(entry.calls, spent=True)
+
+
+def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "") -> int:
+    """Bring the store up to date with a journal and with what became of the run; how many rows were written.
+
+    Raises NotFound where the store has no such run, StoreBusy where somebody else holds it; either can be tried again.
+    """
+    written = 0
+    with store.read() as db:
+        start = _folded(db, folder)
+    for batch in _batches(folder, start):
+        written += _write(store, folder, batch)
+    with store.write() as db:
+        _folded(db, folder)
+        ended = None if state in LIVE_STATES or state == "crashed" else _now()  # when it crashed, nobody knows
+        ingest.advance(db, folder.run, status=state, cause=cause, finished_at=ended)
+        cache_versions.bump(db, "runs")
+    return written
+
+
+def record_start(store: Store, folder: RunFolder) -> None:
+    """Record that a worker began."""
+    with store.write() as db:
+        _folded(db, folder)
+        ingest.advance(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
+        cache_versions.bump(db, "runs")
+
+
+def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
+    batch = _Batch(start, start)
+    for entry, end in read_entries(folder.rows, start):
+        batch.add(entry)
+        batch.end = end
+        if len(batch.rows) >= BATCH_ROWS or batch.end - batch.start >= BATCH_BYTES:
+            yield batch
+            batch = _Batch(end, end)
+    if batch.end > batch.start:
+        yield batch
+
+
+def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
+    run = folder.run
+    results = [row for row in batch.rows.values() if isinstance(row, RowResult)]
+    failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
+    findings, collapsed = brief_checks.of_rows(results)
+    flags = [
+        [*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]
+        for row, collapse in zip(results, collapsed, strict=True)
+    ]
+    with store.write() as db:
+        if _folded(db, folder) != batch.start:  # somebody else was faster
+            return 0
+        ingest.forget(db, run, list(batch.rows))
+        predictions.add(db, run, results, flags)
+        ingest.add_failed(db, run, failures)
+        traces.add(db, run, results, findings)
+        evidence.add(db, run, results)
+        calls.add(db, run, {key: row.calls for key, row in batch.rows.items() if row is not None})
+        ingest.recount(db, run)
+        ingest.add_spent(db, run, batch.spent)
+        ingest.advance(db, run, folded_bytes=batch.end)
+        cache_versions.bump(db, "runs", f"run:{run}")
+    return len(results) + len(failures)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+def _folded(db: Cursor, folder: RunFolder) -> int:
+    found = ingest.folded_bytes(db, folder.run)
+    if found is None:
+        raise NotFound(f"run {folder.run}: not in the store any more, expected the run of {folder.path}")
+    return found

@@ -1,0 +1,201 @@
+"""Asking a model on behalf of one row: every call is kept, and what cannot be read is asked for once more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from core.errors import DeskError, InputError
+from core.evidence.label_view import LabelView
+from core.llm.errors import ModelError
+from core.llm.logprobs import letter_probabilities
+from core.llm.messages import MOST_ALTERNATIVES, Message, Reply, Request, Usage
+from core.llm.parsing import Unparsed, probability
+from core.llm.tokens import TokenCount, TokenCounter
+from core.methods.base import Context, RowFailed
+from core.methods.prompt_texts import fill, text
+from core.types import Call, Pair, TraceEvent
+
+T = TypeVar("T")
+Messages = tuple[Message, ...]
+Reader = Callable[[Reply], T | Unparsed]
+ReAsk = Callable[[Unparsed], str]
+
+
+class NoBaseRates(DeskError):
+    """An answer could not be read, and no labelled row is in view whose rates could stand in for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSpec:
+    """Who is asked, and how; stage and role as in the trace event that it leads to.
+
+    max_tokens: of the answer, reasoning included. effort: "" leaves it to the server. logprobs: whether to ask for them.
+    """
+
+    stage: str
+    role: str
+    seed: int
+    max_tokens: int
+    effort: str = ""
+    logprobs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAnswer(Generic[T]):
+    """What was read from the last reply: a value, or why none could be (Unparsed). rejected: the reply before it."""
+
+    value: T | Unparsed
+    reply: Reply
+    rejected: tuple[TraceEvent, ...] = ()
+
+
+class RowConversation:
+    """The calls of one row, in the order in which they were begun."""
+
+    def __init__(self, context: Context, pair: Pair) -> None:
+        self._context, self._pair = context, pair
+        self._calls: list[Call | None] = []
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Every call that has ended, grouped by stage and role as they first spoke, so that their order does not depend on
+        which of several concurrent answers came first."""
+        ended = [call for call in self._calls if call is not None]
+        place: dict[tuple[str, str], int] = {}
+        stages: dict[str, int] = {}
+        for call in ended:
+            stages.setdefault(call.stage, len(stages))
+            place.setdefault((call.stage, call.role), len(place))
+        return tuple(sorted(ended, key=lambda call: (stages[call.stage], place[call.stage, call.role])))
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens of all calls and attempts, as far as the server counted them."""
+        return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
+
+    async def ask(self, voice: CallSpec, messages: Messages) -> Reply:
+        """One reply. Raises what the client raises; the call is kept in either case."""
+        if self._context.client is None:
+            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {voice.role}")
+        request = Request(
+            self._context.model,
+            messages,
+            seed=voice.seed,
+            max_completion_tokens=voice.max_tokens,
+            reasoning_effort=voice.effort or None,
+            top_logprobs=MOST_ALTERNATIVES if voice.logprobs else None,
+            repeat=self._context.repeat,
+        )
+        place = len(self._calls)
+        self._calls.append(None)
+        try:
+            reply = await self._context.client.complete(request)
+        except ModelError as error:
+            failed = _call(voice, request, error.usage, error.request or request.text, error.raw)
+            self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")
+            raise
+        self._calls[place] = replace(_call(voice, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
+        return reply
+
+    async def read(self, voice: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk) -> ReadAnswer[T]:
+        """What `reader` makes of the reply; where it finds nothing, of the reply to one more question, which `re_ask` writes."""
+        reply = await self.ask(voice, messages)
+        value = reader(reply)
+        if not isinstance(value, Unparsed):
+            return ReadAnswer(value, reply)
+        rejected = event_of(voice, "rejected", reply, why=value.reason)
+        again = (*messages, Message("assistant", reply.content), Message("user", re_ask(value)))
+        reply = await self.ask(voice, again)
+        return ReadAnswer(reader(reply), reply, (rejected,))
+
+
+async def collect_failure(asking: RowConversation, work: Awaitable[T]) -> T:
+    """What the work on a row brings. Raises RowFailed, with the calls that were made, for whatever went wrong."""
+    try:
+        return await work
+    except Exception as error:
+        raise RowFailed(error, asking.calls) from error
+
+
+async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
+    """The tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
+    if context.client is None:
+        raise InputError("no model server is given, expected one")
+    async with context.notes.setdefault("counting", asyncio.Lock()):
+        if "system_tokens" not in context.notes:
+            counter = TokenCounter(context.client, context.model)
+            context.notes["system_tokens"] = await counter.count(max(prompts(), key=len))
+    counted: TokenCount = context.notes["system_tokens"]
+    return counted
+
+
+def read_probability(reply: Reply) -> float | Unparsed:
+    """The probability that an answer states, in [0, 1]."""
+    return probability(reply.content)
+
+
+def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
+    """A reader of the probability of each letter from log-probabilities, which the voice has to ask for."""
+
+    def read(reply: Reply) -> dict[str, float] | Unparsed:
+        found = letter_probabilities(reply.logprobs or (), letters, reply.content)
+        return found if isinstance(found, Unparsed) else dict(found.probabilities)
+
+    return read
+
+
+def show_probability(problem: Unparsed) -> str:
+    """The second question where a probability could not be read: the format."""
+    return fill(text("reask_prob"), reason=problem.reason)
+
+
+def show_letter(problem: Unparsed, letters: Sequence[str]) -> str:
+    """The same for a letter."""
+    return fill(text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
+
+
+def event_of(voice: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:
+    """A reply as a trace event; its tokens are those of its prompt and its completion over all attempts."""
+    tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
+    return TraceEvent(voice.stage, voice.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta)
+
+
+async def gather_all(*work: Awaitable[T]) -> list[T]:
+    """The results of independent work, done concurrently and to the end, so that no call is left uncounted.
+
+    Raises the first failure in the order given, after everything has ended.
+    """
+    ended = await asyncio.gather(*work, return_exceptions=True)
+    for result in ended:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in ended if not isinstance(result, BaseException)]
+
+
+def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
+    """P(DE) and P(up | DE) among the labelled rows in view; raises NoBaseRates where these have no such rate."""
+    p_de, p_up = view.counts.p_de, view.counts.p_up_given_de
+    if p_de is None or p_up is None:
+        raise NoBaseRates(
+            f"{pair.pair_id}: the answer cannot be read and {len(view):,} labelled rows are in view, expected some of each label"
+        )
+    return p_de, p_up
+
+
+def _call(voice: CallSpec, request: Request, usage: Usage, sent: str, raw: str) -> Call:
+    return Call(
+        key=request.key,
+        stage=voice.stage,
+        role=voice.role,
+        request=sent,
+        reply=raw,
+        cached=False,
+        attempts=usage.attempts,
+        latency_ms=usage.latency_ms,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        reasoning_tokens=usage.reasoning_tokens,
+    )

@@ -1,0 +1,97 @@
+"""What a prompt says besides its task: the cells, how outcomes are called, and some measured pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.evidence.label_view import LabelView
+from core.evidence.registry import tool_named
+from core.evidence.tool import Tool
+from core.methods.base import Option
+from core.methods.prompt_texts import fill, text
+from core.methods.track_limits import B_TOOLS
+from core.types import Label, Pair
+
+EFFORTS = ("", "low", "medium", "high")
+MOST_SHOTS = 40
+
+CONTEXT = Option(
+    "context",
+    "text",
+    "kit",
+    "The cells as prompts describe them: kit (CRISPRi knockdown), site (Cas9 knockout and nine hours of LPS), or a text.",
+)
+SOURCES = Option(
+    "sources",
+    "choice",
+    "packs",
+    "Where gene_info, protein_interactions, pathway_neighbours and literature look: packs asks nobody, web asks public "
+    "sources, cache takes what they answered before.",
+    ("packs", "web", "cache"),
+)
+LITERATURE = Option(
+    "literature",
+    "choice",
+    "passage",
+    "What literature brings: the best 5 sentences of abstracts (passage), or 4 whole abstracts (keyword).",
+    ("passage", "keyword"),
+)
+# What reads the packs alone; literature asks a public source, so that it has to be wished for.
+TOOLS = Option(
+    "tools",
+    "text",
+    "gene_info,gene_class,base_rates,pathway_neighbours,protein_interactions,train_lookup,regulators,pathways,lps_response",
+    "Evidence tools, in this order.",
+)
+SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchanged.", least=0, most=MOST_SHOTS)
+
+
+def cell_desc(options: Mapping[str, Any]) -> str:
+    """The cells in words; a text of one's own as it is. Raises InputError for an empty one."""
+    given = str(options["context"]).strip()
+    if not given:
+        raise InputError("context: empty, expected kit, site, or a text that describes the cells")
+    return text(f"context_{given}") if given in ("kit", "site") else given
+
+
+def tools_of(names: str) -> tuple[Tool, ...]:
+    """Evidence tools from "a,b,c", each once. Raises NotFound for one that is not known, InputError for too many."""
+    found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    if len(found) > B_TOOLS:
+        raise InputError(f"tools: got {len(found)}, expected at most {B_TOOLS}")
+    return tuple(map(tool_named, found))
+
+
+def read_seeds(given: str, otherwise: int | None = None) -> tuple[int, ...]:
+    """Distinct seeds from "42,43,44"; `otherwise`, where there is one, stands for no text. Raises InputError."""
+    words = [word.strip() for word in given.split(",") if word.strip()]
+    if not words and otherwise is not None:
+        return (otherwise,)
+    if not words or len(set(words)) < len(words) or not all(word.isdecimal() and len(word) < 10 for word in words):
+        raise InputError(f"seeds: got {given!r}, expected distinct whole numbers such as 42,43,44")
+    return tuple(map(int, words))
+
+
+def examples(pair: Pair, view: LabelView, shots: int, seed: int) -> str:
+    """The paragraph of measured pairs, "" for none: half unchanged (the larger half), half changed, never the row itself.
+
+    Drawn from the view by the seed alone, so that every row with the same view sees the same; fewer where there are too few.
+    """
+    rng = np.random.default_rng(seed)
+    order = [view.rows[i] for i in rng.permutation(len(view))] if shots else []
+    itself = pair.pert.casefold(), pair.gene.casefold()
+    others = [row for row in order if (row.pert.casefold(), row.gene.casefold()) != itself]
+    quiet = islice((row for row in others if row.label is Label.NONE), shots - shots // 2)
+    moved = islice((row for row in others if row.label is not Label.NONE), shots // 2)
+    chosen = sorted((*quiet, *moved), key=lambda row: (row.gene, row.pert))
+    return fill(text("examples"), examples=_lines(chosen)) if chosen else ""
+
+
+def _lines(rows: Sequence[Pair]) -> str:
+    words = {Label.DE: "changed, direction unknown"}
+    return "\n".join(f"{row.pert} -> {row.gene}: {words.get(row.label, row.label) if row.label else ''}" for row in rows)

@@ -1,0 +1,116 @@
+"""The JSON shapes of the command line's numbers: an interval is {estimate, low, high, se}, or null without labels."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.stats.bootstrap import BothAxes
+from core.stats.clustered import Estimate
+from core.stats.compare import Comparison, Difference
+from core.stats.controls import LeakageAudit
+from core.stats.intervals import Interval
+from core.stats.official_score import ScoreIntervals
+from core.stats.slices import Slice
+from core.transfer.protocols import Evaluation
+from core.transfer.provenance import Provenance
+
+UNITS = ("row", "pert", "gene", "two_way")
+
+
+def interval(value: Interval) -> dict[str, float] | None:
+    """Null where there is no estimate."""
+    if math.isnan(value.estimate):
+        return None
+    return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
+
+
+def score(result: ScoreIntervals, product: BothAxes | None) -> dict[str, Any]:
+    """`score`: the two-way interval on top, every unit below; product is the mean's conservative bootstrap."""
+    parts = {"de": result.de, "dir": result.dir, "mean": result.mean}
+    units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
+    units["product"] = {"mean": interval(product.product) if product else None}
+    return {
+        **_counts(result),
+        **{name: interval(part.two_way) for name, part in parts.items()},
+        "unit": "perturbations and genes: V_pert + V_gene - V_row",
+        "units": units,
+    }
+
+
+def _counts(result: ScoreIntervals | Comparison | Slice) -> dict[str, int]:
+    return {"n": result.n, "n_labelled": result.n_labelled, "n_de": result.n_de}
+
+
+def slices(found: tuple[Slice, ...]) -> dict[str, Any]:
+    """`score --by`: costliest first."""
+    return {
+        "slices": [
+            {
+                "name": part.name,
+                **_counts(part),
+                **{name: interval(getattr(part, name).score.two_way) for name in ("de", "dir", "mean")},
+                "cost": part.mean.cost,
+            }
+            for part in sorted(found, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
+        ]
+    }
+
+
+def comparison(result: Comparison, words: list[str]) -> dict[str, Any]:
+    """`compare A B`: b minus a."""
+    parts = {"delta_de": result.de, "delta_dir": result.dir, "delta_mean": result.mean}
+    return {
+        **_counts(result),
+        **{name: _change(part) for name, part in parts.items()},
+        "p_gt_0": result.mean.p_gt_0,
+        "detectable": result.mean.detectable,
+        "verdict": " ".join(words),
+    }
+
+
+def _change(part: Difference) -> dict[str, Any] | None:
+    top = interval(part.change.two_way)
+    return None if top is None else {**top, **{unit: interval(getattr(part.change, unit)) for unit in UNITS}}
+
+
+def knn(found: Evaluation, seconds: float) -> dict[str, Any]:
+    """`knn`: plain numbers, as the contract has them, with intervals beside; null without labels."""
+    parts = {"de": found.score.de, "dir": found.score.dir, "null_de": found.null.de, "null_dir": found.null.dir}
+    return {
+        "coverage": found.coverage,
+        **{name: part.value for name, part in parts.items()},
+        "seconds": seconds,
+        "n": found.null.n,
+        "n_covered": found.score.n,
+        "intervals": {name: interval(part.two_way) for name, part in parts.items()},
+    }
+
+
+def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[str, Any]:
+    """`neighbours`: weight and share in prior_de, and in prior_up beside; heaviest first."""
+    columns = (why.similarity, why.weight, why.share, why.weight_up, why.share_up)
+    names = ("pair_id", "label", "similarity", "weight", "share", "weight_up", "share_up")
+    rows = zip(pair_ids, labels, *(column.tolist() for column in columns), strict=True)
+    return {
+        "prior_de": why.prior_de,
+        "prior_up": why.prior_up,
+        "neighbours": [dict(zip(names, row, strict=True)) for row in rows],
+    }
+
+
+def leakage(result: LeakageAudit) -> dict[str, Any]:
+    """`audit leakage`: plain numbers, as the contract has them, and intervals beside them."""
+    values: dict[str, Estimate] = {
+        "count_only_de": result.count_only_de,
+        "count_only_de_without_singletons": result.count_only_de_without_singletons,
+        "rarer_up_dir": result.rarer_up_dir,
+    }
+    return {
+        **{name: value.value for name, value in values.items()},
+        "shared_perts": result.shared_perts,
+        "shared_genes": result.shared_genes,
+        "singletons": result.singletons,
+        "singletons_none": result.singletons_none,
+        "intervals": {name: interval(value.two_way) for name, value in values.items()},
+    }

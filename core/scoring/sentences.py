@@ -1,0 +1,91 @@
+"""What a comparison lets one say, in words."""
+
+from __future__ import annotations
+
+import math
+
+from core.plots.marks import number, with_interval
+from core.stats.compare import Comparison
+from core.stats.intervals import Interval
+from core.transfer.protocols import Evaluation, Protocol
+
+
+def interval_text(value: Interval, *, signed: bool = False) -> str:
+    """ "0.621 [0.604, 0.638]", with signs for a change; an en dash for what is unknown."""
+    return with_interval(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
+
+
+def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
+    """What can and what cannot be concluded about run `b` against run `a`: one sentence each."""
+    if result.n_labelled == 0:
+        return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
+    mean = result.mean
+    change = mean.change.two_way
+    if math.isnan(change.estimate):
+        return [f"{result.n_labelled:,} labelled rows, but only one class: no AUROC, so no comparison."]
+    sentences = [_of_mean(change, a, b)]
+    if change.low <= 0 <= change.high:
+        sentences.append(
+            f"That is not evidence that they are equal: with 80% power these {result.n_labelled:,} rows show a difference of "
+            f"{mean.detectable:.3f} or more."
+        )
+    if (change.low <= 0 <= change.high) != (mean.change.row.low <= 0 <= mean.change.row.high):
+        sentences.append(
+            f"By rows alone the interval is {interval_text(mean.change.row, signed=True)}; rows share perturbations and genes, "
+            "so the wider one counts."
+        )
+    moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if _differs(part.change.two_way)]
+    if len(moved) == 1:
+        sentences.append(f"Only {moved[0]} differs by itself.")
+    return sentences
+
+
+def _differs(change: Interval) -> bool:
+    return not change.low <= 0 <= change.high
+
+
+def _of_mean(change: Interval, a: str, b: str) -> str:
+    told = interval_text(change, signed=True)
+    if change.low > 0:
+        return f"{b} is better than {a}: mean of DE and DIR {told}, by perturbations and genes."
+    if change.high < 0:
+        return f"{b} is worse than {a}: mean of DE and DIR {told}, by perturbations and genes."
+    return f"These rows do not tell {b} from {a}: mean of DE and DIR {told}, by perturbations and genes."
+
+
+def knn_sentences(found: Evaluation, protocol: Protocol) -> list[str]:
+    """What a kNN scores, always beside what a space that knows nothing scores under the same protocol."""
+    covered = f"{found.score.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
+    if found.score.n_labelled == 0:
+        return [f"{covered}; no labels here, so no score."]
+    lines = [covered]
+    for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir)):
+        lines.append(
+            f"{name} {interval_text(score.two_way)} by perturbations and genes; an empty space would score {null.value:.3f} here"
+        )
+    if protocol.kind == "loo":
+        lines.append(
+            "Leave-one-out moves flat similarities against the labels that it takes away: read it beside its null, "
+            "and claim from folds."
+        )
+    else:
+        lines.append(f"AUROC inside the {protocol.k}×{protocol.k} cells of folds, combined by their number of pairs.")
+    return lines
+
+
+def knn_sentence(found: Evaluation, protocol: Protocol) -> str:
+    """A kNN by itself, in a sentence, with what a space that knows nothing scores under the same protocol."""
+    where = f"inside {protocol.k}×{protocol.k} folds" if protocol.kind == "folds" else "leave-one-out"
+    scores = ", ".join(
+        f"{name} {number(score.value)} (an empty space {number(null.value)})"
+        for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir))
+    )
+    return f"neighbours alone, {where}, on {found.score.n:,} of {found.null.n:,} rows: {scores}"
+
+
+def beats_control(against_counts: Comparison) -> str:
+    """Whether a run's DE is above the count-only control's on the same rows: yes, no or cannot tell."""
+    change = against_counts.de.change.two_way
+    if math.isnan(change.estimate):
+        return "–"
+    return "yes" if change.low > 0 else "no" if change.high < 0 else "cannot tell"

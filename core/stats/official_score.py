@@ -1,0 +1,81 @@
+"""The official score, and the score of a run with all its intervals at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.auroc import placements
+from core.stats.clustered import Estimate, estimates
+from core.stats.influence import influence_of
+from core.stats.score_inputs import Outcome, Scores, Task, outcome_of, scores_from_submission, tasks
+
+DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The official score; de, dir and mean are NaN where one class is missing, as they are without labels.
+
+    n: rows; n_labelled: those whose label is known; n_de: of those, the ones with an effect.
+    """
+
+    n: int
+    n_labelled: int
+    n_de: int
+    de: float
+    dir: float
+    mean: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreIntervals:
+    """The score of one run with intervals by row, perturbation, gene and both; counts as in `Score`."""
+
+    n: int
+    n_labelled: int
+    n_de: int
+    de: Estimate
+    dir: Estimate
+    mean: Estimate
+
+
+def official_score(
+    labels: ArrayLike, prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None
+) -> Score:
+    """(AUROC_DE + AUROC_DIR) / 2 of a submission; all of shape (n_rows,), labels None where unknown.
+
+    The file's numbers are ranked as they are. InputError names the rows (by `ids` where given) with a NaN, an infinity,
+    a number outside [0, 1] or a sum above 1.
+    """
+    return score_of(labels, scores_from_submission(prediction_up, prediction_down, ids))
+
+
+def score_of(labels: ArrayLike, scores: Scores) -> Score:
+    """The same score for any scores: DE over labelled rows, DIR over rows labelled up or down that have a p_up."""
+    outcome = outcome_of(labels)
+    n = validate.same_length(labels=outcome.labelled, scores=scores)
+    de, direction = (_auroc(task) for task in tasks(outcome, scores))
+    return Score(*counts(outcome, n), de, direction, (de + direction) / 2)
+
+
+def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike) -> ScoreIntervals:
+    """DE, DIR and their mean, each with four intervals; labels, pert and gene of shape (n_rows,), names or codes."""
+    outcome = outcome_of(labels)
+    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    n = validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes)
+    found = estimates(influence_of(tasks(outcome, scores)), perts, genes, [DE, DIR, MEAN])
+    return ScoreIntervals(*counts(outcome, n), *(estimate[0] for estimate in found))
+
+
+def counts(outcome: Outcome, n: int) -> tuple[int, int, int]:
+    """Rows, labelled rows and rows with an effect."""
+    return n, int(outcome.labelled.sum()), int(outcome.effect.sum())
+
+
+def _auroc(task: Task) -> float:
+    return float(placements(task.positive[task.rows], task.values[task.rows]).auroc[0])

@@ -1,0 +1,83 @@
+"""What folding a journal asks of the store: rows replaced, failures kept, and a run's line brought up to date."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from core.store.connection import Cursor
+from core.store.queries import insert, lists, one
+from core.types import FALLBACKS, Failed, Flag
+
+_ROW_TABLES = ("prediction", "trace_event", "row_evidence", "row_call")
+_SETTABLE = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at"})
+
+
+def folded_bytes(cursor: Cursor, run: str) -> int | None:
+    """How much of a run's journal is in the store; None where the store has no such run."""
+    row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
+    return None if row is None else int(row[0])
+
+
+def forget(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
+    """Take away rows of a run that are there; notes on them stay. Calls and evidence stay for `runs.delete`."""
+    cursor.register("gone", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
+    try:
+        there = one(cursor, "SELECT 1 FROM prediction SEMI JOIN gone USING (pair_id) WHERE run = ? LIMIT 1", [run])
+        for table in _ROW_TABLES if there else ():
+            cursor.execute(f"DELETE FROM {table} WHERE run = ? AND pair_id IN (SELECT pair_id FROM gone)", [run]).fetchall()
+    finally:
+        cursor.unregister("gone")
+
+
+def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
+    """Append rows that brought no prediction: numbers NULL, `error` its kind and message, tokens what its calls cost."""
+    if not rows:
+        return
+    prompts = [sum(call.prompt_tokens for call in row.calls) for row in rows]
+    columns: dict[str, Any] = {
+        "run": [run] * len(rows),
+        "pair_id": [row.pair_id for row in rows],
+        "flags": lists([()] * len(rows)),
+        "error": [f"{row.kind}: {row.message}" for row in rows],
+        "tokens": pa.array(
+            [sum((call.completion_tokens for call in row.calls), prompt) for row, prompt in zip(rows, prompts, strict=True)],
+            pa.int32(),
+        ),
+        "prompt_tokens": pa.array(prompts, pa.int32()),
+    }
+    insert(cursor, "prediction", columns)
+
+
+def recount(cursor: Cursor, run: str) -> None:
+    """Set a run's counts from its rows: done and failed, fallbacks and collapsed, and what the rows cost."""
+    cursor.execute(
+        """UPDATE run SET done = c.done, failed = c.failed, fallbacks = c.fallbacks, collapsed = c.collapsed,
+             tokens = c.tokens, tokens_unknown = c.unknown
+           FROM (SELECT count(*) FILTER (error IS NULL) AS done, count(*) FILTER (error IS NOT NULL) AS failed,
+                   count(*) FILTER (list_has_any(flags, ?)) AS fallbacks, count(*) FILTER (list_contains(flags, ?)) AS collapsed,
+                   sum(tokens) AS tokens, count(*) FILTER (tokens IS NULL) AS unknown
+                 FROM prediction WHERE run = ?) c WHERE run.id = ?""",
+        [[str(flag) for flag in FALLBACKS], str(Flag.ROLE_COLLAPSE), run, run],
+    )
+
+
+def add_spent(cursor: Cursor, run: str, tokens: int) -> None:
+    """Add to what a run paid for."""
+    cursor.execute("UPDATE run SET spent_tokens = coalesce(spent_tokens, 0) + ? WHERE id = ?", [tokens, run])
+
+
+def advance(cursor: Cursor, run: str, **values: Any) -> None:
+    """Set columns of a run that its worker keeps: status, cause, folded_bytes, started_at, finished_at."""
+    wrong = values.keys() - _SETTABLE
+    if wrong:
+        raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")
+    for column, value in values.items():
+        cursor.execute(f"UPDATE run SET {column} = ? WHERE id = ?", [value, run])
+
+
+def statuses(cursor: Cursor) -> Mapping[str, str]:
+    """Run id → status of every run."""
+    return dict(cursor.execute("SELECT id, status FROM run").fetchall())

@@ -1,0 +1,203 @@
+"""A submission taken apart: the zip, the sheet inside, and its rows. What cannot be opened is a finding, never an exception."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from core.datasets.archives import is_zip, unpack
+from core.datasets.submissions import read_submission
+from core.datasets.tables import Table, shown
+from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.submission.provenance import RunProvenance
+from core.submission.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
+from core.types import RowResult
+
+Row = str | int  # an id, or a line number (from 1)
+
+
+class Finding(NamedTuple):
+    """The rows that something is about (none: the file) and what it is."""
+
+    rows: Sequence[Row]
+    message: str
+
+
+Faults = dict[str, list[Finding]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A CSV: its header as it stands, and its whole rows.
+
+    header: without outer blanks; a column named twice stands twice. columns: the first of each name. lines: where each row
+    starts. torn: ids of rows that could not be read whole.
+    """
+
+    header: tuple[str, ...]
+    columns: Mapping[str, tuple[str, ...]]
+    lines: tuple[int, ...]
+    torn: frozenset[str] = frozenset()
+
+    @property
+    def names(self) -> tuple[Row, ...]:
+        """Each row's id, or its line where it has none."""
+        ids = self.columns.get("id", ("",) * len(self.lines))
+        return tuple((key.strip() and key) or line for key, line in zip(ids, self.lines, strict=True))
+
+    def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
+        """Row and cells of columns; nothing where one of them is missing."""
+        if all(name in self.columns for name in columns):
+            yield from zip(self.names, zip(*(self.columns[name] for name in columns), strict=True), strict=True)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """What is checked.
+
+    expected: ids in order. zipped: whether it is a zip. paths: of all members; None where that cannot be known, or in a bare
+    CSV. folder: in which they lie, "" at the top. members: bytes of submission.csv, prompt.txt and tools/*.py, by path within
+    that folder. sheet: None where there is none to read. results: rows as an import would read them. faults: rule → what
+    opening it found.
+    """
+
+    name: str
+    layout: Layout
+    expected: tuple[str, ...]
+    facts: RunProvenance
+    zipped: bool
+    paths: tuple[str, ...] | None = None
+    folder: str = ""
+    members: Mapping[str, bytes] = field(default_factory=dict)
+    sheet: Sheet | None = None
+    results: tuple[RowResult, ...] = ()
+    faults: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
+
+    @property
+    def prompt(self) -> str | None:
+        """The text of prompt.txt, None without one."""
+        return self.members[PROMPT].decode("utf-8", "replace") if PROMPT in self.members else None
+
+    def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
+        """Row and cells of columns; nothing without a sheet, or where one of them is missing."""
+        return iter(()) if self.sheet is None else self.sheet.cells(*columns)
+
+    @property
+    def tools(self) -> dict[str, bytes]:
+        """The Python files under tools/, by path."""
+        return {path: content for path, content in self.members.items() if is_tool(path)}
+
+
+def is_tool(path: str) -> bool:
+    """Whether a member is one of tools/*.py."""
+    return path.startswith(TOOLS) and path.endswith(".py") and path.count("/") == 1
+
+
+def open_file(content: bytes, name: str, layout: Layout, expected: Sequence[str], facts: RunProvenance) -> File:
+    """Everything that can be read of a CSV or a zip."""
+    faults: Faults = {}
+    base = File(name, layout, tuple(expected), facts, is_zip(content))
+    table, unpacked = (content, base) if not base.zipped else _unzipped(content, base, faults)
+    sheet = None if table is None else _sheet(table, unpacked, faults)
+    results = () if sheet is None or table is None else _results(_told_apart(table, sheet.header), name)
+    return File(
+        *(name, layout, base.expected, facts, base.zipped, unpacked.paths, unpacked.folder, unpacked.members),
+        sheet=sheet,
+        results=results,
+        faults=faults,
+    )
+
+
+def _unzipped(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
+    """The bytes of the submission in a zip, None where that is not clear, and the file with its members."""
+    try:
+        paths, found = unpack(content, file.name, _is_wanted)
+    except UnsafeFile as error:
+        faults["zip_unsafe"] = [Finding((), str(error))]
+        return None, file
+    except InputError as error:
+        faults["zip_damaged"] = [Finding((), str(error))]
+        return None, file
+    named = [path for path in paths if PurePosixPath(path).name == CSV]
+    if len(named) != 1:
+        inside = ", ".join(map(shown, (named or paths)[:5])) or "nothing"
+        faults["no_submission"] = [Finding((), f"{len(named)} files {CSV} in the zip ({inside}), expected one")]
+    tables = named or [path for path in paths if path.lower().endswith(".csv")]
+    folder = tables[0].rpartition("/")[0] if len(tables) == 1 else ""
+    inside_of = f"{folder}/" if folder else ""
+    members = {path.removeprefix(inside_of): data for path, data in found.items() if path.startswith(inside_of)}
+    table = found[tables[0]] if len(tables) == 1 else None
+    return table, File(file.name, file.layout, file.expected, file.facts, True, paths, folder, members)
+
+
+def _is_wanted(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return path.lower().endswith(".csv") or parts[-1:] == (PROMPT,) or (path.endswith(".py") and TOOLS[:-1] in parts[-2:-1])
+
+
+def _sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
+    """The table of a CSV; None where it is none."""
+    try:
+        raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
+        header = tuple(cell.strip() for cell in raw)
+        table = Table(io.BytesIO(_told_apart(content, header)), file.name)
+        records = list(table.records())
+    except UnknownFormat as error:
+        faults["encoding" if content.strip() else "not_csv"] = [Finding((), str(error))]
+        return None
+    except InputError as error:
+        faults["encoding"] = [Finding((), str(error))]
+        return None
+    except csv.Error as error:
+        faults["not_csv"] = [Finding((), f"{file.name}: cannot be read as CSV ({error})")]
+        return None
+    if not set(file.layout.columns) & set(header):
+        expected = f"expected the columns {', '.join(file.layout.columns)}"
+        faults["not_csv"] = [Finding((), f"{file.name}: begins with {shown(', '.join(header))}, {expected}")]
+        return None
+    for reason, fault in (("wrong number of columns", "ragged"), ("wrong encoding", "encoding")):
+        bad = [row for row in table.rejected if row.reason == reason]
+        if bad:
+            faults[fault] = [Finding([row.line for row in bad], f"line {bad[0].line}: {bad[0].detail}{_more(bad)}")]
+    columns = {name: tuple(cells[i] for _, cells in records) for i, name in enumerate(table.header)}
+    torn = _torn(content, {row.line for row in table.rejected}, header.index("id")) if "id" in header else frozenset()
+    return Sheet(header, columns, tuple(line for line, _ in records), torn)
+
+
+def _more(rows: Sequence[object]) -> str:
+    return f"; {len(rows):,} rows in all" if len(rows) > 1 else ""
+
+
+def _torn(content: bytes, lines: set[int], column: int) -> frozenset[str]:
+    """Ids of the rows that start on these lines, as far as one can be made out."""
+    if not lines:
+        return frozenset()
+    reader = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""))
+    found, line = set(), 1
+    for cells in reader:
+        if line in lines and len(cells) > column:
+            found.add(cells[column])
+        line = reader.line_num + 1
+    return frozenset(found)
+
+
+def _told_apart(content: bytes, header: tuple[str, ...]) -> bytes:
+    """The same file with a column that is named twice called otherwise the second time, so that the first can be read."""
+    if len(set(header)) == len(header):
+        return content
+    lines = content.splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line.strip(b"\r\n"))
+    names = [name if name not in header[:i] else f"{name} (again, column {i + 1})" for i, name in enumerate(header)]
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(names)
+    return b"".join([*lines[:first], out.getvalue().encode("utf-8", "replace"), *lines[first + 1 :]])
+
+
+def _results(content: bytes, name: str) -> tuple[RowResult, ...]:
+    """The rows that an import would take."""
+    table = Table(io.BytesIO(content), name)
+    return read_submission(table, "").rows if set(IDENTITY) <= set(table.header) else ()

@@ -1,0 +1,32 @@
+"""What is known of the run behind a submission, beyond the file itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunProvenance:
+    """Everything a rule may ask about the run; the defaults are those of a run about which nothing is known.
+
+    prompt: the text that was run, None where unknown. prompt_fault: why the text of today cannot be shown to be it, "" where
+    it can or none was asked for. sampling: (temperature, top_p) of the calls. models: names of all models that were asked,
+    the parents' among them. learned: what was learned from the competition's labels, each as a phrase that names its run.
+    shots: measured pairs in each prompt. changed: what differs between the code that ran and today's, "" for nothing.
+    left_out: rows of the run that are not among those submitted. repeated: rows in which a seed gave no answer, so that
+    the mean over the others stands in its columns.
+    """
+
+    run: str = ""
+    prompt: str | None = None
+    prompt_fault: str = ""
+    sampling: tuple[tuple[float, float], ...] = ()
+    models: tuple[str, ...] = ()
+    learned: tuple[str, ...] = ()
+    shots: int = 0
+    changed: str = ""
+    left_out: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+
+
+NOTHING = RunProvenance()

@@ -1,0 +1,193 @@
+"""Rules about ids and cells."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from decimal import Decimal, InvalidOperation
+
+from core.datasets.submissions import SUM_TOLERANCE, count_in, number_in
+from core.datasets.tables import shown
+from core.methods.track_limits import B_TOOL_CALLS, B_TOOLS
+from core.submission.parsed import File, Finding, Row
+from core.submission.rules.registry import listed, rule
+
+_MOST_DECIMALS = 300  # of a number above 0
+_FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
+# What pandas and others take for an empty cell.
+_NULL_WORDS = frozenset(
+    {
+        *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+        *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
+    }
+)
+
+
+def _ids(file: File) -> tuple[str, ...]:
+    return () if file.sheet is None else file.sheet.columns.get("id", ())
+
+
+@rule("missing_ids", "error")
+def missing_ids(file: File) -> Iterator[Finding]:
+    """Expected ids that no row has."""
+    if file.sheet is not None and "id" in file.sheet.columns:
+        there = {*_ids(file), *file.sheet.torn}
+        missing = [key for key in file.expected if key not in there]
+        if missing:
+            yield Finding(missing, f"{len(missing):,} of {len(file.expected):,} ids are missing: {listed(missing)}")
+
+
+@rule("unknown_ids", "error")
+def unknown_ids(file: File) -> Iterator[Finding]:
+    """Ids that are not expected."""
+    known = set(file.expected)
+    unknown = [key for key in _ids(file) if key.strip() and key not in known]
+    if unknown:
+        yield Finding(unknown, f"{len(unknown):,} ids are not among the {len(known):,} expected: {listed(unknown)}")
+
+
+@rule("duplicate_ids", "error")
+def duplicate_ids(file: File) -> Iterator[Finding]:
+    """Ids that several rows have."""
+    twice = [key for key, n in Counter(_ids(file)).items() if n > 1 and key.strip()]
+    if twice:
+        yield Finding(twice, f"{len(twice):,} ids stand on several rows: {listed(twice)}; expected each once")
+
+
+@rule("id_order", "error")
+def id_order(file: File) -> Iterator[Finding]:
+    """Rows that stand elsewhere than in the list of ids, missing and unknown ones left out."""
+    known, there = set(file.expected), set(_ids(file))
+    found = [key for key in dict.fromkeys(_ids(file)) if key in known]
+    expected = [key for key in dict.fromkeys(file.expected) if key in there]
+    moved = [key for key, other in zip(found, expected, strict=True) if key != other]
+    if moved:
+        yield Finding(moved, f"{len(moved):,} ids in another order than expected, the first {listed(moved[:1])}")
+
+
+@rule("empty_cells", "error")
+def empty_cells(file: File) -> Iterator[Finding]:
+    """Cells with nothing in them."""
+    for name in file.layout.columns:
+        yield from _where(file, name, lambda text: not text.strip(), "empty, expected a value; `none` stands for an empty trace")
+
+
+@rule("null_words", "warning")
+def null_words(file: File) -> Iterator[Finding]:
+    """Words that other readers take for an empty cell; numbers have a rule of their own."""
+    for name in ("id", *file.layout.traces, "model_name"):
+        yield from _where(file, name, lambda text: text in _NULL_WORDS, "a word that many readers take for an empty cell")
+
+
+@rule("not_a_number", "error")
+def not_a_number(file: File) -> Iterator[Finding]:
+    """Predictions that are no numbers."""
+    for name in _probabilities(file):
+        yield from _where(file, name, lambda text: bool(text.strip()) and number_in(text) is None, "expected a number")
+
+
+@rule("not_finite", "error")
+def not_finite(file: File) -> Iterator[Finding]:
+    """Predictions that are NaN or infinite."""
+    for name in _probabilities(file):
+        yield from _where(file, name, lambda text: not math.isfinite(_number(text, 0.0)), "expected a finite number")
+
+
+@rule("out_of_range", "error")
+def out_of_range(file: File) -> Iterator[Finding]:
+    """Predictions below 0 or above 1."""
+    for name in _probabilities(file):
+        yield from _where(file, name, lambda text: _finite(text) and not 0 <= _number(text) <= 1, "expected 0 to 1")
+
+
+@rule("sum_above_one", "error")
+def sum_above_one(file: File) -> Iterator[Finding]:
+    """Rows whose up and down sum to more than 1."""
+    for up, down in file.layout.predictions:
+        sums = {row: sum(map(_number, cells)) for row, cells in file.cells(up, down) if all(map(_finite, cells))}
+        over = [row for row, total in sums.items() if total > 1 + SUM_TOLERANCE]
+        if over:
+            most = max(over, key=sums.__getitem__)
+            yield Finding(over, f"{up} + {down}: {len(over):,} rows above 1, the most {sums[most]:.6g} at {listed([most])}")
+
+
+@rule("counts", "error")
+def counts(file: File) -> Iterator[Finding]:
+    """Counts that are no whole numbers of at least 0."""
+    for name in file.layout.counts:
+        wrong = "expected a whole number of at least 0"
+        yield from _where(file, name, lambda text: bool(text.strip()) and count_in(text) is None, wrong)
+
+
+@rule("tool_calls", "error", "B")
+def tool_calls(file: File) -> Iterator[Finding]:
+    """Rows with more tool calls than allowed."""
+    yield from _above(file, "num_tool_calls", B_TOOL_CALLS)
+
+
+@rule("distinct_tools", "error", "B")
+def distinct_tools(file: File) -> Iterator[Finding]:
+    """Rows with more distinct tools than allowed."""
+    yield from _above(file, "num_distinct_tools", B_TOOLS)
+
+
+@rule("prompt_tokens", "error", "A", "B")
+def prompt_tokens(file: File) -> Iterator[Finding]:
+    """Rows whose prompt is longer than allowed."""
+    yield from _above(file, "prompt_tokens", file.layout.most_prompt_tokens or 0)
+
+
+@rule("seeds_mean", "error", "A")
+def seeds_mean(file: File) -> Iterator[Finding]:
+    """Rows whose submitted numbers are not the mean over the seeds."""
+    submitted, *seeds = file.layout.predictions
+    for side, name in enumerate(submitted):
+        off: dict[Row, float] = {}
+        for row, cells in file.cells(name, *(columns[side] for columns in seeds)):
+            if all(map(_finite, cells)):
+                said, *answers = map(_number, cells)
+                mean = math.fsum(answers) / len(answers)
+                if abs(said - mean) > _rounding(cells[0]):
+                    off[row] = said - mean
+        if off:
+            most = max(off, key=lambda row: abs(off[row]))
+            furthest = f"the furthest {listed([most])} by {off[most]:+.6g}"
+            yield Finding(list(off), f"{name}: {len(off):,} rows are not the mean over the seeds, {furthest}")
+
+
+def _probabilities(file: File) -> tuple[str, ...]:
+    return tuple(name for names in file.layout.predictions for name in names)
+
+
+def _number(text: str, otherwise: float = math.nan) -> float:
+    number = number_in(text)
+    return otherwise if number is None else number
+
+
+def _finite(text: str) -> bool:
+    return math.isfinite(_number(text))
+
+
+def _rounding(text: str) -> float:
+    """How far a rounded number may lie from what was rounded: half a unit of its last decimal."""
+    try:
+        exponent = Decimal(text.strip()).as_tuple().exponent
+    except InvalidOperation:  # more digits in its exponent than a decimal has
+        exponent = 0
+    decimals = max(_FEWEST_DECIMALS, -exponent if isinstance(exponent, int) else 0)
+    return SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
+
+
+def _where(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:
+    """The rows whose cell of a column is bad, with the first cell in the message."""
+    bad = [(row, text) for row, (text,) in file.cells(column) if is_bad(text)]
+    if bad:
+        row, text = bad[0]
+        yield Finding(
+            [row for row, _ in bad], f"{column}: {len(bad):,} cells such as {shown(text)} at {listed([row])}; {expected}"
+        )
+
+
+def _above(file: File, column: str, most: int) -> Iterator[Finding]:
+    yield from _where(file, column, lambda text: (count_in(text) or 0) > most, f"expected at most {most:,}")

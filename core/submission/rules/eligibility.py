@@ -1,0 +1,165 @@
+"""Rules about what was run: the model, how it was asked, what it had learned, and whether the prompt is the one that ran."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.methods.track_limits import C_NEW_TOKENS
+from core.submission.parsed import File, Finding, Row
+from core.submission.rules.registry import listed, rule
+from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT
+
+# Under any owner's name, and in another number format; what was derived from it is another model.
+_ALLOWED = re.compile(rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE)
+_SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])", re.IGNORECASE)
+# "Pa -> Ga: up", "Pa_Ga,up": a pair beside what came of it.
+_OUTPUT = re.compile(r"(?:[\w.-]++\s*(?:->|→|=>|⟶)\s*[\w.-]++|\b\w++_\w++)[ \t]*+[:=,\t][ \t]*+(?:up|down|none)\b", re.IGNORECASE)
+_TOOL_EVENTS = ("tool_call", "observation")
+
+
+def _models(file: File) -> dict[str, list[Row]]:
+    """Model name → rows, the most frequent first."""
+    found: dict[str, list[Row]] = {}
+    for row, (name,) in file.cells("model_name"):
+        if name.strip():
+            found.setdefault(name.strip(), []).append(row)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+
+@rule("several_models", "warning")
+def several_models(file: File) -> Iterator[Finding]:
+    """Rows by another model than most."""
+    models = _models(file)
+    names = list(models)
+    odd = [row for name in names[1:] for row in models[name]]
+    if odd:
+        yield Finding(odd, f"model_name: {len(names)} models, {len(odd):,} rows by others than {names[0]}: {listed(odd)}")
+
+
+@rule("other_model", "warning", "A", "B")
+def other_model(file: File) -> Iterator[Finding]:
+    """Rows by a model that the track does not allow."""
+    for name, rows in _models(file).items():
+        if not _ALLOWED.fullmatch(name):
+            yield Finding(rows, f"model_name: {name} on {len(rows):,} rows, expected {MODEL}")
+
+
+@rule("model_size", "warning", "C")
+def model_size(file: File) -> Iterator[Finding]:
+    """Rows by a model that is too large, or whose name does not say how large it is."""
+    for name, rows in _models(file).items():
+        size = parameters_b(name)
+        if size is None:
+            yield Finding(rows, f"model_name: {name} does not say how large it is, expected fewer than {MOST_PARAMETERS_B:g}B")
+        elif size >= MOST_PARAMETERS_B:
+            yield Finding(rows, f"model_name: {name} has {size:g}B parameters, expected fewer than {MOST_PARAMETERS_B:g}B")
+
+
+def parameters_b(name: str) -> float | None:
+    """Billions of parameters as a model's name tells them ("Qwen3-4B", "8x7B", "270m"), the largest; None where it does not."""
+    sizes = [int(times or 1) * float(size) / (1 if unit in "bB" else 1_000) for times, size, unit in _SIZE.findall(name)]
+    return max(sizes, default=None)
+
+
+@rule("long_answers", "warning", "C")
+def long_answers(file: File) -> Iterator[Finding]:
+    """Rows that took more tokens than an answer may have."""
+    long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > C_NEW_TOKENS]
+    if long:
+        told = f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
+        yield Finding(long, f"tokens_used: {told}: {listed(long)}")
+
+
+@rule("tools_in_c", "warning", "C")
+def tools_in_c(file: File) -> Iterator[Finding]:
+    """Rows in which a tool was used."""
+    used = [
+        result.prediction.pair_id
+        for result in file.results
+        if result.prediction.tool_calls or any(event.kind in _TOOL_EVENTS for event in result.events)
+    ]
+    if used:
+        yield Finding(used, f"{len(used):,} rows used tools, expected none: {listed(used)}")
+
+
+@rule("sampling", "warning", "A", "B")
+def sampling(file: File) -> Iterator[Finding]:
+    """Calls at another temperature or top_p than 1."""
+    odd = [
+        f"temperature {temperature:g}, top_p {top_p:g}"
+        for temperature, top_p in file.facts.sampling
+        if {temperature, top_p} != {1}
+    ]
+    if odd:
+        yield Finding((), f"{file.facts.run}: asked with {'; '.join(odd)}; expected temperature 1, top_p 1")
+
+
+@rule("second_model", "warning", "B")
+def second_model(file: File) -> Iterator[Finding]:
+    """Other language models that were asked, by the run or by those it was made from."""
+    others = [name for name in file.facts.models if not _ALLOWED.fullmatch(name)]
+    if others:
+        yield Finding((), f"{file.facts.run}: also asked {', '.join(others)}, expected no language model but {MODEL}")
+
+
+@rule("learned", "warning", "B")
+def learned(file: File) -> Iterator[Finding]:
+    """What was learned from the competition's labels, by name."""
+    if file.facts.learned:
+        note = "a trained model is not allowed, and labels that neighbours lend should be described"
+        yield Finding((), f"{file.facts.run}: rests on {'; '.join(file.facts.learned)}; {note}")
+
+
+@rule("outputs_in_prompt", "warning", "A")
+def outputs_in_prompt(file: File) -> Iterator[Finding]:
+    """Expected outputs in the prompt."""
+    if file.facts.shots:
+        yield Finding(
+            (), f"{file.facts.run}: {file.facts.shots} measured pairs in each prompt, expected no expected outputs in it"
+        )
+    found = list(dict.fromkeys(_OUTPUT.findall(file.prompt or "")))
+    if found:
+        yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({listed(found)}), expected no outcome in it")
+
+
+@rule("prompt_differs", "error")
+def prompt_differs(file: File) -> Iterator[Finding]:
+    """A prompt.txt that is not the prompt that was run."""
+    run, inside = file.facts.prompt, file.prompt
+    if run is not None and inside is not None and inside.strip() and _lines(run) != _lines(inside):
+        yield Finding((), f"{PROMPT}: another text than the one that was run ({len(inside):,} characters, {len(run):,} were run)")
+
+
+@rule("prompt_unproven", "error")
+def prompt_unproven(file: File) -> Iterator[Finding]:
+    """A run whose prompt can no longer be shown."""
+    if file.facts.prompt_fault:
+        yield Finding((), f"{PROMPT}: {file.facts.prompt_fault}")
+
+
+@rule("code_changed", "warning")
+def code_changed(file: File) -> Iterator[Finding]:
+    """A run that another version of the code made."""
+    if file.facts.changed:
+        yield Finding((), f"{file.facts.run}: {file.facts.changed}")
+
+
+@rule("left_out", "warning")
+def left_out(file: File) -> Iterator[Finding]:
+    """Rows of the run that are not submitted."""
+    if file.facts.left_out:
+        rows = file.facts.left_out
+        yield Finding(rows, f"{file.facts.run}: {len(rows):,} rows are not among the {len(file.expected):,} to submit")
+
+
+@rule("seeds_repeated", "warning", "A")
+def seeds_repeated(file: File) -> Iterator[Finding]:
+    """Rows in which a seed gave no answer, so that the mean over the others stands in its columns."""
+    if file.facts.repeated:
+        rows = file.facts.repeated
+        yield Finding(rows, f"{len(rows):,} rows in which a seed gave no answer; the mean over the others stands in its place")
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip() for line in text.strip().splitlines()]

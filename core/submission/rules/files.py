@@ -1,0 +1,108 @@
+"""Rules about the file as a whole: the zip and its members, the CSV, the prompt and the tools."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator, Sequence
+
+from core.llm.tokens import by_tiktoken
+from core.methods.track_limits import B_TOOLS
+from core.submission.parsed import File, Finding, is_tool
+from core.submission.rules.registry import listed, rule
+from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
+
+OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # what opening a file finds itself
+
+
+def _register_opening() -> None:
+    for name in OPENING:
+
+        def found(file: File, fault: str = name) -> Sequence[Finding]:
+            return file.faults.get(fault, ())
+
+        rule(name, "error")(found)
+
+
+_register_opening()
+
+
+@rule("unexpected_members", "warning")
+def unexpected_members(file: File) -> Iterator[Finding]:
+    """Members that the track's zip does not have."""
+    inside = f"{file.folder}/" if file.folder else ""
+    expected = {CSV, PROMPT}
+    odd = [
+        path
+        for path in file.paths or ()
+        if (short := path.removeprefix(inside)) not in expected and not (file.layout.has_tools and is_tool(short))
+    ]
+    if odd:
+        tools = f", {TOOLS}*.py" if file.layout.has_tools else ""
+        yield Finding((), f"members {listed(odd)}, expected {CSV}, {PROMPT}{tools} alone")
+
+
+@rule("folder", "warning")
+def folder(file: File) -> Iterator[Finding]:
+    """A zip whose members do not lie at its top."""
+    if file.folder:
+        yield Finding((), f"{CSV} lies in folder {file.folder}, expected at the top of the zip")
+
+
+@rule("prompt_missing", "error")
+def prompt_missing(file: File) -> Iterator[Finding]:
+    """No prompt.txt in the zip, or nothing in it."""
+    if file.paths is not None and not (file.prompt or "").strip():
+        state = "no such member" if file.prompt is None else "empty"
+        yield Finding((), f"{PROMPT}: {state}, expected the prompt that was run")
+
+
+@rule("prompt_too_long", "error", "A", "B")
+def prompt_too_long(file: File) -> Iterator[Finding]:
+    """A prompt that has more tokens than allowed, as far as there is somebody to count them."""
+    tokens, most = _tokens(file), file.layout.most_prompt_tokens or 0
+    if tokens is not None and tokens > most:
+        yield Finding((), f"{PROMPT}: {tokens:,} tokens (counted by tiktoken), expected at most {most:,}")
+
+
+@rule("prompt_uncounted", "warning", "A", "B")
+def prompt_uncounted(file: File) -> Iterator[Finding]:
+    """A prompt that may be too long, where no tokenizer is at hand."""
+    size, most = len((file.prompt or "").encode()), file.layout.most_prompt_tokens or 0
+    if size > most and _tokens(file) is None:
+        bound = f"at most {size:,} tokens, since no token is shorter than a byte, and nobody here counts them"
+        yield Finding((), f"{PROMPT}: {bound}; expected at most {most:,}")
+
+
+def _tokens(file: File) -> int | None:
+    """None where nobody counts, and where the bytes say enough."""
+    prompt = file.prompt or ""
+    enough = len(prompt.encode()) <= (file.layout.most_prompt_tokens or 0)
+    return None if enough else by_tiktoken(MODEL, prompt)
+
+
+@rule("tools_missing", "error", "B")
+def tools_missing(file: File) -> Iterator[Finding]:
+    """No Python file under tools/, or all of them empty."""
+    if file.paths is not None and not any(content.strip() for content in file.tools.values()):
+        state = f"{len(file.tools)} files, all empty" if file.tools else "no Python file"
+        yield Finding((), f"{TOOLS}: {state}, expected the source of every tool")
+
+
+@rule("too_many_tools", "error", "B")
+def too_many_tools(file: File) -> Iterator[Finding]:
+    """More tools than the track allows."""
+    if len(file.tools) > B_TOOLS:
+        yield Finding((), f"{TOOLS}: {len(file.tools):,} files, expected at most {B_TOOLS}")
+
+
+@rule("tool_syntax", "error", "B")
+def tool_syntax(file: File) -> Iterator[Finding]:
+    """Tools that Python cannot read."""
+    for path, content in file.tools.items():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an odd escape in a string is no fault here
+                ast.parse(content)
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            yield Finding((), f"{path}: no Python ({error})")

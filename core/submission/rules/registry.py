@@ -1,0 +1,68 @@
+"""What a rule is, what it finds, and the registry of all rules. Each is a small function in one of the modules on_*."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from core.submission.parsed import File, Finding, Row
+from core.types import Track
+
+Severity = Literal["error", "warning"]
+Find = Callable[[File], Iterable[Finding]]
+SHOWN = 5  # names in a message
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong (error) or odd (warning).
+
+    rows: every row it is about, by id, or by line number where a row has none; empty where it is about the file.
+    """
+
+    rule: str
+    severity: Severity
+    rows: tuple[Row, ...]
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the tracks named; `find` yields what breaks it."""
+
+    name: str
+    severity: Severity
+    tracks: tuple[Track, ...]
+    find: Find
+
+    def problems(self, file: File) -> Iterator[Problem]:
+        """What breaks it in a file of one of its tracks."""
+        if file.layout.track in self.tracks:
+            for rows, message in self.find(file):
+                yield Problem(self.name, self.severity, tuple(dict.fromkeys(rows)), printable(message))
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find]:
+    """Register a rule, of all tracks unless some are named."""
+
+    def register(find: Find) -> Find:
+        if name in RULES:
+            raise ValueError(f"rule {name!r} is registered twice")
+        RULES[name] = Rule(name, severity, tracks or ("A", "B", "C"), find)
+        return find
+
+    return register
+
+
+def listed(names: Sequence[object]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    return printable(", ".join(map(str, names[:SHOWN])) + more)
+
+
+def printable(text: str) -> str:
+    """A text in one line: what would break it, or cannot be seen, is written as Python writes it."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

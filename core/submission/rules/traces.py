@@ -1,0 +1,117 @@
+"""Rules about predictions as a whole and about traces: what a score does not forbid, but a reader should know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from core.datasets.submissions import count_in, is_uniform
+from core.submission.parsed import File, Finding
+from core.submission.rules.registry import listed, rule
+from core.submission.tracks import NO_TRACE
+from core.types import FALLBACKS, Flag
+
+MANY_TIES = 0.1  # of the rows
+
+
+@rule("constant_column", "warning")
+def constant_column(file: File) -> Iterator[Finding]:
+    """A prediction column with one value on every row."""
+    if file.sheet is not None and len(file.sheet.lines) > 1:
+        names = [name for pair in file.layout.predictions for name in pair if len(set(file.sheet.columns.get(name, ()))) == 1]
+        if names:
+            yield Finding((), f"{', '.join(names)}: the same on every row ({file.sheet.columns[names[0]][0]})")
+
+
+@rule("equal_columns", "warning")
+def equal_columns(file: File) -> Iterator[Finding]:
+    """Two prediction columns with the same values, which are not the same on every row."""
+    if file.sheet is not None:
+        seen: dict[tuple[str, ...], str] = {}
+        for name in (name for pair in file.layout.predictions for name in pair):
+            cells = file.sheet.columns.get(name, ())
+            if len(set(cells)) > 1 and seen.setdefault(cells, name) != name:
+                yield Finding((), f"{name}: on every row the same as {seen[cells]}")
+
+
+@rule("ties", "warning")
+def ties(file: File) -> Iterator[Finding]:
+    """Rows that share both numbers with another, where these are many."""
+    both = list(file.cells(*file.layout.predictions[0]))
+    often = Counter(cells for _, cells in both)
+    tied = [row for row, cells in both if often[cells] > 1]
+    if tied and len(tied) > MANY_TIES * len(both):
+        share = f"{len(tied) / len(both):.0%} of the rows share both numbers with another"
+        yield Finding(tied, f"{share}; {len(often):,} distinct answers on {len(both):,} rows")
+
+
+@rule("trace_differs", "warning")
+def trace_differs(file: File) -> Iterator[Finding]:
+    """Rows whose trace states other probabilities than the file."""
+    differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
+    if differ:
+        said = (
+            f"{len(differ):,} traces state probabilities that do not give the submitted numbers, the first {listed(differ[:1])}"
+        )
+        yield Finding(differ, f"{said}; where they were fused afterwards, the trace should hold the arithmetic")
+
+
+@rule("fallbacks", "warning")
+def fallbacks(file: File) -> Iterator[Finding]:
+    """Rows without an answer of their own: .333/.333, or a stand-in that the trace admits."""
+    fell = {}
+    for result in file.results:
+        told = result.prediction
+        found = [flag for flag in told.flags if flag in FALLBACKS]
+        # Seeds that disagree may well average to a third, which the reader of track A knows.
+        if not found and file.layout.track != "A" and is_uniform(told.prediction_up, told.prediction_down):
+            found = [Flag.UNIFORM]
+        if found:
+            fell[told.pair_id] = found
+    if fell:
+        often = Counter(flag for flags in fell.values() for flag in flags)
+        kinds = ", ".join(f"{flag} {n:,}" for flag, n in sorted(often.items()))
+        yield Finding(list(fell), f"{len(fell):,} rows fell back ({kinds})")
+
+
+@rule("empty_traces", "warning")
+def empty_traces(file: File) -> Iterator[Finding]:
+    """Rows in whose trace nothing is said."""
+    silent = {result.prediction.pair_id for result in file.results if not result.events}
+    for name in file.layout.traces:
+        empty = [
+            row
+            for row, (text,) in file.cells(name)
+            if text.strip() and (text.strip() == NO_TRACE or (file.layout.track != "A" and row in silent))
+        ]
+        if empty:
+            yield Finding(empty, f"{name}: {len(empty):,} rows without a trace")
+
+
+@rule("uncounted", "warning")
+def uncounted(file: File) -> Iterator[Finding]:
+    """Counts of 0 that nobody counted: of tokens beside a trace, of tools beside tool calls."""
+    for column in ("tokens_used", "prompt_tokens"):
+        if column in file.layout.counts:
+            field = "tokens" if column == "tokens_used" else column
+            unknown = {r.prediction.pair_id for r in file.results if r.events and getattr(r.prediction, field) is None}
+            zero = [row for row, (text,) in file.cells(column) if count_in(text) == 0 and row in unknown]
+            if zero:
+                yield Finding(zero, f"{column}: 0 on {len(zero):,} rows that have a trace, so it was not counted: {listed(zero)}")
+    if file.layout.track == "B":
+        cells = file.cells("num_tool_calls", "num_distinct_tools")
+        without = [row for row, (calls, tools) in cells if count_in(calls) and count_in(tools) == 0]
+        if without:
+            yield Finding(without, f"num_distinct_tools: 0 on {len(without):,} rows with tool calls: {listed(without)}")
+
+
+@rule("prompt_tokens_vary", "warning", "B")
+def prompt_tokens_vary(file: File) -> Iterator[Finding]:
+    """Rows whose prompt_tokens are others than most rows have: system prompt and tools are the same throughout a run."""
+    found = [(row, text) for row, (text,) in file.cells("prompt_tokens") if text.strip()]
+    most = Counter(text for _, text in found).most_common(1)
+    odd = [row for row, text in found if text != most[0][0]]
+    if odd:
+        yield Finding(
+            odd, f"prompt_tokens: {len(odd):,} rows have others than {most[0][0]}, expected one value for the whole run"
+        )

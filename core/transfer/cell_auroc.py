@@ -1,0 +1,48 @@
+"""AUROC from pairs inside cells only, combined by their number, with the intervals that clustered rows need.
+
+The values are those of `core.stats.stratified`; here each row's influence is kept, so that rows that share a
+perturbation or a gene, and two runs on the same rows, can be told apart from chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import Codes, totals
+from core.stats.clustered import estimates
+from core.stats.influence import Influence, influence_of
+from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, counts
+from core.stats.score_inputs import Scores, Task, outcome_of, tasks
+from core.transfer.labelled_rows import Rows
+
+
+def influence_within(tasks: Sequence[Task], cells: Codes | None) -> Influence:
+    """The influence of each row on each AUROC within cells (codes of shape (n_rows,)), or overall for None."""
+    if cells is None:
+        return influence_of(tasks)
+    n_cells = int(cells.max(initial=0)) + 1
+    found = influence_of(tasks, cells, n_cells)
+    rows = np.stack([totals(cells, n_cells, member) for member in found.members])
+    pairs = rows[::2] * rows[1::2]
+    total = pairs.sum(axis=1, keepdims=True)
+    share = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
+    values = (share * np.where(pairs > 0, found.values, 0.0)).sum(axis=1, keepdims=True)
+    return Influence(
+        np.where(total > 0, values, np.nan),
+        found.counts.sum(axis=1, keepdims=True),
+        found.parts * np.repeat(share, 2, axis=0)[:, cells],
+        found.members,
+        np.zeros(len(cells), dtype=np.intp),
+    )
+
+
+def score_within(labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None) -> ScoreIntervals:
+    """DE, DIR and their mean within cells (None: overall), each with four intervals; everything of shape (n_rows,)."""
+    outcome = outcome_of(labels)
+    n = validate.same_length(labels=outcome.labelled, scores=scores, rows=rows)
+    found = estimates(influence_within(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])
+    return ScoreIntervals(*counts(outcome, n), *(estimate[0] for estimate in found))

@@ -1,0 +1,76 @@
+"""A kNN's settings as plain data: what a run's specification, a link and a command line hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from core.errors import InputError
+from core.transfer.knn import Weighting
+from core.transfer.labelled_rows import Axis
+from core.transfer.protocols import Kind, Protocol, SimilaritySettings
+
+
+@dataclass(frozen=True, slots=True)
+class KnnSettings:
+    """Which spaces (by name), which protocol, and how similarities become weights."""
+
+    spaces: tuple[str, ...]
+    protocol: Protocol = field(default_factory=Protocol)
+    setting: SimilaritySettings = field(default_factory=SimilaritySettings)
+
+    def __post_init__(self) -> None:
+        if not self.spaces or len(set(self.spaces)) < len(self.spaces):
+            raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
+        _known("protocol", self.protocol.kind, get_args(Kind))
+        _known("axis", self.setting.weighting.axis, get_args(Axis))
+
+    def as_spec(self) -> dict[str, Any]:
+        """Plain values, from which `plan_of` makes it again."""
+        weighting, protocol = self.setting.weighting, self.protocol
+        folds = {"folds": protocol.k, "seed": protocol.seed} if protocol.kind == "folds" else {}
+        return {
+            "spaces": list(self.spaces),
+            "protocol": protocol.kind,
+            **folds,
+            "power": weighting.power,
+            "de_power": weighting.de_power,
+            "k": weighting.k,
+            "axis": weighting.axis,
+            "centre": self.setting.centre,
+            "strength": self.setting.strength,
+        }
+
+    def words(self) -> str:
+        """The settings in a line for people."""
+        weighting, protocol = self.setting.weighting, self.protocol
+        parts = [
+            " + ".join(self.spaces) + (", centred" if self.setting.centre else ""),
+            {"gene": "by target gene", "pert": "by perturbation", "both": "by both axes"}[weighting.axis],
+            f"power {weighting.power:g}" + (f" (DE {weighting.de_power:g})" if weighting.de_power is not None else ""),
+            *([f"{weighting.k} nearest"] if weighting.k else []),
+            *([f"support strength {self.setting.strength:g}"] if self.setting.strength else []),
+            {
+                "test": "all labelled rows known",
+                "loo": "leave-one-out",
+                "folds": f"{protocol.k}×{protocol.k} folds, seed {protocol.seed}",
+            }[protocol.kind],
+        ]
+        return " · ".join(parts)
+
+
+def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
+    """The plan that a specification holds, or the options of one; spaces may be a text with commas between them, and k 0
+    and de_power 0 stand for none. InputError for settings that make no sense."""
+    given = spec.get("options", spec)
+    spaces = given["spaces"].split(",") if isinstance(given["spaces"], str) else given["spaces"]
+    protocol = Protocol(given["protocol"], given.get("folds", 5), given.get("seed", 0))
+    weighting = Weighting(given["power"], given["de_power"] or None, given["k"] or None, given["axis"])
+    names = tuple(name.strip() for name in spaces if name.strip())
+    return KnnSettings(names, protocol, SimilaritySettings(weighting, given["centre"], given["strength"]))
+
+
+def _known(name: str, value: str, expected: tuple[str, ...]) -> None:
+    if value not in expected:
+        raise InputError(f"{name}: got {value!r}; expected {', '.join(expected)}")

@@ -1,0 +1,103 @@
+"""Labelled rows, and which of them a row may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Bools, Codes
+from core.stats.score_inputs import outcome_of
+
+Axis = Literal["gene", "pert", "both"]
+LABELLED, EFFECT, DIRECTED, UP = range(4)  # the columns of `Knowledge.flags` and of all label sums
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows as codes of shape (n_rows,): positions of their symbols in the arrays that similarities are made from."""
+
+    pert: Codes
+    gene: Codes
+
+    def __len__(self) -> int:
+        return len(self.pert)
+
+    def take(self, rows: Bools | Codes) -> Rows:
+        """The chosen rows."""
+        return Rows(self.pert[rows], self.gene[rows])
+
+    def swapped(self) -> Rows:
+        """The same rows with the axes exchanged."""
+        return Rows(self.gene, self.pert)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Knowledge:
+    """The labelled rows of a knowledge base; flags of shape (n_rows, 4): labelled, effect, directed, up."""
+
+    rows: Rows
+    flags: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: Bools | Codes) -> Knowledge:
+        """The chosen rows as a knowledge base of their own."""
+        return Knowledge(self.rows.take(rows), self.flags[rows])
+
+    def swapped(self) -> Knowledge:
+        """The same rows with the axes exchanged."""
+        return Knowledge(self.rows.swapped(), self.flags)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """Who may see whom: a row sees those rows alone whose perturbation and whose gene lie in other parts than its own.
+
+    pert, gene: the part of each symbol, of shape (n_symbols,).
+    """
+
+    pert: Codes
+    gene: Codes
+
+    def swapped(self) -> Parts:
+        """The same parts with the axes exchanged."""
+        return Parts(self.gene, self.pert)
+
+
+def rows_of(pert: ArrayLike, gene: ArrayLike) -> Rows:
+    """Rows from two arrays of codes of shape (n_rows,); InputError for anything but whole numbers from 0."""
+    perts, genes = _codes("pert", pert), _codes("gene", gene)
+    validate.same_length(pert=perts, gene=genes)
+    return Rows(perts, genes)
+
+
+def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
+    """The rows whose label is known; labels (up, down, none, de, or none given) of shape (n_rows,)."""
+    outcome = outcome_of(labels)
+    validate.same_length(labels=outcome.labelled, rows=rows)
+    flags = np.stack((outcome.labelled, outcome.effect, outcome.directed, outcome.up), axis=1)
+    return Knowledge(rows, flags).take(outcome.labelled)
+
+
+def allowed(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:
+    """Which known rows the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
+    if parts is None:
+        return np.ones(len(known), dtype=np.bool_)
+    pert, gene = row
+    seen: Bools = (parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene])
+    return seen
+
+
+def _codes(name: str, values: ArrayLike) -> Codes:
+    array = np.asarray(values)
+    if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
+        raise InputError(f"{name}: got an array of {array.dtype} of shape {array.shape}; expected one code a row")
+    if len(array) and array.min() < 0:
+        raise InputError(f"{name}: {validate.named_rows(array < 0)}: got {array.min()}; expected codes from 0")
+    return array.astype(np.intp, copy=False)

@@ -1,0 +1,52 @@
+"""A dataset's rows as codes over one table of symbols, perturbations and genes alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.errors import InputError
+from core.stats.arrays import Codes
+from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowIndex:
+    """All rows of a dataset in file order.
+
+    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None where unknown. known: the labelled
+    rows, and known_at their positions among all. place: pair id → position.
+    """
+
+    symbols: tuple[str, ...]
+    pair_ids: tuple[str, ...]
+    rows: Rows
+    labels: NDArray[np.object_]
+    known: Knowledge
+    known_at: Codes
+    place: Mapping[str, int]
+
+    def at(self, pair_ids: Sequence[str]) -> Codes:
+        """The positions of rows. InputError names the first id that is not there."""
+        missing = [key for key in pair_ids if key not in self.place]
+        if missing:
+            raise InputError(f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,} ids are not)")
+        return np.fromiter((self.place[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids))
+
+    def symbol(self, code: int) -> str:
+        """The symbol of a code."""
+        return self.symbols[code]
+
+
+def build_row_index(pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike) -> RowIndex:
+    """A dataset's rows, all of length n_rows; labels: up, down, none, de, or None where unknown."""
+    symbols, codes = np.unique(np.array([*pert, *gene], dtype=object), return_inverse=True)
+    rows = rows_of(codes[: len(pert)], codes[len(pert) :])
+    found = np.asarray(labels, dtype=object)
+    known_at = np.flatnonzero([label is not None for label in found])
+    known = knowledge_of(found, rows)
+    place = {key: i for i, key in enumerate(pair_ids)}
+    return RowIndex(tuple(symbols.tolist()), tuple(pair_ids), rows, found, known, known_at, place)

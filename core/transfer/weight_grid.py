@@ -1,0 +1,93 @@
+"""The mean score over all pairs of weights, its plateau, and how much of its best value is due to having been chosen.
+
+DE depends on the weight of DE alone and DIR on that of DIR alone, so that the plane is two curves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.clustered import estimates
+from core.stats.official_score import MEAN
+from core.stats.optimism import Optimism, tuning_optimism
+from core.stats.score_inputs import Outcome, Scores, tasks
+from core.transfer.cell_auroc import influence_within
+from core.transfer.fusion import fuse, weights_of
+from core.transfer.live_fusion import LiveFusion
+
+GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightGrid:
+    """Scores at the weights `grid` that all components but the base get together.
+
+    de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: its
+    largest value's position; se: two-way, of that value; plateau: where the mean is within one standard error of it.
+    """
+
+    grid: tuple[float, ...]
+    de: Floats
+    dir: Floats
+    mean: Floats
+    best: tuple[int, int]
+    se: float
+    plateau: Bools
+
+
+def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLike | None = None) -> WeightGrid:
+    """The plane of a fusion; shares: how the other components divide their weight, of shape (n_others,), None: evenly.
+
+    InputError where there are not both classes of DE and of DIR.
+    """
+    scores = _scores(live, grid, shares)
+    de, direction = np.array([_values(live.outcome, some, live.cells) for some in scores]).T
+    if np.isnan([de, direction]).any():
+        raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of each")
+    mean = (de[:, None] + direction) / 2
+    i, j = int(de.argmax()), int(direction.argmax())
+    best = influence_within(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
+    se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].two_way.se
+    return WeightGrid(tuple(grid), de, direction, mean, (i, j), se, mean >= mean[i, j] - se)
+
+
+def weight_optimism(
+    live: LiveFusion, folds: ArrayLike, grid: Sequence[float] = GRID, shares: ArrayLike | None = None
+) -> tuple[Optimism, list[tuple[float, float]]]:
+    """The optimism of choosing both weights on the rows they are tested on, and the pairs of weights in its order.
+
+    folds: each row's fold, name or code, of shape (n_rows,): weights are chosen on the other folds.
+    """
+    codes = validate.codes("folds", folds)
+    validate.same_length(folds=codes, rows=live.rows)
+    scores = _scores(live, grid, shares)
+    curves = []
+    for fold in range(codes.max(initial=-1) + 1):
+        rows = codes == fold
+        outcome, cells = live.outcome.take(rows), None if live.cells is None else live.cells[rows]
+        curves.append(np.array([_values(outcome, some.take(rows), cells) for some in scores]))
+
+    def mean(setting: tuple[int, int], rows: Bools) -> float:
+        curve = curves[codes[rows.argmax()]]
+        return float(curve[setting[0], 0] + curve[setting[1], 1]) / 2
+
+    settings = [(i, j) for i in range(len(grid)) for j in range(len(grid))]
+    return tuning_optimism(mean, settings, codes), [(grid[i], grid[j]) for i, j in settings]
+
+
+def _scores(live: LiveFusion, grid: Sequence[float], shares: ArrayLike | None) -> list[Scores]:
+    n_others = len(live.percentiles.de) - 1
+    parts = np.full(n_others, 1 / max(n_others, 1)) if shares is None else np.asarray(shares, dtype=np.float64)
+    return [fuse(live.percentiles, weights_of(weight * parts, weight * parts)).scores() for weight in grid]
+
+
+def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:
+    """DE and DIR, of shape (2,)."""
+    return influence_within(tasks(outcome, scores), cells).values[:, 0]

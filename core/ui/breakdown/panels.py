@@ -1,0 +1,191 @@
+"""The parts of the Breakdown page."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.plots import distributions, marks, reliability, roc
+from core.plots import slices as slices_plot
+from core.scoring import run_scores
+from core.stats.calibration import tie_bounds
+from core.stats.official_score import ScoreIntervals
+from core.stats.ranks import round_for_ranks
+from core.stats.score_inputs import outcome_of, tasks
+from core.stats.slices import Slice, by_slice
+from core.stats.stratified import stratified_score
+from core.store.runs import Run
+from core.ui.shared import links, loaders
+from core.ui.shared.widgets import as_text, figure, themed
+
+SHOWN = 15  # slices in the figure; the table has them all
+# How a slice of each kind stands in the address of Debates.
+PARAMETERS = {
+    "gene's rows": "gene_rows",
+    "gene's symbol": "symbol",
+    "P(DE)": "p_de",
+    "P(up | DE)": "p_up",
+    "split": "split",
+    "perturbation": "pert",
+    "target gene": "gene",
+}
+
+
+def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
+    """One kind of slice, costliest first: figure and table, each slice linked to its rows."""
+    left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
+    by = left.selectbox("Slice by", run_scores.slices_of(rows), key="by", bind="query-params")
+    metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
+    found = by_slice(
+        run_scores.labels(rows),
+        run_scores.submitted(rows),
+        run_scores.SLICES[by](rows),
+        run_scores.codes(rows["pert"]),
+        run_scores.codes(rows["gene"]),
+    )
+    table = pd.DataFrame([_line(run, by, part, metric) for part in found])
+    table = table.sort_values("cost", ascending=False, na_position="last", kind="stable")
+    overall = getattr(score, metric.lower()).value
+    caption = (
+        f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
+        f"{metric} inside each slice, interval by perturbations and genes"
+    )
+    counted = getattr(loaders.count_score(run.id), metric.lower()).value
+    figure(
+        themed(slices_plot.figure(table.head(SHOWN), overall, counted, marks.METRICS[metric])),
+        table.drop(columns="rows"),
+        f"slices-{by}",
+        caption,
+    )
+    two = st.column_config.NumberColumn
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="–",
+        column_config={
+            "n": two(format="localized"),
+            "n_labelled": two("labelled", format="localized"),
+            "estimate": two(metric, format="%.3f"),
+            "low": two(format="%.3f"),
+            "high": two(format="%.3f"),
+            "cost": two(
+                format="%+.4f", help="What the slice takes from the whole score beyond its share of rows; costs sum to 0."
+            ),
+            "rows": st.column_config.LinkColumn("in Debates", display_text="see the rows"),
+        },
+    )
+    _within(rows)
+
+
+def _line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
+    found = getattr(part, metric.lower())
+    interval = found.score.two_way
+    return {
+        "slice": part.name,
+        "n": part.n,
+        "n_labelled": part.n_labelled,
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "cost": found.cost,
+        "rows": links.address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _value(by, part.name)})
+        if by in PARAMETERS
+        else None,
+    }
+
+
+def _value(by: str, name: str) -> str | list[str]:
+    """A slice's name as its filter's value: a range of probabilities stands as its two ends."""
+    return name.split("–") if by.startswith("P(") else name
+
+
+def _within(rows: pd.DataFrame) -> None:
+    """How far the run ranks inside one gene or one perturbation, where counts of them cannot help."""
+    labels, scores = run_scores.labels(rows), run_scores.submitted(rows)
+    for column, (title, name) in zip(st.columns(2), (("gene", "gene"), ("perturbation", "pert")), strict=True):
+        within = stratified_score(labels, scores, run_scores.codes(rows[name]))
+        de, direction = within.de, within.dir
+        column.metric(
+            f"DE within a {title}",
+            "–" if math.isnan(de.interval.estimate) else f"{de.interval.estimate:.3f}",
+            help=f"AUROC over pairs of rows that share the {title}, combined by their number.",
+        )
+        column.caption(_stratified(de) + f"  \nDIR: {_stratified(direction)}")
+
+
+def _stratified(part: object) -> str:
+    interval = part.interval  # type: ignore[attr-defined]
+    if math.isnan(interval.estimate):
+        return "no stratum with both classes"
+    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def curves(run: Run, rows: pd.DataFrame) -> None:
+    """ROC curves of DE and DIR beside the count-only control's."""
+    labels = run_scores.labels(rows)
+    table = roc.table(labels, {run.name: run_scores.submitted(rows), "count-only": run_scores.controls(rows)})
+    caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs stand above"
+    figure(themed(roc.figure(table)), table, "roc", caption)
+
+
+def spread(run: Run, rows: pd.DataFrame) -> None:
+    """How the scores of either class are spread."""
+    outcome = outcome_of(run_scores.labels(rows))
+    parts = (
+        ("P(DE)", rows["p_de"], outcome.labelled, np.where(outcome.effect, "up or down", "none")),
+        ("P(up | DE)", rows["p_up_given_de"], outcome.directed, np.where(outcome.up, "up", "down")),
+    )
+    for column, (name, values, known, label) in zip(st.columns(2), parts, strict=True):
+        keep = known & values.notna().to_numpy()
+        with column:
+            if len(set(label[keep])) < 2:
+                st.markdown(f"{name}: one class only, so there is nothing to tell apart.")
+                continue
+            table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
+            figure(
+                themed(distributions.figure(table, name)),
+                table,
+                f"spread-{name}",
+                f"{run.name} · {len(table):,} rows with a label",
+            )
+    ties(run, rows)
+
+
+def trust(run: Run, rows: pd.DataFrame) -> None:
+    """Do the probabilities mean what they say? AUROC does not depend on it."""
+    outcome = outcome_of(run_scores.labels(rows))
+    st.caption("AUROC does not change when probabilities are stretched or squeezed in order; calibration does.")
+    parts = (
+        ("P(DE)", rows["p_de"], outcome.labelled, outcome.effect),
+        ("P(up | DE)", rows["p_up_given_de"], outcome.directed, outcome.up),
+    )
+    for column, (name, values, known, positive) in zip(st.columns(2), parts, strict=True):
+        keep = known & values.notna().to_numpy()
+        with column:
+            if not keep.any():
+                st.markdown(f"{name}: no row with a label.")
+                continue
+            table, summary = reliability.table(positive[keep], values.to_numpy()[keep])
+            figure(
+                themed(reliability.figure(table, name)),
+                table,
+                f"reliability-{name}",
+                f"{run.name} · {int(keep.sum()):,} rows · {summary}",
+            )
+
+
+def ties(run: Run, rows: pd.DataFrame) -> None:
+    """How many values are shared, and how far a tie-breaker could move the score."""
+    p_de = rows["p_de"].to_numpy()
+    distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
+    sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
+    outcome = outcome_of(run_scores.labels(rows))
+    de, _ = tasks(outcome, run_scores.submitted(rows))
+    if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
+        bounds = tie_bounds(de.positive[de.rows], de.values[de.rows])
+        sentence += f" DE is {bounds.auroc:.3f} with ties counted half; broken for or against the labels, they would make it "
+        sentence += f"{bounds.ceiling:.3f} or {bounds.floor:.3f}."
+    st.caption(sentence)

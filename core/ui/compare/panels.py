@@ -1,0 +1,96 @@
+"""The parts of the Compare page."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from core.plots import changes as changes_plot
+from core.plots import rank_scatter
+from core.scoring.run_scores import Paired, labels
+from core.stats.compare import Comparison
+from core.stats.paired import agreement, rank_movement, row_changes
+from core.stats.ranks import midranks
+from core.store.runs import Run
+from core.ui.shared import links, loaders
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, empty, figure, themed
+
+LISTED = 15  # rows on either side of the gained-and-lost table
+
+
+def choose_baseline(view: PageContext, run: Run) -> Run | None:
+    """The run to hold the chosen one against; None, with a sentence, where there is none."""
+    own = set(loaders.run_rows(run.id)["pair_id"])
+    others = {r.id: r for r in view.runs if r.id != run.id and not own.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
+    if not others:
+        empty(
+            "No other run of this dataset is on the same rows: there is nothing to compare this one with.",
+            lambda: st.page_link(links.DATA, label="Import another"),
+        )
+        return None
+    wanted = st.query_params.get("baseline")
+    first = next((key for key, other in others.items() if wanted in (key, other.name)), next(iter(others)))
+    chosen = st.selectbox(
+        f"Is {as_text(run.name)} better than …",
+        list(others),
+        index=list(others).index(first),
+        format_func=lambda key: others[key].name,
+        key=f"baseline-{run.id}",
+    )
+    links.put("baseline", chosen)
+    return others[chosen]
+
+
+def can_tell(result: Comparison) -> bool:
+    """Whether the labels hold what both AUROCs need: an effect and none, up and down."""
+    return not math.isnan(result.mean.change.row.estimate)
+
+
+def changes(result: Comparison, baseline: Run, run: Run) -> None:
+    """Paired differences in DE, DIR and mean, by every unit."""
+    table = changes_plot.table(result)
+    caption = (
+        f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both · paired 95% intervals · "
+        f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be seen with 80% power"
+    )
+    figure(themed(changes_plot.figure(table, result.mean.detectable)), table, "changes", caption)
+
+
+def gained_and_lost(pair: Paired, baseline: Run, run: Run) -> None:
+    """The rows that moved the score most, either way."""
+    de, direction = row_changes(labels(pair.rows), pair.a, pair.b)
+    table = pair.rows[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
+    table["mean"] = (table["DE"] + table["DIR"]) / 2
+    table = table.sort_values("mean", ascending=False)
+    table["row"] = [
+        links.address("debates", **{"dataset": run.dataset, "run": run.id, "row": key, "with": baseline.id})
+        for key in table["pair_id"]
+    ]
+    st.markdown("### Rows gained and lost")
+    st.caption(
+        f"DE: {de.wins:,} rows gained, {de.losses:,} lost, {de.even:,} even. DIR: {direction.wins:,} gained, "
+        f"{direction.losses:,} lost, {direction.even:,} even. Contributions sum to the change exactly."
+    )
+    number = st.column_config.NumberColumn
+    columns = {name: number(format="%+.5f") for name in ("DE", "DIR", "mean")}
+    for column, part in zip(st.columns(2), (table.head(LISTED), table.tail(LISTED).iloc[::-1]), strict=True):
+        column.dataframe(
+            part.drop(columns="pair_id"),
+            hide_index=True,
+            column_config={**columns, "row": st.column_config.LinkColumn("debate", display_text="open")},
+        )
+
+
+def movement(pair: Paired, baseline: Run, run: Run) -> None:
+    """Ranks of the two runs against each other, and how far they agree; with labels or without."""
+    together = agreement(pair.a, pair.b)
+    st.markdown("### How they differ")
+    up = "" if together.up != together.up else f", of P(up | DE) {together.up:.2f} over {together.n_up:,}"
+    st.caption(f"Rank correlation of P(DE) {together.de:.2f} over {together.n:,} rows{up}.")
+    moved = pair.rows[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=midranks(pair.a.p_de), rank_b=midranks(pair.b.p_de), moved=rank_movement(pair.a.p_de, pair.b.p_de)
+    )
+    caption = f"{len(moved):,} rows of both runs · ranks of P(DE), 1 is lowest"
+    figure(themed(rank_scatter.figure(moved, baseline.name, run.name)), moved, "ranks", caption)

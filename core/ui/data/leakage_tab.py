@@ -1,0 +1,66 @@
+"""Can the data be trusted? Disjoint splits, and what row counts give away."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.plots import gene_counts
+from core.scoring import run_scores
+from core.scoring.sentences import interval_text
+from core.ui.shared import loaders
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import empty, figure, themed
+
+
+def show(view: PageContext) -> None:
+    """The leakage audit of the chosen dataset, and how its rows are spread over genes and perturbations."""
+    if view.dataset is None:
+        empty("There is no dataset yet.")
+        return
+    rows = loaders.pair_rows(view.dataset.id)
+    if rows["label"].isna().all():
+        empty("This dataset has no labels here, so what they give away cannot be measured.")
+        return
+    result = loaders.leakage(view.dataset.id)
+    st.markdown(
+        "How far row counts alone predict an effect. Such a score is a control to show beside a model, never a feature of one."
+    )
+    first, second, third, fourth = st.columns(4)
+    first.metric(
+        "count-only DE", f"{result.count_only_de.value:.3f}", help="AUROC of a score made from row counts. Chance is 0.5."
+    )
+    first.caption(interval_text(result.count_only_de.two_way))
+    second.metric("without single-row genes", f"{result.count_only_de_without_singletons.value:.3f}")
+    second.caption(interval_text(result.count_only_de_without_singletons.two_way))
+    third.metric(
+        "rarer gene → up, DIR",
+        f"{result.rarer_up_dir.value:.3f}",
+        help="AUROC of: the fewer rows a gene has, the more it goes up.",
+    )
+    third.caption(interval_text(result.rarer_up_dir.two_way))
+    fourth.metric(
+        "shared by labelled and other rows",
+        f"{result.shared_perts} + {result.shared_genes}",
+        help="Perturbations + target genes.",
+    )
+    fourth.caption("perturbations + genes")
+    st.caption(
+        f"{result.singletons:,} labelled rows are their gene's only row; {result.singletons_none:,} of them are labelled none. "
+        "Intervals by perturbations and genes."
+    )
+    known = rows[rows["label"].notna()]
+    table = gene_counts.table(run_scores.labels(known), known["gene"])
+    caption = f"{view.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
+    figure(themed(gene_counts.figure(table)), table, "gene-counts", caption)
+    _spread(rows)
+
+
+def _spread(rows: pd.DataFrame) -> None:
+    """How many genes and perturbations have how many rows, per split: the other rows carry the same fingerprint."""
+    st.markdown("**Genes by their number of rows**")
+    counts = rows.groupby(["split", "gene"]).size().reset_index(name="rows")
+    counts["rows of the gene"] = counts["rows"].clip(upper=20).astype(str).where(counts["rows"] < 20, "20 or more")
+    table = counts.pivot_table(index="split", columns="rows of the gene", values="gene", aggfunc="count", fill_value=0)
+    order = sorted(table.columns, key=lambda name: int(name.split()[0]))
+    st.dataframe(table[order], height="content")

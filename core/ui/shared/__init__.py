@@ -1,0 +1,1 @@
+"""What several pages share: links, widgets, the page shell, loaders."""

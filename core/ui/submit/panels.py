@@ -1,0 +1,221 @@
+"""The parts of the Submit page: a run as it would be packaged, a file as it is, and what is wrong with either."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import get_args
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import submissions
+from core.actions.submissions import Checked, Wanted
+from core.errors import DeskError
+from core.store.runs import Run
+from core.submission.check import frame, is_valid
+from core.submission.rules.registry import Problem
+from core.types import Flag, Track
+from core.ui.shared import links, loaders
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, empty
+
+TRACKS: tuple[Track, ...] = get_args(Track)
+TRACK_OF: dict[str, Track] = {"prompt_only": "A", "local_model": "C"}  # the others are track B's
+SIGNS = {"error": "✗ error", "warning": "⚠ warning"}
+ABOUT = {
+    "A": "one prompt a row, three seeds, no tools",
+    "B": "evidence tools, one language model",
+    "C": "a small model of one's own",
+}
+MENDED_BY = {
+    "prompt_missing": "Give it above, under “Prompt and tools”.",
+    "tools_missing": "Give them above, under “Prompt and tools”.",
+    "trace_differs": "The switch above adds the arithmetic to every trace.",
+}
+LISTED_PX = 300
+
+
+def package(run: Run) -> None:
+    """A run as a submission: what is wrong with it, row by row, and the zip where nothing is."""
+    track = _track(TRACK_OF.get(run.method, "B"), "track")
+    given, more, download = st.columns([0.44, 0.24, 0.32], vertical_alignment="bottom")
+    fusion_trace = _left_something_out(run) and given.toggle(
+        "Add to each trace what the fusion left out",
+        help="Puts the arithmetic from the debate's probabilities to the submitted ones at the end of every trace.",
+        key="fusion_trace",
+        bind="query-params",
+    )
+    with more.popover("Prompt and tools", width="stretch", icon=":material/attach_file:"):
+        prompt, tools = _attachments(track)
+    try:
+        with st.spinner(f"Packaging {len(loaders.run_rows(run.id)):,} rows …"):
+            made = _made(run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id))
+    except DeskError as error:
+        st.error(as_text(error))
+        return
+    valid = is_valid(made.problems)
+    download.download_button(
+        "Download the zip",
+        made.content,
+        file_name=f"{run.name.replace(' ', '_')}_track_{track}.zip",
+        mime="application/zip",
+        type="primary",
+        icon=":material/download:",
+        width="stretch",
+        disabled=not valid,
+        help=None if valid else "Nothing that has errors can be submitted: they are listed below.",
+        key="download-zip",
+    )
+    _verdict(f"{run.name} for track {track}", made.problems)
+    if valid:
+        sha256 = hashlib.sha256(made.content).hexdigest()
+        st.caption(f"{len(made.content):,} bytes, SHA-256 {sha256}; the same run always gives the same bytes.")
+    _problems(made.problems, run)
+
+
+def check(view: PageContext) -> None:
+    """A file that was made anywhere, held against the dataset's test rows."""
+    if view.dataset is None:
+        empty("There is no dataset to hold a file against.", lambda: st.page_link(links.DATA, label="Go to Data"))
+        return
+    track = _track("B", "check_track")
+    upload, rows = st.columns([0.6, 0.4], gap="medium")
+    file = upload.file_uploader("A submission: zip or CSV", type=["zip", "csv"], key="check_file")
+    labelled = rows.toggle(
+        "It is about labelled rows",
+        help="By default every row of the test split is expected, once and in order.",
+        key="check_labelled",
+    )
+    if file is None:
+        split = "training" if labelled else "test"
+        st.caption(f"Every row of {as_text(view.dataset.name)}'s {split} split is expected, once and in order.")
+        return
+    try:
+        with st.spinner(f"Checking {file.name} …"):
+            found = submissions.check_file(
+                view.workspace,
+                file.getvalue(),
+                track,
+                dataset=view.dataset.id,
+                rows="split=train" if labelled else "",
+                name=file.name,
+            )
+    except DeskError as error:
+        st.error(as_text(error))
+        return
+    _verdict(f"{file.name} for track {track}", found)
+    _problems(found, None)
+
+
+def _track(default: Track, key: str) -> Track:
+    chosen: Track = st.segmented_control("Track", TRACKS, default=default, key=key, bind="query-params", required=True)
+    st.caption(f"Track {chosen}: {ABOUT[chosen]}.")
+    return chosen
+
+
+def _left_something_out(run: Run) -> bool:
+    """Whether traces may not lead to the submitted numbers."""
+    flags = loaders.run_rows(run.id)["flags"]
+    return run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in flags)
+
+
+def _attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
+    """A prompt's text and tools, where people give some."""
+    st.caption("A run that was made here brings its own. An imported one needs those that it was made with.")
+    prompt = st.file_uploader("prompt.txt", type=["txt", "md"], key="prompt_file")
+    tools = st.file_uploader("Tools", type=["py"], accept_multiple_files=True, key="tool_files") if track == "B" else []
+    return (
+        prompt.getvalue().decode("utf-8", "replace") if prompt else None,
+        tuple((tool.name, tool.getvalue()) for tool in tools),
+    )
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _made(
+    run: str, track: Track, prompt: str | None, tools: tuple[tuple[str, bytes], ...], fusion_trace: bool, version: tuple[int, ...]
+) -> Checked:
+    """The package of a run at this version of the store, and its problems."""
+    del version  # part of the key only
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        if prompt is not None:
+            (folder / "prompt.txt").write_text(prompt, "utf-8")
+        if tools:
+            (folder / "tools").mkdir()
+        for name, content in tools:
+            (folder / "tools" / Path(name).name).write_bytes(content)
+        wanted = Wanted(
+            track,
+            prompt=folder / "prompt.txt" if prompt is not None else None,
+            tools=folder / "tools" if tools else None,
+            fusion_trace=fusion_trace,
+        )
+        return submissions.checked(loaders.workspace(), run, wanted)
+
+
+def _verdict(what: str, problems: Sequence[Problem]) -> None:
+    errors = sum(problem.severity == "error" for problem in problems)
+    warnings = len(problems) - errors
+    told = f"{errors:,} error{'s' * (errors != 1)}, {warnings:,} warning{'s' * (warnings != 1)}"
+    sign = "✗ not valid" if errors else "✓ valid"
+    st.markdown(f"### {sign}: {as_text(what)}")
+    st.caption(told if problems else "No problem was found.")
+
+
+def _problems(problems: Sequence[Problem], run: Run | None) -> None:
+    """All problems in a table, and the rows of the one that is chosen."""
+    if not problems:
+        return
+    table = frame(problems)
+    shown = pd.DataFrame(
+        {
+            "": table["severity"].map(SIGNS),
+            "rule": table["rule"].str.replace("_", " "),
+            "rows": table["n"],
+            "what was found, and what was expected": table["message"],
+        }
+    )
+    chosen = st.dataframe(
+        shown,
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        height="content",
+        row_height=34,
+        column_config={
+            "": st.column_config.TextColumn(width=90),
+            "rule": st.column_config.TextColumn(width=150),
+            "rows": st.column_config.NumberColumn(width=60, format="localized"),
+        },
+        key=f"problems-{run.id if run else 'file'}",
+    )
+    picked = chosen["selection"]["rows"] or [0]
+    if picked[0] < len(problems):
+        _rows(problems[picked[0]], run)
+
+
+def _rows(problem: Problem, run: Run | None) -> None:
+    """What one problem says in full, and every row that it is about."""
+    with st.container(border=True):
+        st.markdown(f"**{as_text(problem.rule.replace('_', ' '))}**")
+        st.text(problem.message)
+        if run is not None and problem.rule in MENDED_BY:
+            st.caption(MENDED_BY[problem.rule])
+        if not problem.rows:
+            st.caption("It is about the file, not about single rows.")
+            return
+        table = pd.DataFrame({"row": [str(row) for row in problem.rows]})
+        config = {}
+        if run is not None:
+            known = set(loaders.run_rows(run.id)["pair_id"])
+            table["read it"] = [
+                links.address("debates", dataset=run.dataset, run=run.id, row=row) if row in known else None
+                for row in table["row"]
+            ]
+            config = {"read it": st.column_config.LinkColumn(display_text="open in Debates", width=140)}
+        st.caption(f"{len(table):,} rows")
+        st.dataframe(table, hide_index=True, column_config=config, height=min(LISTED_PX, 38 + 35 * len(table)))

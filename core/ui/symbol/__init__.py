@@ -1,0 +1,1 @@
+"""The pages of one perturbation and of one target gene."""

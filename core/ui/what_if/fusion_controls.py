@@ -1,0 +1,237 @@
+"""What a visitor mixes on What-if: the base run, the others, their weights, and what percentiles are taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.scoring import sentences
+from core.stats.arrays import Codes
+from core.stats.score_inputs import Scores, scores_from_probabilities
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.fusion import Component, Reference, Weights, component_of, weights_of
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.live_fusion import LiveFusion, live_fusion
+from core.transfer.protocols import Protocol, cells_of, parts_of
+from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared.widgets import HELP, as_text
+
+KNN = "knn"  # the live kNN among the ids of runs
+REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
+HELP.update(
+    {
+        "over": (
+            "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "
+            "these rows, a row's number changes when other rows are dropped; against labelled rows it does not."
+        ),
+        "with": "Runs on the same rows, and neighbours in gene spaces with settings that can be changed here.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FusionChoice:
+    """What to fuse: the base, the ids of others (KNN for the live one, with its plan), and their weights.
+
+    w_de, w_dir: one an other, at most 1 together. references: id → the run on labelled rows that its percentiles are
+    taken against, where `reference` is "train".
+    """
+
+    dataset: Dataset
+    base: Run
+    others: tuple[str, ...]
+    plan: KnnSettings | None
+    w_de: tuple[float, ...]
+    w_dir: tuple[float, ...]
+    reference: Reference
+    references: tuple[tuple[str, str], ...]
+    labelled: bool
+
+    def weights(self) -> Weights:
+        """One weight a component, the base first."""
+        return weights_of(self.w_de, self.w_dir)
+
+
+def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
+    """Draw the controls; None, with a sentence, where there is nothing to mix yet."""
+    spaces = neighbour_controls.usable(dataset)
+    names = {run.id: run.name for run in runs}
+    there = {key: names[key] for key in loaders.sharing(base.id) if key in names}
+    options = ([KNN] if spaces else []) + list(there)
+    if not options:
+        neighbour_controls.no_space()
+        return None
+    titles = {KNN: "neighbours, live", **there}
+    first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    wanted = [key for key in st.query_params.get_all("with") if key in options] or options[:1]
+    key = f"with-mix-{base.id}"
+    st.session_state.setdefault(key, wanted)
+    others = first.multiselect(
+        f"Fuse {as_text(base.name)} with", options, format_func=lambda option: titles[option], key=key, help=HELP["with"]
+    )
+    links.put("with", others)
+    over = second.segmented_control(
+        "Percentiles over",
+        list(REFERENCES),
+        default="these rows",
+        key="over",
+        bind="query-params",
+        help=HELP["over"],
+        required=True,
+    )
+    if not others:
+        st.markdown("Choose something to fuse it with.")
+        return None
+    plan = neighbour_controls.controls(dataset, spaces, labelled=labelled) if KNN in others else None
+    if KNN in others and plan is None:
+        return None
+    reference = REFERENCES[over]
+    references = _references(base, others, runs, titles) if reference == "train" else ()
+    w_de, w_dir = _weights(others, titles)
+    return FusionChoice(dataset, base, tuple(others), plan, w_de, w_dir, reference, references, labelled)
+
+
+def _weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Two sliders an other; together at most 1, else scaled to that, which is said."""
+    even = round(1 / (len(others) + 1), 2)
+    found: list[tuple[float, ...]] = []
+    for column, (name, prefix) in zip(st.columns(2, gap="medium"), (("DE", "w_de"), ("DIR", "w_dir")), strict=True):
+        values = [
+            column.slider(
+                f"Weight of {as_text(titles[key])} for {name}", 0.0, 1.0, even, 0.05, key=f"{prefix}_{key}", bind="query-params"
+            )
+            for key in others
+        ]
+        total = sum(values)
+        if total > 1:
+            column.caption(f"These weights sum to {total:.2f}: scaled to 1, so the base has none.")
+        found.append(tuple(value / max(total, 1.0) for value in values))
+    return found[0], found[1]
+
+
+def _references(base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """A labelled run for every component that has none of its own; a kNN has its priors under folds."""
+    known = loaders.labelled_counts().set_index("run")["labelled"]
+    labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
+    methods = {run.id: run.method for run in runs}
+    needing = [base.id, *(key for key in others if key != KNN and methods[key] != "knn")]
+    chosen = []
+    for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
+        own = list(labelled)
+        found = column.selectbox(
+            f"{as_text(titles.get(key, base.name))}: percentiles against",
+            own,
+            index=own.index(key) if key in own else None,
+            format_func=lambda option: labelled[option],
+            placeholder="choose a run on labelled rows",
+            key=f"reference-{key}",
+        )
+        if found is not None:
+            chosen.append((key, found))
+    return tuple(chosen)
+
+
+def prepared(mix: FusionChoice, baseline: Run) -> LiveFusion:
+    """The fusion, ready for its weights to be moved. InputError where percentiles have nothing to be taken against."""
+    rows = loaders.run_rows(mix.base.id)
+    ids = tuple(rows["pair_id"])
+    layout = loaders.layout(mix.dataset.id)
+    at = layout.at(ids)
+    components = [_component(mix, mix.base.id, ids), *(_component(mix, key, ids) for key in mix.others)]
+    return live_fusion(
+        layout.labels[at],
+        layout.rows.take(at),
+        components,
+        mix.reference,
+        scores_of(baseline, ids),
+        _cells(mix, at) if mix.labelled else None,
+    )
+
+
+def _component(mix: FusionChoice, key: str, ids: tuple[str, ...]) -> Component:
+    """One component on the base's rows, with what its percentiles are taken against where that is asked for."""
+    if key == KNN:
+        assert mix.plan is not None
+        return _knn_component(mix.dataset, mix.plan, ids, "neighbours", mix.reference)
+    run = next(run for run in loaders.all_runs() if run.id == key)
+    found = _aligned(run, ids)
+    named = dict(mix.references).get(key)
+    if mix.reference == "train" and named is not None:
+        rows = loaders.run_rows(named)
+        there = _aligned(
+            next(run for run in loaders.all_runs() if run.id == named), tuple(rows[rows["label"].notna()]["pair_id"])
+        )
+        return replace(found, reference_de=there.p_de, reference_up=there.p_up)
+    if mix.reference == "train" and run.method == "knn":
+        return replace(
+            _knn_component(mix.dataset, read_knn_settings(run.spec), (), run.name, "train"), p_de=found.p_de, p_up=found.p_up
+        )
+    return found
+
+
+def _aligned(run: Run, ids: tuple[str, ...]) -> Component:
+    rows = loaders.run_rows(run.id)
+    return component_of(run.name, ids, *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")))
+
+
+def _knn_component(dataset: Dataset, plan: KnnSettings, ids: tuple[str, ...], name: str, reference: Reference) -> Component:
+    de, up = neighbour_controls.priors(neighbour_controls.around(dataset, plan, ids))
+    found = Component(name, de, up)
+    if reference == "population":
+        return found
+    layout = loaders.layout(dataset.id)
+    labelled = tuple(layout.pair_ids[i] for i in layout.known_at)
+    own_de, own_up = neighbour_controls.priors(
+        neighbour_controls.around(dataset, replace(plan, protocol=Protocol("folds")), labelled)
+    )
+    return replace(found, reference_de=own_de, reference_up=own_up)
+
+
+def _cells(mix: FusionChoice, at: Codes) -> Codes | None:
+    """The cells to score within: those of the folds that a kNN in the mix is predicted under."""
+    plans = [mix.plan] if mix.plan is not None else []
+    plans += [
+        read_knn_settings(run.spec) for run in loaders.all_runs() if run.id in (mix.base.id, *mix.others) and run.method == "knn"
+    ]
+    protocol = next((plan.protocol for plan in plans if plan.protocol.kind == "folds"), None)
+    if protocol is None:
+        return None
+    layout = loaders.layout(mix.dataset.id)
+    rows = layout.rows.take(at)
+    return cells_of(protocol, rows, parts_of(protocol, rows, layout.known.rows))
+
+
+def scores_of(run: Run, ids: tuple[str, ...]) -> Scores:
+    """A run's scores on these rows, all of which it has."""
+    rows: pd.DataFrame = loaders.run_rows(run.id).set_index("pair_id").loc[list(ids)]
+    return scores_from_probabilities(rows["p_de"].to_numpy(), rows["p_up_given_de"].to_numpy())
+
+
+def alone(mix: FusionChoice) -> str:
+    """What the live kNN scores by itself, in a sentence; "" without one."""
+    if mix.plan is None:
+        return ""
+    ids = tuple(loaders.run_rows(mix.base.id)["pair_id"])
+    return sentences.knn_sentence(
+        neighbour_controls.evaluated(neighbour_controls.around(mix.dataset, mix.plan, ids)), mix.plan.protocol
+    )
+
+
+def folds_of(mix: FusionChoice) -> Codes:
+    """A part of the perturbations for each row of the base: weights are chosen on the others."""
+    layout = loaders.layout(mix.dataset.id)
+    rows = layout.rows.take(layout.at(tuple(loaders.run_rows(mix.base.id)["pair_id"])))
+    parts = parts_of(Protocol("folds"), rows)
+    assert parts is not None
+    return parts.pert[rows.pert]
+
+
+def shares(mix: FusionChoice) -> list[float]:
+    """How the others divide their weight, for the plane: as the sliders do, evenly where all stand at 0."""
+    both = np.array(mix.w_de) + np.array(mix.w_dir)
+    return (both / both.sum()).tolist() if both.sum() > 0 else [1 / len(both)] * len(both)

@@ -1,0 +1,189 @@
+"""The parts of the What-if page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.errors import InputError
+from core.plots import movers as movers_plot
+from core.plots import rank_scatter, weight_plane
+from core.scoring.sentences import interval_text
+from core.stats.intervals import p_gt_0
+from core.stats.official_score import ScoreIntervals
+from core.stats.optimism import Optimism
+from core.stats.paired import agreement
+from core.stats.ranks import midranks
+from core.stats.score_inputs import Scores
+from core.store.runs import Run
+from core.transfer import weight_grid
+from core.transfer.live_fusion import LiveFusion, Verdict
+from core.ui.shared import links, loaders, score_box
+from core.ui.shared.widgets import as_text, figure, label_text, themed
+from core.ui.what_if import fusion_controls
+from core.ui.what_if.fusion_controls import FusionChoice
+
+LISTED = 20  # rows that move most
+MOVED = ("P(DE)", "P(up | DE)")
+MOVED_PX = 340
+_TUNED = "_tuned"  # session key: the plane and optimism of the mix on screen, which weights do not change
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """What does not change while only weights move: the plane, what choosing on it is worth, the kNN by itself in words."""
+
+    plane: weight_grid.WeightGrid
+    optimism: Optimism
+    alone: str
+
+
+def numbers(found: Verdict, baseline: Run) -> None:
+    """DE, DIR and mean with intervals, and the change against the baseline."""
+    score_box.show(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
+    change = found.mean.change
+    told = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
+    told += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
+    st.markdown(told)
+
+
+def beside(made: FusionChoice, prepared: LiveFusion, tuned: Tuned | None) -> None:
+    """What has to stand beside the numbers: how they were kept apart from the labels, and what nothing would score."""
+    said = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
+    if tuned is not None and tuned.alone:
+        said.append(tuned.alone)
+    if made.plan is not None and made.plan.protocol.kind == "loo":
+        said.append("leave-one-out is biased where similarities are flat: claim from folds")
+    if said:
+        st.caption(as_text("; ".join(said)))
+
+
+def remarks(made: FusionChoice, found: Verdict) -> None:
+    """How the numbers were made."""
+    uncovered = int(found.fused.uncovered.sum())
+    said = [f"{made.base.name} · {found.n:,} rows"]
+    if made.plan is not None:
+        said.append(f"neighbours: {made.plan.words()}")
+    if uncovered:
+        said.append(f"rows that lack a component and count the others alone: {uncovered:,}")
+    said.append(
+        "percentiles over these rows: a row's number depends on which other rows there are"
+        if made.reference == "population"
+        else "percentiles against labelled rows: a row's number does not depend on the other rows"
+    )
+    st.caption(as_text(" · ".join(said)))
+
+
+def tuned_on(made: FusionChoice, prepared: LiveFusion, baseline: Run) -> Tuned | None:
+    """The weight plane and what choosing on it is worth; kept while only weights move. None with one class only."""
+    shares = fusion_controls.shares(made)
+    key = (made.base.id, made.others, made.plan, made.reference, made.references, baseline.id, tuple(shares))
+    kept: tuple[Any, Tuned | None] | None = st.session_state.get(_TUNED)
+    if kept is not None and kept[0] == key:
+        return kept[1]
+    found: Tuned | None
+    try:
+        optimism, _ = weight_grid.weight_optimism(prepared, fusion_controls.folds_of(made), shares=shares)
+        found = Tuned(weight_grid.weight_grid(prepared, shares=shares), optimism, fusion_controls.alone(made))
+    except InputError:
+        found = None
+    st.session_state[_TUNED] = key, found
+    return found
+
+
+def surface(made: FusionChoice, tuned: Tuned) -> None:
+    """The mean over all weights, with the plateau that a standard error cannot tell from the best."""
+    found, optimism = tuned.plane, tuned.optimism
+    table = weight_plane.table(found.grid, found.mean, found.plateau)
+    now = sum(made.w_de), sum(made.w_dir)
+    best = found.grid[found.best[0]], found.grid[found.best[1]]
+    of = "the others together, shared as the sliders do" if len(made.others) > 1 else "the other"
+    caption = (
+        f"{made.dataset.name} · {made.base.name} · weight of {of} · "
+        f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
+        f"ring: within one standard error ({found.se:.3f}, by perturbations and genes)"
+    )
+    if not math.isnan(optimism.optimism):
+        caption += (
+            f" · weights chosen on other perturbations score {optimism.optimism:.3f} less, over {len(optimism.chosen)} folds"
+        )
+    figure(themed(weight_plane.figure(table, now, best)), table, "weight-plane", caption)
+
+
+def _moved(made: FusionChoice, found: Verdict) -> tuple[pd.DataFrame, str]:
+    """The rows that move most in ranks, either way, and in which probability."""
+    which: str = st.session_state.get("moved", MOVED[0])
+    rows = loaders.run_rows(made.base.id)
+    base, fused = (rows["p_de"], found.fused.p_de) if which == MOVED[0] else (rows["p_up_given_de"], found.fused.p_up)
+    before = base.to_numpy(dtype=np.float64)
+    table = rows[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=midranks(before), rank_b=midranks(np.where(np.isnan(before), np.nan, fused))
+    )
+    moved = (table["rank_b"] - table["rank_a"]).abs()
+    most = moved[moved > 0].nlargest(LISTED)
+    return table.loc[most.index], which
+
+
+def movers(made: FusionChoice, found: Verdict) -> None:
+    """The rows that the fusion moves most against its base, linked to their debates."""
+    st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], key="moved", bind="query-params", required=True)
+    table, _ = _moved(made, found)
+    if table.empty:
+        st.markdown("No row moves at these weights.")
+        return
+    address = {"dataset": made.base.dataset, "run": made.base.id}
+    link = st.column_config.LinkColumn
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "row": table["pert"] + " ⟶ " + table["gene"],
+                "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
+                "ranks": table["rank_b"] - table["rank_a"],
+                "debate": [links.address("debates", **address, row=key) for key in table["pair_id"]],
+                "neighbours": [links.address("neighbours", **address, row=key) for key in table["pair_id"]],
+            }
+        ),
+        hide_index=True,
+        height=MOVED_PX,
+        column_config={
+            "ranks": st.column_config.NumberColumn(format="%+d", help="How many places the row moves; 1 is the lowest."),
+            "debate": link(display_text="open"),
+            "neighbours": link(display_text="open"),
+        },
+    )
+
+
+def movers_chart(made: FusionChoice, found: Verdict) -> None:
+    """The same rows, before and after."""
+    table, which = _moved(made, found)
+    if len(table):
+        caption = f"{made.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
+        figure(themed(movers_plot.figure(table, made.base.name, "the fusion", which)), table, "movers", caption)
+
+
+def no_score(made: FusionChoice, found: Verdict) -> None:
+    """Without labels: how far the fusion agrees with its base."""
+    together = agreement(_base_scores(made), found.fused.scores())
+    st.markdown(
+        f"**No labels here**, so no score: rank correlation with {as_text(made.base.name)} is {together.de:.3f} for P(DE) "
+        f"and {together.up:.3f} for P(up | DE)."
+    )
+
+
+def ranks(made: FusionChoice, found: Verdict) -> None:
+    """Without labels, or with one class only: where the fusion puts the base's rows."""
+    rows = loaders.run_rows(made.base.id)
+    moved = rows[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=midranks(_base_scores(made).p_de), rank_b=midranks(found.fused.scores().p_de)
+    )
+    caption = f"{made.base.name} and the fusion · {len(moved):,} rows · ranks of P(DE), 1 is lowest"
+    figure(themed(rank_scatter.figure(moved, made.base.name, "the fusion")), moved, "mix-ranks", caption)
+
+
+def _base_scores(made: FusionChoice) -> Scores:
+    return fusion_controls.scores_of(made.base, tuple(loaders.run_rows(made.base.id)["pair_id"]))

@@ -1,0 +1,127 @@
+"""Runs that a worker makes: names, states, what is refused, and what is recorded of it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions import run_control, run_folders
+from core.actions.workspace import Workspace, open_workspace
+from core.engine.journal import Journal
+from core.engine.spec import ExecutionSettings, RunSpec
+from core.errors import ReadOnly, StateError
+from core.store import audit_log, runs
+from core.types import Failed
+from tests.engine.cases import fast, status, wish, workspace_with
+from tests.engine.methods import Counting, here
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    return workspace_with(tmp_path / "workspace", 8)
+
+
+def nobody(*_: Any) -> None:
+    """Begins nothing: what a run looks like before its worker."""
+
+
+def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Workspace) -> None:
+    method = Counting()
+    first = run_control.launch(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    again = run_control.launch(workspace, wish(workspace, method), "r", fast(rows_in_flight=3), begin=here(method))
+    assert again == first
+    assert len(method.asked) == 8
+    other = wish(workspace, method, seed=1)
+    with pytest.raises(StateError, match="exists with another specification"):
+        run_control.launch(workspace, other, "r", fast(), begin=here(method))
+    replaced = run_control.launch(workspace, other, "r", fast(), replace=True, begin=here(method))
+    assert replaced.id != first.id
+    assert not run_folders.folder_of(workspace, first.id).exists
+    with workspace.store.read() as db:
+        assert [run.id for run in runs.all_of_them(db)] == [replaced.id]
+        assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
+
+
+def test_a_run_is_known_by_its_dataset_name_and_specification(workspace: Workspace) -> None:
+    spec = wish(workspace, Counting())
+    one = run_control.launch(workspace, spec, "one", fast(), begin=nobody)
+    two = run_control.launch(workspace, spec, "two", fast("http://127.0.0.1:1/v1"), begin=nobody)
+    assert one.id != two.id
+    assert run_folders.folder_of(workspace, one.id).spec() == run_folders.folder_of(workspace, two.id).spec() == spec
+    assert one.spec["rows"] == 8
+
+
+def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
+    run = run_control.launch(workspace, wish(workspace, Counting()), "r", fast(), begin=nobody)
+    assert (run.status, run.origin, status(workspace, run).state) == ("waiting", "run here", "waiting")
+    assert run_control.settle(workspace, "r").status == "waiting"
+    with pytest.raises(StateError, match="it is waiting, expected a run that is running"):
+        run_control.pause(workspace, "r")
+    with pytest.raises(StateError, match="no row failed"):
+        run_control.retry(workspace, "r", begin=nobody)
+    cancelled = run_control.cancel(workspace, "r")
+    assert (cancelled.status, cancelled.cause) == ("cancelled", "a person cancelled it")
+    method = Counting()
+    assert run_control.resume(workspace, "r", begin=here(method)).status == "done"
+    assert len(method.asked) == 8
+    with workspace.store.read() as db:
+        assert audit_log.latest(db)["action"].tolist()[:3] == ["resume", "cancel", "run"]
+
+
+def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: Workspace) -> None:
+    spec = wish(workspace, Counting())
+    run = run_control.launch(workspace, spec, "r", fast(), begin=nobody)
+    with Journal(run_folders.folder_of(workspace, run.id)) as journal:
+        journal.append([Failed(spec.rows[0], "Unreadable", "no letter")])
+    assert run_control.states(workspace)[run.id].state == "crashed"
+    [settled] = run_control.settle_all(workspace)
+    assert (settled.status, settled.failed, settled.done) == ("crashed", 1, 0)
+    assert run_control.settle_all(workspace) == []
+    method = Counting()
+    after = run_control.resume(workspace, "r", begin=here(method))
+    assert (after.done, after.failed, len(method.asked)) == (7, 1, 7)
+    assert run_control.progress_of(workspace, "r").done == 7
+    assert any("ended: done" in line for line in run_control.log_tail(workspace, "r"))
+
+
+def test_a_run_that_the_store_lost_is_taken_over_with_its_rows(workspace: Workspace) -> None:
+    method = Counting()
+    run = run_control.launch(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    with workspace.store.write() as db:
+        runs.delete(db, run.id)
+    again = run_control.launch(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    assert (again.id, again.done, len(method.asked)) == (run.id, 8, 8)
+
+
+def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> None:
+    assert run_control.states(small_workspace) == {}
+    for refused in (
+        run_control.pause,
+        run_control.cancel,
+        run_control.resume,
+        run_control.retry,
+        run_control.settle,
+        run_control.log_tail,
+    ):
+        with pytest.raises(StateError, match="run debate: imported, not made by a worker"):
+            refused(small_workspace, "debate")
+
+
+def test_read_only_refuses_every_change(workspace: Workspace) -> None:
+    method = Counting()
+    spec: RunSpec = wish(workspace, method)
+    run_control.launch(workspace, spec, "r", fast(), begin=nobody)
+    reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
+    for change in (
+        lambda: run_control.launch(reader, spec, "other", ExecutionSettings(), begin=nobody),
+        lambda: run_control.resume(reader, "r", begin=nobody),
+        lambda: run_control.cancel(reader, "r"),
+        lambda: run_control.work_on(reader, "r"),
+    ):
+        with pytest.raises(ReadOnly, match="reading only"):
+            change()
+    assert not run_folders.folder_of(workspace, "other").exists
+    assert run_control.states(reader)[next(iter(run_control.states(reader)))].state == "waiting"

@@ -1,0 +1,136 @@
+"""From journal to store: nothing lost, nothing doubled, wherever it was interrupted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions import run_control, run_folders
+from core.actions.workspace import Workspace
+from core.engine import ingest as folding_room
+from core.engine.ingest import ingest_journal
+from core.engine.journal import Journal, RunFolder
+from core.engine.row_codec import Entry, RetryMark
+from core.errors import NotFound
+from core.store import audit_log, cache_versions, calls, predictions, runs
+from core.store.runs import Run
+from core.types import Failed, Flag, RowResult, TraceEvent
+from tests.engine.cases import fast, stored_rows, wish, workspace_with
+from tests.engine.methods import Counting
+from tests.engine.test_journal import call, row
+
+IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
+
+
+def begun(path: Path) -> tuple[Workspace, RunFolder]:
+    """A run that waits for its worker."""
+    workspace = workspace_with(path, 6)
+    run = run_control.launch(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    return workspace, run_folders.folder_of(workspace, run.id)
+
+
+def append(folder: RunFolder, *entries: Entry) -> None:
+    with Journal(folder) as journal:
+        journal.append(entries)
+
+
+def found(workspace: Workspace) -> tuple[Run, dict[str, Any]]:
+    with workspace.store.read() as db:
+        run = runs.find(db, "r")
+    frame = stored_rows(workspace, run.id)
+    assert frame["pair_id"].is_unique
+    return run, dict(zip(frame["pair_id"], frame["error"].fillna(""), strict=True))
+
+
+def test_rows_and_failures_arrive_with_counts(tmp_path: Path) -> None:
+    workspace, folder = begun(tmp_path)
+    assert found(workspace)[0].status == "waiting"
+    brief = TraceEvent("de", "EFFECT", "brief", "C) Knockdown of Qb0 does not affect Hb0.")
+    first = RowResult(row(IDS[0], 50, flags=(Flag.DE_FALLBACK,)).prediction, (brief,), (), (call("k1"), call("k2", cached=True)))
+    append(folder, first, row(IDS[1], None), Failed(IDS[2], "Unreadable", "no letter", (call("k3"),)))
+    assert ingest_journal(workspace.store, folder, "running") == 3
+    run, rows = found(workspace)
+    assert rows == {IDS[0]: "", IDS[1]: "", IDS[2]: "Unreadable: no letter"}
+    assert (run.status, run.done, run.failed, run.fallbacks, run.collapsed, run.tokens_unknown) == ("running", 2, 1, 1, 1, 1)
+    assert (run.tokens, run.spent_tokens) == (50 + 15, 15 + 15)
+    assert run.folded_bytes == folder.rows.stat().st_size
+    assert run.finished_at is None
+    with workspace.store.read() as db:
+        assert predictions.flag_counts(db, run.id) == {"de_fallback": 1, "role_collapse": 1}
+        assert [one.key for one in calls.of_row(db, run.id, IDS[0])] == ["k1", "k2"]
+        assert calls.of_row(db, run.id, IDS[2]) == [call("k3")]
+    assert ingest_journal(workspace.store, folder, "done") == 0
+    assert found(workspace)[0].finished_at is not None
+
+
+def test_the_same_journal_is_folded_once_however_often_it_is_tried(tmp_path: Path) -> None:
+    workspace, folder = begun(tmp_path)
+    for i, pair_id in enumerate(IDS):
+        append(folder, row(pair_id, 10, (call(f"k{i}"),)))
+        for _ in range(2):
+            ingest_journal(workspace.store, folder, "running")
+    run, rows = found(workspace)
+    assert (list(rows), run.tokens, run.spent_tokens) == (IDS, 60, 90)
+
+
+@pytest.mark.parametrize("at", range(6))
+def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, folder = begun(tmp_path)
+    append(folder, *(row(pair_id, 10, (call(pair_id),)) for pair_id in IDS))
+    monkeypatch.setattr(folding_room, "BATCH_ROWS", 1)
+    steps = iter(range(99))
+
+    def dies(*arguments: Any) -> None:
+        versions_bump(*arguments)
+        if next(steps) == at:
+            raise KeyboardInterrupt
+
+    versions_bump = cache_versions.bump
+    with monkeypatch.context() as patched:
+        patched.setattr(cache_versions, "bump", dies)
+        with pytest.raises(KeyboardInterrupt):
+            ingest_journal(workspace.store, folder, "running")
+    assert len(found(workspace)[1]) == at  # the transaction in which it died left nothing
+    ingest_journal(workspace.store, folder, "done")
+    run, rows = found(workspace)
+    assert (list(rows), run.done, run.tokens, run.spent_tokens) == (IDS, 6, 60, 90)
+
+
+def test_failures_that_do_not_count_any_more_go_and_what_follows_replaces_them(tmp_path: Path) -> None:
+    workspace, folder = begun(tmp_path)
+    append(folder, row(IDS[0]), Failed(IDS[1], "Unreadable", "?", (call("k1"),)), Failed(IDS[2], "Unreadable", "?"))
+    ingest_journal(workspace.store, folder, "done")
+    append(folder, RetryMark((IDS[1], IDS[2])))
+    ingest_journal(workspace.store, folder, "running")
+    assert (list(found(workspace)[1]), found(workspace)[0].failed) == ([IDS[0]], 0)
+    append(folder, row(IDS[1], 9, (call("k1"),)), row(IDS[2], 9), row(IDS[2], 11))
+    ingest_journal(workspace.store, folder, "done")
+    run, rows = found(workspace)
+    assert rows == dict.fromkeys(IDS[:3], "")
+    assert (run.done, run.failed, run.spent_tokens) == (3, 0, 30)  # the call that led to the failure was paid for too
+    with workspace.store.read() as db:
+        assert predictions.row(db, run.id, IDS[2])["tokens"] == 11
+
+
+def test_a_run_that_the_store_lost_is_said_to_be_gone(tmp_path: Path) -> None:
+    workspace, folder = begun(tmp_path)
+    append(folder, row(IDS[0]))
+    with workspace.store.write() as db:
+        runs.delete(db, folder.run)
+    with pytest.raises(NotFound, match="not in the store any more"):
+        ingest_journal(workspace.store, folder, "done")
+
+
+def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -> None:
+    workspace, folder = begun(tmp_path)
+    with workspace.store.read() as db:
+        before, said = cache_versions.read(db), len(audit_log.latest(db))
+    append(folder, row(IDS[0]))
+    ingest_journal(workspace.store, folder, "running")
+    with workspace.store.read() as db:
+        after = cache_versions.read(db)
+        assert len(audit_log.latest(db)) == said
+    assert after["runs"] > before["runs"]
+    assert after[f"run:{folder.run}"] == 1

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from core.config import REPOSITORY
+from core.errors import InputError
+from core.llm.messages import Message, Reply, Request, Usage
+
+ASK = Request("m", (Message("system", "Be brief."), Message("user", "Wirkt Cbfb auf Mmp14? „ja“")))
+OTHER: dict[str, Any] = {
+    "model": "n",
+    "messages": (Message("user", "?"),),
+    "seed": 42,
+    "temperature": 0.6,
+    "top_p": 0.9,
+    "max_completion_tokens": 7,
+    "reasoning_effort": "low",
+    "top_logprobs": 0,
+    "stop": ("</answer>",),
+    "repeat": 1,
+}
+
+
+def test_what_is_sent() -> None:
+    assert json.loads(ASK.text) == {
+        "model": "m",
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Wirkt Cbfb auf Mmp14? „ja“"}],
+        "temperature": 1,
+        "top_p": 1,
+    }
+    full = json.loads(replace(ASK, **OTHER).text)
+    assert full == {
+        "model": "n",
+        "messages": [{"role": "user", "content": "?"}],
+        "temperature": 0.6,
+        "top_p": 0.9,
+        "logprobs": True,
+        "top_logprobs": 0,
+        "stop": ["</answer>"],
+        "seed": 42,
+        "max_completion_tokens": 7,
+        "reasoning_effort": "low",
+    }
+
+
+def test_every_field_is_part_of_the_key() -> None:
+    assert set(OTHER) == {field.name for field in fields(Request)}
+    keys = {replace(ASK, **{name: value}).key for name, value in OTHER.items()}
+    assert len(keys | {ASK.key}) == len(OTHER) + 1
+    assert replace(ASK, temperature=1).key == ASK.key  # the number 1 is the number 1.0
+
+
+def test_the_key_is_the_same_in_another_process() -> None:
+    code = "from core.llm.messages import *; print(Request('m', (Message('user', 'x'),), seed=1).key)"
+    found = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == Request("m", (Message("user", "x"),), seed=1).key
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model": ""}, "model is '', expected a name"),
+        ({"messages": ()}, "messages is 0, expected at least one"),
+        ({"temperature": math.nan}, "temperature is nan"),
+        ({"temperature": -0.1}, "temperature"),
+        ({"top_p": 0}, "top_p is 0, expected more than 0"),
+        ({"top_p": 1.1}, "top_p"),
+        ({"max_completion_tokens": 0}, "max_completion_tokens is 0, expected 1 or more"),
+        ({"top_logprobs": 21}, "top_logprobs is 21, expected 0 to 20"),
+        ({"repeat": -1}, "repeat"),
+        ({"messages": (Message("user", "ab\ud800"),)}, "character 3 of 3 is half of a surrogate pair"),
+    ],
+)
+def test_what_no_server_could_take(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        replace(ASK, **changed)
+
+
+def test_twice_the_budget() -> None:
+    assert replace(ASK, max_completion_tokens=100).with_twice_the_budget().max_completion_tokens == 200
+    assert ASK.with_twice_the_budget() == ASK
+
+
+def test_usage_is_summed_field_by_field() -> None:
+    names = [field.name for field in fields(Usage)]
+    one = Usage(**{name: i + 1 for i, name in enumerate(names)})
+    assert sum([one, one, Usage()], Usage()) == Usage(**{name: 2 * (i + 1) for i, name in enumerate(names)})
+
+
+def test_a_cached_reply_costs_nothing_but_the_call() -> None:
+    reply = Reply("A", "", "stop", Usage(1, 0, 3, 0, 10, 20, 5, 0, 12.5), None, "{}", "{}")
+    assert (reply.spent, reply.attempts, reply.latency_ms) == (reply.usage, 3, 12.5)
+    assert replace(reply, cached=True).spent == Usage(calls=1, cached_calls=1)

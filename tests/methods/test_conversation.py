@@ -1,0 +1,162 @@
+"""Asking for a row: every call is kept, in an order that does not depend on who answers first."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from core.errors import InputError
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.errors import Refused, Unanswered
+from core.llm.messages import Message
+from core.llm.parsing import Unparsed
+from core.llm.scripted_server import Script, serving
+from core.llm.scripted_text import Ask
+from core.methods.base import BatchMethod, RowFailed, RowMethod, read_options
+from core.methods.conversation import (
+    CallSpec,
+    NoBaseRates,
+    RowConversation,
+    base_rates,
+    collect_failure,
+    gather_all,
+    read_probability,
+    show_letter,
+    show_probability,
+)
+from core.methods.debate import METHOD
+from core.methods.registry import methods
+from core.types import Call, Label
+from tests.evidence.world import TEST, pair
+from tests.llm.canned import Asked, Canned, completion
+from tests.llm.canned import serving as canned
+from tests.methods.world import BLIND, VIEW, LabelView, context
+
+WORDS = (Message("user", "How likely? <prob>NN</prob>"),)
+ANYONE = CallSpec("de", "JUDGE", 1, 100)
+
+
+async def asking(url: str, *voices: CallSpec) -> tuple[Call, ...]:
+    async with Client(Endpoint(url, retries=0)) as client:
+        row = RowConversation(context(METHOD, client), TEST)
+        await asyncio.gather(*(row.read(voice, WORDS, read_probability, show_probability) for voice in voices))
+        return row.calls
+
+
+def test_calls_are_grouped_by_voice_whoever_is_first() -> None:
+    voices = [CallSpec("de", "EFFECT", 1, 100), CallSpec("de", "NULL", 2, 100), CallSpec("dir", "UP", 3, 100)]
+
+    def answer(ask: Ask) -> str:
+        return "unclear" if "No probability can be read" not in ask.prompt else "<prob>5</prob>"
+
+    with serving(Script(answer=answer)) as url:
+        calls = asyncio.run(asking(url, *voices))
+    assert [(call.stage, call.role) for call in calls] == [(voice.stage, voice.role) for voice in voices for _ in range(2)]
+    assert len({call.key for call in calls}) == 6
+
+
+def test_what_is_read_at_once_is_not_asked_again() -> None:
+    async def read(url: str) -> tuple[float | Unparsed, int]:
+        async with Client(Endpoint(url)) as client:
+            row = RowConversation(context(METHOD, client), TEST)
+            found = await row.read(ANYONE, WORDS, read_probability, show_probability)
+            return found.value, len(row.calls)
+
+    def answer(asked: Asked) -> Canned:
+        assert asked.number == 0
+        return Canned(completion("<prob>62.5</prob>"))
+
+    with canned(answer) as (url, _):
+        assert asyncio.run(read(url)) == (0.625, 1)
+
+
+def test_a_failed_call_is_kept_with_what_was_said() -> None:
+    async def fail(url: str) -> tuple[Call, ...]:
+        async with Client(Endpoint(url, retries=1, backoff_s=0)) as client:
+            row = RowConversation(context(METHOD, client), TEST)
+            with pytest.raises(Unanswered):
+                await row.ask(ANYONE, WORDS)
+            return row.calls
+
+    with canned(lambda _: Canned({"error": {"message": "broken"}}, 500)) as (url, asked):
+        (call,) = asyncio.run(fail(url))
+    assert call.attempts == len(asked) == 2
+    assert "How likely?" in call.request
+    assert "broken" in call.reply
+    assert call.error.startswith("Unanswered: ")
+    assert (call.prompt_tokens, call.completion_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("error", [Refused("no such model"), ZeroDivisionError()])
+def test_a_rows_failure_carries_its_calls_whatever_it_was(error: Exception) -> None:
+    async def fail(url: str) -> None:
+        async with Client(Endpoint(url)) as client:
+            row = RowConversation(context(METHOD, client), TEST)
+
+            async def work() -> None:
+                await row.ask(ANYONE, WORDS)
+                raise error
+
+            await collect_failure(row, work())
+
+    with serving() as url, pytest.raises(RowFailed) as failed:
+        asyncio.run(fail(url))
+    assert failed.value.cause is error
+    assert [call.stage for call in failed.value.calls] == ["de"]
+
+
+def test_without_a_client_nobody_is_asked() -> None:
+    with pytest.raises(InputError, match="no model server is given, expected one for JUDGE"):
+        asyncio.run(RowConversation(context(METHOD), TEST).ask(ANYONE, WORDS))
+
+
+def test_together_ends_everything_before_it_raises_the_first_failure() -> None:
+    ended: list[str] = []
+
+    async def work(name: str, delay_s: float, error: Exception | None = None) -> str:
+        await asyncio.sleep(delay_s)
+        ended.append(name)
+        if error:
+            raise error
+        return name
+
+    assert asyncio.run(gather_all(work("a", 0.02), work("b", 0))) == ["a", "b"]
+    ended.clear()
+    with pytest.raises(KeyError, match="first in order"):
+        asyncio.run(gather_all(work("c", 0.03), work("d", 0.02, KeyError("first in order")), work("e", 0, ValueError("sooner"))))
+    assert ended == ["e", "d", "c"]
+
+
+def test_base_rates_are_those_of_the_view() -> None:
+    assert base_rates(VIEW, TEST) == (5 / 9, 3 / 5)
+    with pytest.raises(NoBaseRates, match="0 labelled rows are in view"):
+        base_rates(BLIND, TEST)
+    with pytest.raises(NoBaseRates):
+        base_rates(LabelView((pair("Jak1_Il6", Label.NONE),)), TEST)
+
+
+def test_the_second_question_shows_the_format_and_why() -> None:
+    problem = Unparsed("no number {here}")
+    assert "(no number {here})" in show_probability(problem)
+    assert "<prob>NN</prob>" in show_probability(problem)
+    assert "A, B in this form" in show_letter(problem, ("A", "B"))
+
+
+def test_the_methods_of_this_room_are_found() -> None:
+    known = methods()
+    assert isinstance(known["debate"], RowMethod)
+    assert isinstance(known["prompt_only"], RowMethod)
+    assert isinstance(known["evidence_rules"], BatchMethod)
+    for method in known.values():
+        assert known[method.name] is method
+
+
+def test_what_asks_no_model_says_so() -> None:
+    silent = {name for name, method in methods().items() if not method.needs_model}
+    assert silent >= {"knn", "fusion", "evidence_rules"}
+    for name in silent:
+        method = methods()[name]
+        options = read_options(method.options, {})
+        assert (method.calls(options), method.prompts(options)) == (0.0, "")

@@ -1,0 +1,213 @@
+"""No source is asked faster than it allows, as the server sees it: by coroutines, by processes, with and without a file."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.config import REPOSITORY
+from core.evidence import testing
+from core.evidence.packs import Packs
+from core.evidence.registry import gather
+from core.evidence.source_client import SourceClient
+from core.net.rate_limit import MARGIN, RateLimit
+from core.net.response_cache import LONGEST_WAIT_S, ResponseCache
+from core.types import Pair
+from tests.evidence.webs import ARTICLES, LIVE, NOTHING, most_in_a_second, within
+
+ALLOWED = {"mygene": 1, "string": 1, "pubmed": 3}
+ROWS = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(16)]
+ROWS_WORLD = testing.fake_data([symbol for row in ROWS for symbol in (row.pert, row.gene)], ARTICLES)
+
+
+async def sixteen(web: SourceClient) -> list[str]:
+    """The statuses of sixteen rows' answers, asked for at once."""
+    return await at_once(web, ROWS)
+
+
+async def at_once(web: SourceClient, rows: Sequence[Pair]) -> list[str]:
+    web.expect((row.pert for row in rows), (row.gene for row in rows))
+    found = await asyncio.gather(*(gather(row, Packs(), NOTHING, LIVE, web) for row in rows))
+    return [item.status for items in found for item in items]
+
+
+def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
+    faster = 7.0  # 7, 7 and 21 requests a second
+    with testing.serving(ROWS_WORLD) as server:
+        assert set(within(server, tmp_path, sixteen, faster=faster)) <= {"ok", "empty"}
+        for source, allowed in ALLOWED.items():
+            times = server.times(source)
+            assert most_in_a_second(times) <= faster * allowed, source
+            assert len(times) >= 2, source
+        assert len(server.times("mygene")) == 2  # the version, and all 32 symbols
+        assert len(server.times("string")) == 5  # the version, perturbations and genes, each by name and by partners
+        assert len(server.times("pubmed")) == 16 * 3
+        came = len(server.came)
+        assert set(within(server, tmp_path, sixteen)) <= {"ok", "empty"}
+        assert len(server.came) == came
+
+
+def test_the_real_rates(tmp_path: Path) -> None:
+    async def work(web: SourceClient) -> None:
+        await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(sixteen(web))), 3.5)
+
+    with testing.serving(ROWS_WORLD) as server:
+        with pytest.raises(TimeoutError):
+            within(server, tmp_path, work, faster=1.0)
+        counts = {source: len(server.times(source)) for source in ALLOWED}
+        assert all(most_in_a_second(server.times(source)) <= allowed for source, allowed in ALLOWED.items())
+    assert counts["mygene"] == 2
+    assert 3 <= counts["string"] <= 4
+    assert 8 <= counts["pubmed"] <= 11
+
+
+def test_a_key_raises_pubmeds_rate_alone(tmp_path: Path) -> None:
+    with testing.serving(ROWS_WORLD) as server:
+        within(server, tmp_path, sixteen, faster=2.0, api_key="sk-of-ncbi")
+        assert 10 < most_in_a_second(server.times("pubmed")) <= 20
+        assert most_in_a_second(server.times("mygene")) <= 2
+
+
+OTHER = """
+import sys
+from pathlib import Path
+from core.evidence.testing import Mimic
+from tests.evidence.test_pace import ROWS, ROWS_WORLD, at_once
+from tests.evidence.webs import within
+server = Mimic(ROWS_WORLD)
+server.address = sys.argv[1]
+print("here", flush=True)
+sys.stdin.readline()
+within(server, Path(sys.argv[2]), lambda web: at_once(web, ROWS[int(sys.argv[3]) :][:4]), faster=2.0)
+"""
+
+
+def test_processes_share_a_rate(tmp_path: Path) -> None:
+    with testing.serving(ROWS_WORLD) as server:
+        command = [sys.executable, "-c", OTHER, server.address, str(tmp_path)]
+        others = [
+            subprocess.Popen([*command, first], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            for first in ("0", "4")
+        ]
+        for other in others:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "here\n"
+        for other in others:
+            assert other.stdin is not None
+            other.stdin.write("go\n")
+            other.stdin.flush()
+        for other in others:
+            other.communicate()
+        assert [other.returncode for other in others] == [0, 0]
+        assert len(server.times("mygene")) >= 3  # each asks for the version
+        for source, allowed in ALLOWED.items():
+            assert most_in_a_second(server.times(source)) <= 2 * allowed, source
+
+
+@pytest.mark.parametrize("file", ["none", "unusable", "deleted"])
+def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: str) -> None:
+    folder: Path | None = tmp_path / "cache"
+    if file == "none":
+        folder = None
+    elif file == "unusable":
+        (tmp_path / "cache").write_text("no folder")
+
+    async def work(web: SourceClient) -> None:
+        asked = asyncio.ensure_future(sixteen(web))
+        while file == "deleted" and not asked.done():
+            await asyncio.sleep(0.1)
+            for path in (tmp_path / "cache").glob("http.sqlite*"):
+                path.unlink(missing_ok=True)
+        assert set(await asked) <= {"ok", "empty"}
+
+    with testing.serving(ROWS_WORLD) as server:
+        within(server, folder, work, faster=7.0)
+        for source, allowed in ALLOWED.items():
+            assert most_in_a_second(server.times(source)) <= 7 * allowed, source
+        if file != "deleted":
+            assert len(server.times("mygene")) == 2  # what the file could not take is remembered
+
+
+def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> None:
+    async def two(pace: RateLimit) -> list[str]:
+        said: list[str] = []
+
+        async def one(name: str) -> None:
+            async with pace.turn() as turn:
+                await turn.claim()
+                turn.written()
+                said.append(f"{name} sent")
+                await asyncio.sleep(0.02)
+                said.append(f"{name} answered")
+
+        await asyncio.gather(one("a"), one("b"))
+        return said
+
+    shelf = ResponseCache(tmp_path / "http.sqlite")
+    assert asyncio.run(two(RateLimit("string", 1_000, True, shelf))) == ["a sent", "a answered", "b sent", "b answered"]
+    assert asyncio.run(two(RateLimit("pubmed", 1_000, False, shelf))) == ["a sent", "b sent", "a answered", "b answered"]
+
+
+def test_who_gives_up_lets_the_next_in_line(tmp_path: Path) -> None:
+    async def work() -> None:
+        pace = RateLimit("mygene", 50, False, ResponseCache(tmp_path / "http.sqlite"))
+
+        async def leave() -> None:
+            async with pace.turn():
+                raise KeyError
+
+        with pytest.raises(KeyError):
+            await leave()
+        async with asyncio.timeout(1), pace.turn() as turn:
+            await turn.claim()
+
+    asyncio.run(work())
+
+
+def test_a_source_that_wants_time_gets_it_from_every_process(tmp_path: Path) -> None:
+    async def work() -> float:
+        mine, others = (RateLimit("mygene", 1_000, False, ResponseCache(tmp_path / "http.sqlite")) for _ in range(2))
+        start = time.time()
+        others.hold(0.3)
+        async with mine.turn() as turn:
+            await turn.claim()
+        return time.time() - start
+
+    assert 0.3 <= asyncio.run(work()) < 2
+
+
+def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:
+    shelf, now = ResponseCache(tmp_path / "http.sqlite"), time.time()
+    shelf.hold("mygene", now + 3_600, now + 3_600 + 60)  # as of an hour ago, by a clock that was an hour ahead
+    assert shelf.coming("mygene", now) == now
+    assert shelf.claim("mygene", now, now + 1) == now
+    assert shelf.claim("mygene", now, now + 1) == now + 1
+    assert LONGEST_WAIT_S < 3_600
+
+
+@settings(deadline=None, max_examples=30)
+@given(late=st.lists(st.floats(0, 0.4), min_size=1, max_size=20), holds=st.lists(st.integers(0, 19), max_size=3))
+def test_slots_are_apart_however_late_anyone_wakes(
+    tmp_path_factory: pytest.TempPathFactory, late: list[float], holds: list[int]
+) -> None:
+    """Two processes' worth of claims on a clock of our own: what is taken lies at least an interval apart."""
+    shelf, now, taken = ResponseCache(tmp_path_factory.mktemp("slots") / "http.sqlite"), 1_000.0, []
+    apart = MARGIN / 3
+    for place, delay in enumerate(late):
+        if place in holds:
+            shelf.hold("pubmed", now, now + 2)
+        while (at := shelf.claim("pubmed", now, now + apart)) > now:
+            assert at >= now
+            now = at + delay
+        taken.append(now)
+    assert all(later - earlier >= apart - 1e-9 for earlier, later in pairwise(taken))
+    shelf.close()

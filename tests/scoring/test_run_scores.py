@@ -1,0 +1,149 @@
+"""From a run's rows to its numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace
+from core.errors import InputError
+from core.scoring import json_shapes, run_scores, sentences
+from core.stats.official_score import official_score
+from core.stats.slices import by_slice
+from core.store import pairs, predictions, runs
+from core.store.predictions import GENE_ROWS, RowFilter
+from core.store.runs import Run
+from tests import cases
+
+
+def rows_of(workspace: Workspace, name: str) -> tuple[Run, pd.DataFrame]:
+    with workspace.store.read() as db:
+        run = runs.find(db, name)
+        return run, run_scores.with_counts(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
+
+
+def test_counts_are_over_the_whole_split_and_not_over_the_run(small_workspace: Workspace) -> None:
+    _, rows = rows_of(small_workspace, "debate")
+    # in train.csv Ga and Gb have two rows each; in test.csv Gc has one
+    assert dict(zip(rows["pair_id"], rows["gene_rows"], strict=True)) == {"Pa_Ga": 2, "Pa_Gb": 2, "Pb_Ga": 2, "Pc_Gc": 1}
+    assert rows.set_index("pair_id")["count_only"]["Pc_Gc"] == 0
+
+
+def test_the_score_is_the_official_one(demo_workspace: Workspace) -> None:
+    _, rows = rows_of(demo_workspace, "simulated debate")
+    found = run_scores.scored(rows, run_scores.submitted(rows))
+    official = official_score(run_scores.labels(rows), rows["prediction_up"], rows["prediction_down"])
+    assert (found.de.value, found.dir.value, found.mean.value) == pytest.approx(
+        (official.de, official.dir, official.mean), abs=1e-12
+    )
+
+
+def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
+    run, rows = rows_of(demo_workspace, "simulated debate test")
+    found = run_scores.scored(rows, run_scores.submitted(rows))
+    shape = json_shapes.score(found, None)
+    assert (shape["n_labelled"], shape["de"], shape["dir"], shape["mean"]) == (0, None, None, None)
+    pair = run_scores.paired(run, rows, run, rows)
+    result = run_scores.compared(pair.rows, pair.a, pair.b)
+    [sentence] = sentences.comparison_sentences(result, "a", "b")
+    assert "No labels here" in sentence
+    assert json_shapes.comparison(result, [sentence])["delta_mean"] is None
+
+
+FIELDS = {  # a slice's filter in Debates; slices by neighbours have none
+    "gene's rows": "gene_rows",
+    "gene's symbol": "naming",
+    "P(DE)": "p_de",
+    "P(up | DE)": "p_up",
+    "split": "split",
+    "perturbation": "pert",
+    "target gene": "gene",
+}
+
+
+@pytest.mark.parametrize("by", FIELDS)
+def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace, by: str) -> None:
+    run, rows = rows_of(demo_workspace, "simulated debate")
+    assert by in run_scores.slices_of(rows)
+    pert, gene = run_scores.codes(rows["pert"]), run_scores.codes(rows["gene"])
+    found = by_slice(run_scores.labels(rows), run_scores.submitted(rows), run_scores.SLICES[by](rows), pert, gene)
+    assert sum(part.n for part in found) == len(rows)
+    assert sum(part.mean.cost for part in found) == pytest.approx(0, abs=1e-12)
+    with demo_workspace.store.read() as db:
+        for part in found[:8]:
+            assert len(predictions.matching(db, run.id, filter_of(by, part.name))) == part.n, part.name
+
+
+def filter_of(by: str, name: str) -> RowFilter:
+    value: object = tuple(map(float, name.split("–"))) if by.startswith("P(") else name
+    return dataclasses.replace(RowFilter(), **{FIELDS[by]: value})
+
+
+def test_slices_by_neighbours_are_for_runs_that_have_some(demo_workspace: Workspace) -> None:
+    _, debate = rows_of(demo_workspace, "simulated debate")
+    assert set(run_scores.SLICES) - set(run_scores.slices_of(debate)) == {"coverage by neighbours", "support of neighbours"}
+    rows = pd.DataFrame({"support": [3.0, 1.0, 0.0, 2.0, 4.0], "flags": [[], [], ["uncovered"], ["partly_covered"], ["x"]]})
+    assert set(run_scores.SLICES) == set(run_scores.slices_of(rows))
+    quarters = ["third quarter", "least quarter", "none", "second quarter", "most quarter"]
+    assert run_scores.SLICES["support of neighbours"](rows).tolist() == quarters
+    covered = run_scores.SLICES["coverage by neighbours"](rows).tolist()
+    assert covered == ["with neighbours", "with neighbours", "without a neighbour", "without a neighbour", "with neighbours"]
+
+
+def test_the_ranges_of_gene_rows_leave_no_gap() -> None:
+    bounds = list(GENE_ROWS.values())
+    assert bounds[0][0] == 1
+    assert all(high + 1 == low for (_, high), (low, _) in pairwise(bounds))
+
+
+def test_runs_on_different_datasets_are_not_compared(small_workspace: Workspace) -> None:
+    run, rows = rows_of(small_workspace, "debate")
+    with pytest.raises(InputError, match="different labels"):
+        run_scores.paired(run, rows, dataclasses.replace(run, dataset="other", name="b"), rows)
+
+
+def test_runs_without_a_row_in_common_are_not_compared(small_workspace: Workspace) -> None:
+    import_upload(small_workspace, cases.submission([("Pc_Gm12", 0.1, 0.1, "none")]), "second.csv")
+    first, rows = rows_of(small_workspace, "debate")
+    second, others = rows_of(small_workspace, "second")
+    with pytest.raises(InputError, match="no row in common"):
+        run_scores.paired(first, rows, second, others)
+
+
+def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
+    (good, rows_good), (bad, rows_bad) = (
+        rows_of(demo_workspace, "simulated debate"),
+        rows_of(demo_workspace, "simulated collapsed debate"),
+    )
+    pair = run_scores.paired(bad, rows_bad, good, rows_good)
+    result = run_scores.compared(pair.rows, pair.a, pair.b)
+    assert result.mean.change.two_way.low > 0
+    assert "is better than" in sentences.comparison_sentences(result, bad.name, good.name)[0]
+    back = run_scores.compared(pair.rows, pair.b, pair.a)
+    assert "is worse than" in sentences.comparison_sentences(back, good.name, bad.name)[0]
+    itself = run_scores.compared(pair.rows, pair.a, pair.a)
+    words = sentences.comparison_sentences(itself, "a", "a")
+    assert "do not tell" in words[0]
+    assert "not evidence that they are equal" in words[1]
+
+
+def test_one_class_is_said_and_not_scored() -> None:
+    rows = pd.DataFrame({"label": ["none"] * 3, "pert": list("abc"), "gene": list("abc")})
+    scores = run_scores.desk_scores(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
+    result = run_scores.compared(rows, scores, scores)
+    assert "only one class" in sentences.comparison_sentences(result, "a", "b")[0]
+    assert math.isnan(result.mean.change.two_way.estimate)
+
+
+def test_leakage_needs_labels(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        frame = pairs.frame(db, runs.find(db, "debate").dataset)
+    assert run_scores.leakage(frame).shared_genes == 0
+    with pytest.raises(InputError, match="no labelled rows"):
+        run_scores.leakage(frame[frame["split"] == "test"])

@@ -1,0 +1,104 @@
+"""Launch, without a browser: what can be started, what cannot and why, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from core.actions import run_control
+from core.actions.workspace import Workspace
+from core.engine.run_state import LIVE_STATES
+from core.llm import scripted_server
+from core.store import calls
+from core.store.runs import Run
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of, the_run
+
+NOBODY = "http://127.0.0.1:9/v1"  # the discard port: nothing listens
+
+
+@pytest.fixture
+def model() -> Iterator[str]:
+    with scripted_server.serving() as address:
+        yield address
+
+
+def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
+    """The run when its worker has ended and its rows are in the store."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        run = the_run(workspace, name)
+        if run_control.states(workspace)[run.id].state not in (*LIVE_STATES, "waiting"):
+            return run_control.settle(workspace, run.id)
+        time.sleep(0.1)
+    raise AssertionError(f"{name} did not end: {run_control.log_tail(workspace, name)}")
+
+
+def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "launch", method="evidence_rules")
+    assert "No run was started here yet" in text_of(app)
+    assert "No model is needed" in text_of(app)
+    assert "2 rows" in text_of(app)  # Pc_Gc and Pc_Gm12, tests/cases.py
+    press(app, "Start run")
+    assert not app.error
+    run = ended(small_workspace, "evidence_rules split=test")
+    assert (run.status, run.total, run.done, run.failed) == ("done", 2, 2, 0)
+    again = visit(small_workspace, "launch")
+    assert "done · 2 of 2 rows" in "".join(element.proto.text for element in again.main.get("progress"))
+
+
+def test_no_model_is_said_in_words_with_what_to_start(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINT", NOBODY)
+    app = visit(small_workspace, "launch", method="prompt_only")
+    assert "No model answers there" in app.warning[0].value
+    assert "vllm serve" in app.code[0].value
+    assert "Start run" not in [button.label for button in app.button]
+
+
+def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINT", model)
+    monkeypatch.setenv("PERTURBDESK_API_KEY", "a-secret-key-0815")
+    app = visit(small_workspace, "launch", method="prompt_only")
+    assert "6 calls" in text_of(app)  # two rows, three seeds
+    assert "tokens and time unknown until" in text_of(app)
+    press(app, "Start run")
+    assert not app.error
+    run = ended(small_workspace, "prompt_only split=test")
+    assert (run.status, run.done, run.model) == ("done", 2, "scripted")
+    with small_workspace.store.read() as db:
+        made = calls.of_row(db, run.id, "Pc_Gc")
+    assert len(made) == 3
+    page = text_of(visit(small_workspace, "debates", run=run.id, row="Pc_Gc"))
+    assert "3 calls of the model" in page or len(made) == 3
+    assert "a-secret-key-0815" not in page
+    for file in small_workspace.settings.workspace.rglob("*"):
+        assert not file.is_file() or b"a-secret-key-0815" not in file.read_bytes(), file
+    # A second one knows what a call takes.
+    assert "about" in text_of(visit(small_workspace, "launch", method="prompt_only"))
+
+
+def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = scripted_server.Script(answer=lambda _body: "I cannot say.")
+    with scripted_server.serving(script) as address:
+        monkeypatch.setenv("PERTURBDESK_ENDPOINT", address)
+        app = visit(small_workspace, "launch", method="prompt_only")
+        press(app, "Start run")
+        run = ended(small_workspace, "prompt_only split=test")
+    assert run.done == 2  # nothing could be read: base rates, flagged
+    assert run.fallbacks == 2
+    page = text_of(visit(small_workspace, "debates", run=run.id))
+    assert "no answer" in page or "fallback" in page
+
+
+def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Start run" in [button.label for button in visit(small_workspace, "launch", method="evidence_rules").button]
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    app = visit(small_workspace, "launch", method="evidence_rules")
+    assert "Start run" not in [button.label for button in app.button]
+    assert "read-only" in text_of(app) or "reading only" in text_of(app)

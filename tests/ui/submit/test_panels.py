@@ -1,0 +1,90 @@
+"""The Submit page, without a browser: a run as it would be packaged, and files that are held against the test rows."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import pytest
+
+from core.actions import bundles, submissions
+from core.actions.submissions import Wanted
+from core.actions.workspace import Workspace
+from core.submission.check import is_valid
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of, the_run
+
+TEST = "simulated debate test"
+PROMPT, TOOL = b"What does losing the gene do?", ("lookup.py", b"def lookup(gene: str) -> str:\n    return gene\n")
+
+
+def problems(app: object) -> list[tuple[str, str, int]]:
+    """The table of problems: severity, rule, rows."""
+    table = app.dataframe[0].value  # type: ignore[attr-defined]
+    return [(str(sign).split()[-1], rule.replace(" ", "_"), n) for sign, rule, n in table.iloc[:, :3].itertuples(index=False)]
+
+
+def test_a_run_shows_every_problem_of_its_package(visit: Visit, demo_workspace: Workspace) -> None:
+    run = the_run(demo_workspace, TEST)
+    expected = submissions.checked(demo_workspace, run.id, Wanted("B")).problems
+    app = visit(demo_workspace, "submit", run=run.id)
+    assert problems(app) == [(p.severity, p.rule, len(p.rows)) for p in expected]
+    assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
+    assert "not valid" in text_of(app)
+    assert "under “Prompt and tools”" in text_of(app)
+    assert [button.disabled for button in app.get("download_button")] == [True]
+
+
+def test_with_its_prompt_and_tools_a_run_can_be_downloaded(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "submit", run=the_run(demo_workspace, TEST).id)
+    app.file_uploader(key="prompt_file").upload("mine.txt", PROMPT)
+    app.file_uploader(key="tool_files").upload(*TOOL)
+    app.run()
+    assert not app.exception
+    assert "✓ valid" in text_of(app)
+    assert "SHA-256" in text_of(app)
+    assert [button.disabled for button in app.get("download_button")] == [False]
+
+
+def test_the_track_is_in_the_address(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "submit", run=the_run(demo_workspace, TEST).id, track="C")
+    assert "for track C" in text_of(app)
+    assert "tools_missing" not in {rule for _, rule, _ in problems(app)}
+
+
+def test_a_file_is_held_against_the_test_rows(visit: Visit, demo_workspace: Workspace) -> None:
+    content = submissions.checked(demo_workspace, the_run(demo_workspace, TEST).id, Wanted("B")).content
+    app = visit(demo_workspace, "submit", tab="Check a file")
+    app.file_uploader(key="check_file").upload("mine.zip", content)
+    app.run()
+    assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        table = archive.read("submission.csv")
+    app.file_uploader(key="check_file").upload("mine.csv", table)
+    app.run()
+    assert "✓ valid" in text_of(app)
+    lines = table.split(b"\n")
+    app.file_uploader(key="check_file").upload("short.csv", b"\n".join([lines[0], *lines[2:]]))
+    app.run()
+    assert ("error", "missing_ids", 1) in problems(app)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"\xff\xfe\x00", b"id\n", b"<html>"])
+def test_any_bytes_are_a_file_with_problems(visit: Visit, demo_workspace: Workspace, content: bytes) -> None:
+    assert not is_valid(submissions.check_file(demo_workspace, content, "B", dataset=the_run(demo_workspace, TEST).dataset))
+    app = visit(demo_workspace, "submit", tab="Check a file")
+    app.file_uploader(key="check_file").upload("odd.zip", content)
+    app.run()
+    assert not app.exception
+    assert "not valid" in text_of(app)
+
+
+def test_a_run_is_packed_for_a_colleague(visit: Visit, demo_workspace: Workspace) -> None:
+    run = the_run(demo_workspace, TEST)
+    app = visit(demo_workspace, "data", tab="Runs", run=run.id)
+    app.button(key=f"bundle-{run.id}").click().run()
+    assert not app.exception
+    assert not app.error
+    made = bundles.made(demo_workspace, run.id)
+    assert made.sha256 in text_of(app)
+    assert [button.label for button in app.get("download_button")] == ["Download the file"]
