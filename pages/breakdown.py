@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.breakdown.panels import panels
+from core.ui.breakdown import panels
 from core.ui.shared import loaders, run_browser, score_box, shell, widgets
 
 view = shell.enter(__file__)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.scoring import run_scores, sentences
-from core.ui.compare.panels import panels
+from core.ui.compare import panels
 from core.ui.shared import loaders, run_browser, score_box, shell
 
 view = shell.enter(__file__)

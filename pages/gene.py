@@ -1,6 +1,6 @@
 """One target gene: every row it is in, and what the runs say."""
 
 from core.ui.shared import shell
-from core.ui.symbol.panels import panels
+from core.ui.symbol import panels
 
 panels.show(shell.enter(__file__), "gene")

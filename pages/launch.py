@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.launch.panels import panels
+from core.ui.launch import panels
 from core.ui.shared import run_browser, shell
 
 view = shell.enter(__file__)

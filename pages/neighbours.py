@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.neighbours.panels import panels
+from core.ui.neighbours import panels
 from core.ui.shared import loaders, neighbour_controls, run_browser, shell, widgets
 
 view = shell.enter(__file__)

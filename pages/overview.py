@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.plots import labels
-from core.ui.overview.panels import panels
+from core.ui.overview import panels
 from core.ui.shared import loaders, shell, widgets
 
 view = shell.enter(__file__)

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.shared import run_browser, shell, widgets
-from core.ui.submit.panels import panels
+from core.ui.submit import panels
 
 view = shell.enter(__file__)
 st.markdown("## Submit")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.shared import loaders, run_browser, shell
-from core.ui.what_if.panels import fusion_controls, panels, save_controls
+from core.ui.what_if import fusion_controls, panels, save_controls
 
 view = shell.enter(__file__)
 st.markdown("## What-if")

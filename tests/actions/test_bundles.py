@@ -33,7 +33,7 @@ PLAN = {"spaces": "near", "protocol": "test", "power": 2, "de_power": 0, "k": 0,
 
 @pytest.fixture
 def other(tmp_path: Path) -> Workspace:
-    """The rows of `small_desk` without a run."""
+    """The rows of `small_workspace` without a run."""
     workspace = open_workspace(Settings(workspace=tmp_path / "other", author="colleague"))
     for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv")):
         assert import_upload(workspace, content, name).kind != "failed"

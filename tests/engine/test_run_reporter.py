@@ -70,7 +70,7 @@ def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
             raise StoreBusy("somebody else has it")
         over.set()
 
-    monkeypatch.setattr(run_reporter, "fold", fold)
+    monkeypatch.setattr(run_reporter, "ingest_journal", fold)
     over = asyncio.Event()
     with Journal(run_folders.folder_of(workspace, run.id)) as journal:
         ours = account_of(workspace, journal, run)

@@ -119,7 +119,7 @@ HOLDER = """
 import sys
 from pathlib import Path
 from core.llm.reply_cache import ReplyCache
-from tests.llm.test_cache import CACHED, REPLY
+from tests.llm.test_reply_cache import CACHED, REPLY
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(50):
     cache.put(f"{number}", REPLY)
@@ -192,7 +192,7 @@ WRITER = """
 import sys
 from pathlib import Path
 from core.llm.reply_cache import ReplyCache
-from tests.llm.test_cache import CACHED, REPLY
+from tests.llm.test_reply_cache import CACHED, REPLY
 cache = ReplyCache(Path(sys.argv[1]))
 for number in range(100):
     cache.put(f"{sys.argv[2]}-{number}", REPLY)

@@ -30,7 +30,7 @@ def case(pair: Pair, **options: object) -> texts.Case:
 
 def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
     """Every message that an advocate can be sent by us, whatever the options."""
-    shown = prompt_options(pair, context=context, judge=judge, rounds=2)
+    shown = case(pair, context=context, judge=judge, rounds=2)
     sent = []
     for side in texts.OPPONENT:
         messages = (*texts.brief(side, shown), *texts.rebuttal(side, shown, ARGUED, ARGUED))
@@ -47,7 +47,7 @@ def test_no_advocate_prompt_holds_an_option(context: str, judge: str) -> None:
 
 
 def test_what_that_test_looks_for_is_found_where_it_is() -> None:
-    judged = "".join(message.content for message in texts.verdict("de", prompt_options(TEST, judge="logprob"), ()))
+    judged = "".join(message.content for message in texts.verdict("de", case(TEST, judge="logprob"), ()))
     assert CHOICE.search(judged)
     for question in ("A) up", "(B) down", "C. none", "Reply with A, B or C.", "Give your answer.", "Does it change?"):
         assert CHOICE.search(question)
@@ -55,7 +55,7 @@ def test_what_that_test_looks_for_is_found_where_it_is() -> None:
 
 @pytest.mark.parametrize("side", texts.OPPONENT)
 def test_an_advocate_is_told_the_pair_its_side_and_the_dossier(side: str) -> None:
-    shown = prompt_options(TEST)
+    shown = case(TEST)
     system, task = texts.brief(side, shown)
     assert system.role == "system"
     assert f"Your side: {side}\n" in task.content
@@ -65,11 +65,11 @@ def test_an_advocate_is_told_the_pair_its_side_and_the_dossier(side: str) -> Non
 
 def test_every_judge_is_told_how_to_answer() -> None:
     for judge, stage in itertools.product(texts.JUDGES, texts.SIDES):
-        task = texts.verdict(stage, prompt_options(TEST, judge=judge), (("UP", "Said."),))[1].content
+        task = texts.verdict(stage, case(TEST, judge=judge), (("UP", "Said."),))[1].content
         assert ("<answer>" in task, "<prob>" in task) == (judge == "logprob", judge != "logprob")
         assert "UP:\nSaid." in task
         assert not set("{}") & set(task)
-    sharp = {stage: texts.verdict(stage, prompt_options(TEST, judge="sharp"), ())[1].content for stage in texts.SIDES}
+    sharp = {stage: texts.verdict(stage, case(TEST, judge="sharp"), ())[1].content for stage in texts.SIDES}
     assert "Start from 45" in sharp["de"]
     assert "Start from 65" in sharp["dir"]
 

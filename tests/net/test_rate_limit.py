@@ -80,10 +80,10 @@ def test_a_key_raises_pubmeds_rate_alone(tmp_path: Path) -> None:
 OTHER = """
 import sys
 from pathlib import Path
-from core.evidence.testing import Mimic
-from tests.evidence.test_pace import ROWS, ROWS_WORLD, at_once
+from core.evidence.testing import FakeServer
+from tests.net.test_rate_limit import ROWS, ROWS_WORLD, at_once
 from tests.evidence.webs import within
-server = Mimic(ROWS_WORLD)
+server = FakeServer(ROWS_WORLD)
 server.address = sys.argv[1]
 print("here", flush=True)
 sys.stdin.readline()

@@ -135,7 +135,7 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
 
 def test_one_class_is_said_and_not_scored() -> None:
     rows = pd.DataFrame({"label": ["none"] * 3, "pert": list("abc"), "gene": list("abc")})
-    scores = run_scores.desk_scores(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
+    scores = run_scores.scores_from_probabilities(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
     result = run_scores.compared(rows, scores, scores)
     assert "only one class" in sentences.comparison_sentences(result, "a", "b")[0]
     assert math.isnan(result.mean.change.two_way.estimate)

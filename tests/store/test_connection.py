@@ -33,7 +33,7 @@ def child(code: str, folder: Path) -> subprocess.Popen[str]:
     program = f"""
 import os, sys, time
 from pathlib import Path
-from core.store import Store, versions
+from core.store import Store, cache_versions
 store = Store(Path({str(folder)!r}) / "data" / "desk.duckdb", Path({str(folder)!r}) / "cache", 30.0)
 {textwrap.dedent(code)}
 """
@@ -100,7 +100,7 @@ def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             with store.read() as db:
-                seen = versions.read(db)
+                seen = cache_versions.read(db)
                 assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
                 assert seen.get("runs", 0) >= last
                 last = seen.get("runs", 0)
@@ -110,8 +110,8 @@ def test_one_writing_process_and_four_reading_ones(tmp_path: Path) -> None:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             with store.write() as db:
-                versions.bump(db, "runs")
-                versions.bump(db, "datasets")
+                cache_versions.bump(db, "runs")
+                cache_versions.bump(db, "datasets")
             written += 1
         print(written)
     """.replace("SECONDS", str(SECONDS))
@@ -155,7 +155,7 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
         context = store.write()
         db = context.__enter__()
         db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', repeat('x', 100) FROM range(50000) t(i)")
-        versions.bump(db, "runs")
+        cache_versions.bump(db, "runs")
         if WHEN == "after":
             db.commit()
         print("ready", flush=True)

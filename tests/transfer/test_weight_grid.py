@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.transfer.test_whatif import BASE, LABELS, OTHER, ROWS
 
 from core.errors import InputError
 from core.stats.official_score import score_of
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import live_fusion
 from core.transfer.weight_grid import weight_grid, weight_optimism
+from tests.transfer.test_live_fusion import BASE, LABELS, OTHER, ROWS
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 

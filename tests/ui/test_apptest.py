@@ -28,10 +28,12 @@ TABS = {  # below the first one: parameter and titles
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]
 REAL_RUNS = ("track_b_sharp", "track_a_logprobs_train2499")  # without labels, and with
-WORKSPACES = [("desk", ""), ("demo_desk", ""), *(("real_desk", run) for run in REAL_RUNS)]
+WORKSPACES = [("workspace", ""), ("demo_workspace", ""), *(("real_workspace", run) for run in REAL_RUNS)]
 # Traces of other shapes, on the pages where a trace's shape shows.
 OTHER_SHAPES = [
-    ("real_desk", run, page, "") for run in ("track_b_react", "track_c_qwen3_4b") for page in ("debates", "breakdown", "submit")
+    ("real_workspace", run, page, "")
+    for run in ("track_b_react", "track_c_qwen3_4b")
+    for page in ("debates", "breakdown", "submit")
 ]
 EVERYWHERE = [(*where, *view) for where in WORKSPACES for view in VIEWS] + OTHER_SHAPES
 # Anything by which a person could change something; a filter is none.
@@ -71,13 +73,13 @@ def press(app: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
-@pytest.mark.parametrize(("workspace", "run", "page", "tab"), EVERYWHERE)
-def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, folder: str, run: str, page: str, tab: str) -> None:
-    app = visit(request.getfixturevalue(folder), page, **({"run": run} if run else {}), **tab_of(page, tab))
+@pytest.mark.parametrize(("fixture", "run", "page", "tab"), EVERYWHERE)
+def test_every_page_runs(visit: Visit, request: pytest.FixtureRequest, fixture: str, run: str, page: str, tab: str) -> None:
+    app = visit(request.getfixturevalue(fixture), page, **({"run": run} if run else {}), **tab_of(page, tab))
     assert not app.exception
     assert not app.error
     assert text_of(app)
-    if folder == "demo_desk":  # no tab is left out above
+    if fixture == "demo_workspace":  # no tab is left out above
         assert tuple(tab.label for tab in app.tabs)[1:] == TABS.get(page, NO_TABS)[1]
 
 
