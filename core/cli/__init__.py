@@ -4,9 +4,11 @@
 (one line on standard error); 2: wrong usage; 130: interrupted.
 
 base        the application, its workspace, how results are printed
+lazy_group  which module has which command; imports the one that is run
 files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
-numbers     score, compare, audit, bench
+numbers     score, compare, bench
+audit       audit: debates, leakage
 embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
@@ -17,11 +19,8 @@ from __future__ import annotations
 
 import sys
 
-from core.cli import embed, engine, files, numbers, runs, submission, transfer
 from core.cli.base import app, say
 from core.errors import DeskError
-
-__all__ = ["embed", "engine", "files", "main", "numbers", "runs", "submission", "transfer"]
 
 
 def main() -> None:

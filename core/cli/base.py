@@ -11,12 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions.workspace import open_workspace
+from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
-audit_app = typer.Typer(no_args_is_help=True, help="Look for what a score does not show.")
-app.add_typer(audit_app, name="audit")
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
@@ -28,6 +26,8 @@ def workspace(
     folder: Annotated[Path | None, typer.Option("--workspace", help="The folder that holds data/ and cache/.")] = None,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
+    from core.actions.workspace import open_workspace  # brings the store, which --help does without
+
     context.obj = open_workspace(load_settings(folder))
 
 

@@ -11,13 +11,12 @@ import typer
 from core.actions import imports, transfer
 from core.actions import spaces as actions
 from core.actions.workspace import Workspace
-from core.cli.base import Json, app, say, show
+from core.cli.base import Json, say, show
 from core.errors import InputError, StateError
 from core.store import spaces
 from core.store.spaces import SpaceRecord
 
-embed_app = typer.Typer(no_args_is_help=True, help="Gene spaces: build, load, list.")
-app.add_typer(embed_app, name="embed")
+app = typer.Typer(no_args_is_help=True)
 
 Name = Annotated[str, typer.Option("--name", help="What the space is called here.")]
 Pack = Annotated[str | None, typer.Option(help="The knowledge pack to build from; by default the latest of its kind.")]
@@ -37,7 +36,7 @@ DatasetName = Annotated[
 ]
 
 
-@embed_app.command()
+@app.command()
 def text(
     context: typer.Context,
     name: Name,
@@ -68,7 +67,7 @@ def text(
     _show(context.obj, actions.embed(context.obj, kind, name, options, pack=pack, replace=replace), dataset, as_json)
 
 
-@embed_app.command()
+@app.command()
 def network(
     context: typer.Context,
     name: Name,
@@ -84,7 +83,7 @@ def network(
     _show(context.obj, actions.embed(context.obj, "network", name, options, pack=pack, replace=replace), dataset, as_json)
 
 
-@embed_app.command()
+@app.command()
 def response(
     context: typer.Context,
     name: Name,
@@ -97,7 +96,7 @@ def response(
     _show(context.obj, actions.embed(context.obj, "response", name, {}, pack=pack, replace=replace), dataset, as_json)
 
 
-@embed_app.command()
+@app.command()
 def coresponse(
     context: typer.Context,
     name: Name,
@@ -115,7 +114,7 @@ def coresponse(
     _show(context.obj, actions.embed(context.obj, "coresponse", name, options, replace=replace), dataset, as_json)
 
 
-@embed_app.command()
+@app.command()
 def load(
     context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file or a checkpoint's folder, recognised by content.")],
@@ -128,7 +127,7 @@ def load(
     _show(context.obj, imports.import_space(context.obj, file, name, replace=replace), dataset, as_json)
 
 
-@embed_app.command("list")
+@app.command("list")
 def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = False) -> None:
     """The spaces that are here."""
     with context.obj.store.read() as db:
@@ -137,7 +136,7 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
     show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces here; try: python -m core embed --help")
 
 
-@embed_app.command()
+@app.command()
 def delete(context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE")], as_json: Json = False) -> None:
     """Take a space away; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)

@@ -12,11 +12,13 @@ import typer
 
 from core.actions import launching, run_control
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, app, say, show
+from core.cli.base import Json, RunName, say, show
 from core.errors import InputError
 from core.llm.serve import PORT, Serving
 from core.llm.serve import serve as serve_model
 from core.store import runs
+
+app = typer.Typer()
 
 Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; the worker goes on by itself.")]

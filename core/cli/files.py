@@ -13,9 +13,11 @@ from core.actions import export as export_action
 from core.actions import fetch as fetch_action
 from core.actions import imports
 from core.actions import undo as undo_action
-from core.cli.base import Json, RunName, app, say, show
+from core.cli.base import Json, RunName, say, show
 from core.errors import InputError
 from core.store import datasets, runs
+
+app = typer.Typer()
 
 
 @app.command()

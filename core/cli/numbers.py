@@ -1,4 +1,4 @@
-"""Commands that compute: score, compare, audit debate, audit leakage, bench."""
+"""Commands that compute: score, compare, bench."""
 
 from __future__ import annotations
 
@@ -10,30 +10,15 @@ import pandas as pd
 import typer
 
 from core.actions.workspace import Workspace
-from core.audit import debate_audit
-from core.cli.base import Json, RunName, app, audit_app, show
+from core.cli.base import Json, RunName, show
 from core.errors import InputError, MissingPackage
 from core.scoring import json_shapes, run_scores, sentences
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score, both_axes
 from core.stats.slices import by_slice
-from core.store import datasets, pairs, predictions, runs, traces
+from core.store import pairs, predictions, runs
 from core.store.runs import Run
 
-
-@audit_app.command("debate")
-def audit_debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Was it a debate? Collapsed roles, option answers, fallbacks."""
-    with context.obj.store.read() as db:
-        found = runs.find(db, run)
-        result = debate_audit.audit(
-            traces.briefs(db, found.id), predictions.flag_counts(db, found.id), predictions.p_de_of(db, found.id)
-        )
-    if result.roles.empty:
-        raise InputError(f"audit debate {run}: method {found.method}, its traces hold no briefs; expected a debate")
-    counts = result.as_json()
-    text = result.roles.to_string(index=False)
-    text += f"\nfallbacks: DE {result.de_fallbacks}, DIR {result.dir_fallbacks}; distinct P(DE): {result.distinct_p_de}"
-    show(counts, as_json, text)
+app = typer.Typer()
 
 
 @app.command()
@@ -91,22 +76,6 @@ def compare(context: typer.Context, a: RunName, b: RunName, as_json: Json = Fals
     result = run_scores.compared(shared.rows, shared.a, shared.b)
     words = sentences.comparison_sentences(result, first.name, second.name)
     show(json_shapes.comparison(result, words), as_json, "\n".join(words))
-
-
-@audit_app.command("leakage")
-def audit_leakage(
-    context: typer.Context,
-    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
-    as_json: Json = False,
-) -> None:
-    """How far row counts alone go, and whether test rows share genes with labelled ones."""
-    with context.obj.store.read() as db:
-        found = datasets.find(db, dataset) if dataset else datasets.default(db)
-        if found is None:
-            raise InputError("audit leakage: this workspace has no dataset; import one first")
-        rows_ = pairs.frame(db, found.id)
-    result = json_shapes.leakage(run_scores.leakage(rows_))
-    show(result, as_json, "\n".join(f"{key:34} {value}" for key, value in result.items() if key != "intervals"))
 
 
 @app.command()

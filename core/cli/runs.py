@@ -9,9 +9,11 @@ import typer
 
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, app, show
+from core.cli.base import Json, RunName, show
 from core.store import datasets, runs
 from core.store.runs import Run
+
+app = typer.Typer()
 
 
 def _record(run: Run, dataset: str) -> dict[str, Any]:

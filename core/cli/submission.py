@@ -9,10 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import bundles, submissions
-from core.cli.base import Json, RunName, app, say, show
+from core.cli.base import Json, RunName, say, show
 from core.submission.check import is_valid
 from core.submission.rules.registry import Problem, listed
 from core.types import Track
+
+app = typer.Typer()
 
 Rows = Annotated[str, typer.Option(help='Which ids it should have, such as "ids=FILE"; by default the test split\'s.')]
 

@@ -8,7 +8,7 @@ import typer
 
 from core.actions import transfer
 from core.actions.workspace import Workspace
-from core.cli.base import Json, app, show
+from core.cli.base import Json, show
 from core.errors import InputError
 from core.scoring import json_shapes, sentences
 from core.store import Cursor, predictions, runs
@@ -19,6 +19,8 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
 from core.transfer.protocols import Kind, Protocol, SimilaritySettings
 from core.types import Flag
+
+app = typer.Typer()
 
 Spaces = Annotated[str, typer.Option("--space", metavar="S[,S2]", help="Gene spaces; several are averaged.")]
 Centre = Annotated[bool, typer.Option("--centre", help="Take the mean of the labelled genes away first.")]

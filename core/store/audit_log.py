@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from core.store.connection import Cursor
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def append(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> None:

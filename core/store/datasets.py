@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from core.errors import NotFound
 from core.store.connection import Cursor
 from core.store.queries import one
 from core.types import DatasetKind
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DEMO = "simulated"
 

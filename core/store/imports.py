@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-import pandas as pd
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
 from core.errors import NotFound
 from core.store import runs
 from core.store.connection import Cursor
 from core.store.queries import insert, one
 from core.types import Rejected
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def add(cursor: Cursor, record: Import, rejected: Sequence[Rejected]) -> None:
     if rejected:
         columns = {
             "import": [record.id] * len(rejected),
-            "line": pa.array([r.line for r in rejected], pa.int32()),
+            "line": [r.line for r in rejected],
             "reason": [r.reason for r in rejected],
             "detail": [r.detail for r in rejected],
         }

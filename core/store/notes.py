@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from core.store.connection import Cursor
 from core.store.queries import one
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def add(cursor: Cursor, run: str, pair_id: str | None, author: str, text: str) -> str:

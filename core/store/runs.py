@@ -6,13 +6,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from core.errors import NotFound, StateError
 from core.store.connection import Cursor
 from core.store.queries import one
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _COLUMNS = (
     "id, dataset, name, method, origin, track, model, spec, parents, status, total, done, failed, fallbacks, collapsed, "
