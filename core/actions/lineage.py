@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import core.evidence as evidence_room
 from core import __version__
 from core.engine.spec import sha256_of
 from core.errors import DeskError
+from core.evidence.registry import TOOLS, tool_file
 from core.methods.registry import method_named
 from core.store import Cursor, bundles, run_records, runs
 from core.store.runs import Run
@@ -76,14 +73,7 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
     """File name → source of every evidence tool that a row of the lineage asked, as far as it is still here."""
     asked = {name for run in line for name in run_records.tools(db, run.id)}
-    return {f"{name}.py": file.read_bytes() for name, file in _tool_files() if name in asked}
-
-
-def _tool_files() -> Iterator[tuple[str, Path]]:
-    for found in pkgutil.iter_modules(evidence_room.__path__):
-        module = importlib.import_module(f"{evidence_room.__name__}.{found.name}")
-        if hasattr(module, "TOOL") and module.__file__ is not None:
-            yield module.TOOL.name, Path(module.__file__)
+    return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in asked}
 
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:

@@ -1,4 +1,4 @@
-"""Every tool of this room, and what they say of a pair. A new file with a `TOOL` is in without being listed anywhere."""
+"""Finds every evidence tool in `core/evidence/tools`, and asks tools about a pair."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 import importlib
 import pkgutil
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
-import core.evidence as room
 from core.errors import NotFound
+from core.evidence import tools
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.tool import Tool
@@ -20,34 +21,39 @@ if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
 
 
-def tools_in(package: ModuleType) -> Mapping[str, Tool]:
-    """The tools among a package's modules, by name."""
-    modules = (importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__))
+def load_tools(package: ModuleType) -> Mapping[str, Tool]:
+    """Import every module of a package and return their `TOOL`s by name; a module without one adds nothing."""
+    modules = (importlib.import_module(f"{package.__name__}.{module.name}") for module in pkgutil.iter_modules(package.__path__))
     found = (getattr(module, "TOOL", None) for module in modules)
     return MappingProxyType({tool.name: tool for tool in found if isinstance(tool, Tool)})
 
 
-TOOLS: Mapping[str, Tool] = tools_in(room)
+TOOLS: Mapping[str, Tool] = load_tools(tools)
 
 
 def tool_named(name: str) -> Tool:
-    """The tool of a name; raises NotFound, naming those there are."""
+    """The tool of that name. Raises NotFound, which lists the known names."""
     if name not in TOOLS:
         raise NotFound(f"evidence tool {name!r}: not known, expected one of {', '.join(TOOLS)}")
     return TOOLS[name]
 
 
+def tool_file(name: str) -> Path:
+    """The source file of the tool of that name: a tool stands in the file that is called like it."""
+    return Path(tools.__path__[0]) / f"{tool_named(name).name}.py"
+
+
 async def gather(
     pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], web: SourceClient | None = None
 ) -> tuple[Evidence, ...]:
-    """What the named tools say of a pair, in the order of their names; each answer once.
+    """What the named tools say about a pair, in the order of the names, each answer once.
 
-    A tool about single symbols is asked about the perturbation, then about the gene; all are asked at the same time.
+    A tool about single symbols is asked about the perturbation and about the gene. All questions are asked concurrently.
     Raises NotFound for an unknown name.
     """
-    asked = [(tool, about) for tool in map(tool_named, names) for about in tool.calls(pair.pert, pair.gene)]
-    answers = await asyncio.gather(*(tool.run(*about, packs, view, web) for tool, about in asked))
-    found: dict[tuple[str, str], Evidence] = {}
+    calls = [(tool, arguments) for tool in map(tool_named, names) for arguments in tool.calls(pair.pert, pair.gene)]
+    answers = await asyncio.gather(*(tool.run(*arguments, packs, view, web) for tool, arguments in calls))
+    distinct: dict[tuple[str, str], Evidence] = {}
     for item in answers:
-        found.setdefault((item.tool, item.key), item)
-    return tuple(found.values())
+        distinct.setdefault((item.tool, item.key), item)
+    return tuple(distinct.values())

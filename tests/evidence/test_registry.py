@@ -5,19 +5,20 @@ from pathlib import Path
 
 import pytest
 
-import core.evidence as room
 from core.errors import NotFound
+from core.evidence import tools as tool_folder
 from core.evidence.label_view import all_training
-from core.evidence.registry import TOOLS, tools_in
+from core.evidence.registry import TOOLS, load_tools, tool_file
 from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, gathered, pair, run
 
 VIEW = all_training(PAIRS)
 
 
 def test_every_tool_stands_in_a_file_of_its_name() -> None:
-    folder = Path(room.__path__[0])
+    folder = Path(tool_folder.__path__[0])
     with_a_tool = {file.stem for file in folder.glob("*.py") if "\nTOOL = Tool(" in file.read_text("utf-8")}
     assert set(TOOLS) == with_a_tool
+    assert {tool_file(name) for name in TOOLS} == {folder / f"{name}.py" for name in with_a_tool}
     assert {"gene_info", "gene_class", "base_rates", "train_lookup"} < set(TOOLS)
 
 
@@ -41,7 +42,7 @@ def test_a_new_file_is_a_new_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "TOOL = Tool('length', 'How long a symbol is.', ('gene',), lambda query: Answer('ok', '', {'n': len(query.symbol)}))\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
-    tools = tools_in(importlib.import_module("some_room"))
+    tools = load_tools(importlib.import_module("some_room"))
     assert list(tools) == ["length"]
     assert run(tools["length"], None, "Il6", PACKS, VIEW).body == {"n": 3}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core.evidence.label_view import Counts, Tally, pooled
 from core.evidence.packs import Partner
-from core.evidence.protein_interactions import partner_table
 from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tools.protein_interactions import partner_table
 
 PARTNERS = 25  # the highest scores, before those without labels are left out
 
