@@ -1,7 +1,7 @@
 # `make app` and `make test` are all a new user needs; each sets up what it needs on a fresh machine.
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: app test test-serve lint bench clean
+.PHONY: app test test-serve soak lint bench clean
 
 app: .venv/app.ok
 	@$(BIN)/python -m core.ui.start
@@ -12,6 +12,12 @@ test: .venv/dev.ok
 # The real model server, on a GPU where there is one; downloads 1 GB and takes minutes, so `test` leaves it out.
 test-serve: .venv/dev.ok .venv-serve/ok
 	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
+
+# The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
+PART ?= $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
+
+soak: .venv/dev.ok
+	@failed=0; for part in $(PART); do $(BIN)/python -m pytest -n 0 -p no:randomly soak/test_$$part.py || failed=1; done; exit $$failed
 
 lint: .venv/dev.ok
 	$(BIN)/ruff check .

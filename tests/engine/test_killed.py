@@ -8,6 +8,7 @@ import signal
 import time
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -21,7 +22,7 @@ from core.store.runs import Run
 from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
 from tests.engine.methods import Asking, apart, here
 
-KILLS = 2  # raise it for a longer trial, to 50 say
+KILLS = 2  # soak/test_kills.py takes 50
 ROWS = 300
 LEFT = 50  # rows at least that are still missing when the last kill is due
 SEED = 5
@@ -56,20 +57,37 @@ def stored(workspace: Workspace, run: Run) -> dict[str, pd.DataFrame]:
     return found
 
 
+class SurvivingRun(NamedTuple):
+    """A run that ended although its worker was killed, beside one that was left alone; each with its workspace."""
+
+    workspace: Workspace
+    run: Run
+    undisturbed: Workspace
+    undisturbed_run: Run
+
+
 def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path: Path) -> None:
+    assert_equal_to_undisturbed(run_with_kills(tmp_path, KILLS))
+
+
+def run_with_kills(folder: Path, kills: int) -> SurvivingRun:
+    """A run of 300 rows whose worker gets SIGKILL at `kills` random moments and is resumed after each.
+
+    Asserts after each kill that no row in the journal is asked again.
+    """
     rng = random.Random(SEED)
-    began = tmp_path / "began.txt"
+    began = folder / "began.txt"
     begin = partial(apart, began=str(began), fold_s=0.05)
     with serving(Script(delay_s=0.01)) as url:
-        whole = workspace_with(tmp_path / "whole", ROWS)
+        whole = workspace_with(folder / "whole", ROWS)
         expected = run_control.launch(whole, wish(whole, Asking(), model="scripted"), "r", fast(url), begin=here(Asking()))
-        workspace = workspace_with(tmp_path / "killed", ROWS)
+        workspace = workspace_with(folder / "killed", ROWS)
         run = run_control.launch(
             workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8), begin=begin
         )
         rows = run_folders.folder_of(workspace, run.id).rows
-        for kill in range(KILLS):
-            least = int((ROWS - LEFT) * (kill + rng.random()) / KILLS)
+        for kill in range(kills):
+            least = int((ROWS - LEFT) * (kill + rng.random()) / kills)
             until(partial(has_rows, rows, least), f"row {least}")
             time.sleep(AHEAD_S * rng.random() ** 2)
             pid = status(workspace, run).pid
@@ -84,10 +102,16 @@ def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path:
             until(partial(has_rows, began, begun + 1), "the next row")
             assert not before & set(began.read_text().split()[begun:])
         until(lambda: status(workspace, run).state == "done", "the end")
-    after = run_control.settle(workspace, run.id)
+    return SurvivingRun(workspace, run_control.settle(workspace, run.id), whole, expected)
+
+
+def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
+    """The store holds the same rows, traces, evidence and calls, each once, and the journal each row once."""
+    workspace, run, whole, expected = survived
+    rows = run_folders.folder_of(workspace, run.id).rows
     assert sorted(journalled(workspace, run)) == sorted(set(journalled(workspace, run)))
     assert read_progress(rows).twice == 0
-    assert (after.status, after.done, after.failed, after.tokens) == ("done", ROWS, 0, expected.tokens)
+    assert (run.status, run.done, run.failed, run.tokens) == ("done", ROWS, 0, expected.tokens)
     ours = stored(workspace, run)
     for name, table in stored(whole, expected).items():
         pd.testing.assert_frame_equal(ours[name], table, obj=name)
