@@ -1,48 +1,144 @@
-"""Settings: the only reader of the environment."""
+"""Settings: the only reader of the environment and of secrets.toml."""
 
 from __future__ import annotations
 
 import getpass
 import os
-from dataclasses import dataclass, field
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from core.errors import InputError
 
-ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens by itself
+ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 MYGENE = "https://mygene.info/v3"
 STRING = "https://version-12-0.string-db.org/api"
 PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 KEY_VARIABLE = "PERTURBDESK_API_KEY"
 REPOSITORY = Path(__file__).resolve().parent.parent
+SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+class _Type(NamedTuple):
+    """How a setting is written. read: turns its text into a value, raises ValueError if it cannot."""
+
+    name: str
+    expected: str
+    read: Callable[[str], Any]
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text).expanduser().resolve()
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(text)
+    return folder
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in _SWITCH:
+        raise ValueError(text)
+    return _SWITCH[text.lower()]
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0 or _holds_secret(text):
+        raise ValueError(text)
+    return text
+
+
+def _holds_secret(address: str) -> bool:
+    """Whether an address may hold a password or a key, so that it must not be shown."""
+    return any(sign in address for sign in "@?#")
+
+
+def _ascii(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError(text)
+    return text
+
+
+_FOLDER = _Type("folder", "a folder", _folder)
+_YES_OR_NO = _Type("yes or no", "1, true, yes, on, 0, false, no or off", _switch)
+_SECONDS = _Type("seconds", "seconds, 0 or more", _amount)
+_MEGABYTES = _Type("megabytes", "a whole number of megabytes, 1 or more, without a unit", _count)
+_PRICE = _Type("price", "what a million tokens cost, 0 or more", _amount)
+_ADDRESS = _Type("address", f"an address such as {ENDPOINT}, without a name, a password or a query", _address)
+_TEXT = _Type("text", "text", str)
+_E_MAIL = _Type("e-mail address", "an e-mail address in ASCII", _ascii)
+_KEY = _Type("key", "printable ASCII", _ascii)
+
+
+def _about(variable: str, kind: _Type, what: str, default: str = "") -> dict[str, Any]:
+    """A setting's metadata. default: in words, where the value itself does not say it."""
+    return {"variable": f"PERTURBDESK_{variable}", "type": kind, "what": what, "default": default}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where a workspace lies and how it may be used.
+    """Where a workspace lies and how it may be used; `settings_table` has a row for each field."""
 
-    workspace: the folder that holds data/ and cache/. read_only: every change is refused. busy_timeout_s: how long to
-    wait for the store before StoreBusy. store_memory_mb: what the store may hold in memory before it goes to disk.
-    mirror: a base address to fetch public files from instead of GitHub, or "". author: who stands in the audit trail and
-    under notes. api_key: for model servers; never stored or printed. endpoint: of the model server to ask unless another
-    is named. price_prompt, price_completion: of a million tokens.
-    """
-
-    workspace: Path = REPOSITORY
-    read_only: bool = False
-    busy_timeout_s: float = 30.0
-    store_memory_mb: int = 2_000
-    mirror: str = ""
-    author: str = "unknown"
-    api_key: str = field(default="", repr=False)
-    endpoint: str = ENDPOINT
-    price_prompt: float | None = None
-    price_completion: float | None = None
-    mygene: str = MYGENE
-    string: str = STRING
-    pubmed: str = PUBMED
-    ncbi_api_key: str = field(default="", repr=False)
-    contact: str = ""
+    workspace: Path = field(
+        default=REPOSITORY,
+        metadata=_about("WORKSPACE", _FOLDER, "The folder that holds data/ and cache/.", "the repository"),
+    )
+    read_only: bool = field(default=False, metadata=_about("READ_ONLY", _YES_OR_NO, "Refuse every change.", "no"))
+    busy_timeout_s: float = field(
+        default=30.0,
+        metadata=_about("BUSY_TIMEOUT_S", _SECONDS, "How long to wait for the store while another process holds it."),
+    )
+    store_memory_mb: int = field(
+        default=2_000,
+        metadata=_about("STORE_MEMORY_MB", _MEGABYTES, "What the store may hold in memory before it writes to disk."),
+    )
+    mirror: str = field(
+        default="", metadata=_about("MIRROR", _ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
+    )
+    author: str = field(
+        default="unknown",
+        metadata=_about("AUTHOR", _TEXT, "The name in the audit log and under notes.", "the user's name on this machine"),
+    )
+    api_key: str = field(
+        default="", repr=False, metadata=_about("API_KEY", _KEY, "The key of model servers; never stored or printed.", "none")
+    )
+    endpoint: str = field(
+        default=ENDPOINT, metadata=_about("ENDPOINT", _ADDRESS, "The model server to ask unless another is named.")
+    )
+    price_prompt: float | None = field(
+        default=None, metadata=_about("PRICE_PROMPT", _PRICE, "What a million tokens of prompts cost.", "unknown")
+    )
+    price_completion: float | None = field(
+        default=None, metadata=_about("PRICE_COMPLETION", _PRICE, "What a million tokens of answers cost.", "unknown")
+    )
+    mygene: str = field(default=MYGENE, metadata=_about("MYGENE", _ADDRESS, "Where MyGene.info is asked."))
+    string: str = field(default=STRING, metadata=_about("STRING", _ADDRESS, "Where STRING is asked."))
+    pubmed: str = field(default=PUBMED, metadata=_about("PUBMED", _ADDRESS, "Where PubMed is asked."))
+    ncbi_api_key: str = field(
+        default="",
+        repr=False,
+        metadata=_about("NCBI_API_KEY", _KEY, "NCBI's key, which raises PubMed's rate; never stored or printed.", "none"),
+    )
+    contact: str = field(
+        default="", metadata=_about("CONTACT", _E_MAIL, "An e-mail address that public sources are told.", "none")
+    )
 
     @property
     def data(self) -> Path:
@@ -56,33 +152,59 @@ class Settings:
     def store_file(self) -> Path:
         return self.data / "desk.duckdb"
 
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container's user id may have no name
-        return "unknown"
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that no log and no page may show."""
+        return tuple(key for key in (self.api_key, self.ncbi_api_key) if key)
 
 
-def _price(kind: str) -> float | None:
-    """Of a million tokens; None where it is not set. Raises InputError for what is no price."""
-    name = f"PERTURBDESK_PRICE_{kind}"
-    text = os.environ.get(name, "").strip()
-    if not text:
-        return None
-    try:
-        price = float(text)
-    except ValueError:
-        price = -1.0
-    if not 0 <= price < float("inf"):
-        raise InputError(f"{name}: got {text!r}, expected what a million tokens cost")
-    return price
+class SettingRow(NamedTuple):
+    """One row of the settings table: its environment variable, how it is written, its default, what it does.
+
+    field: of Settings. secret: it is never shown, and may stand in .streamlit/secrets.toml under the variable's name.
+    """
+
+    field: str
+    variable: str
+    type: str
+    default: str
+    what: str
+    secret: bool
+
+
+def settings_table() -> list[SettingRow]:
+    """Every setting, in the order of Settings."""
+    rows = []
+    for each in fields(Settings):
+        about = each.metadata
+        secret = about["type"] is _KEY
+        default = about["default"] or str(each.default)
+        rows.append(SettingRow(each.name, about["variable"], about["type"].name, default, about["what"], secret))
+    return rows
+
+
+def load_settings(workspace: Path | None = None) -> Settings:
+    """Settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
+
+    Secrets that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
+    cannot be read; its text names the variable and never shows a secret.
+    """
+    texts = {**_secrets_in_file(), **os.environ}
+    values: dict[str, Any] = {"author": _user()}
+    if workspace is not None:
+        texts.pop("PERTURBDESK_WORKSPACE", None)
+        values["workspace"] = _value_of("--workspace", str(workspace), _FOLDER)
+    for each in fields(Settings):
+        text = texts.get(each.metadata["variable"], "").strip()
+        if text:
+            values[each.name] = _value_of(each.metadata["variable"], text, each.metadata["type"])
+    return Settings(**values)
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """This process's environment, to be handed on to one that works for it, with the settings that a caller may have changed.
+    """This process's environment for another process that works on its behalf, with the settings that a caller may have changed.
 
-    The key of model servers is in it, and in no other place that the other process could read it from.
+    Keys are handed on here and nowhere else that the other process could read them from.
     """
     return {
         **os.environ,
@@ -90,26 +212,36 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "PERTURBDESK_BUSY_TIMEOUT_S": str(settings.busy_timeout_s),
         "PERTURBDESK_STORE_MEMORY_MB": str(settings.store_memory_mb),
         KEY_VARIABLE: settings.api_key,
+        "PERTURBDESK_NCBI_API_KEY": settings.ncbi_api_key,
     }
 
 
-def load_settings(workspace: Path | None = None) -> Settings:
-    """Settings from PERTURBDESK_* environment variables; an explicit `workspace` wins over the variable."""
-    chosen = workspace or Path(os.environ.get("PERTURBDESK_WORKSPACE") or REPOSITORY)
-    return Settings(
-        workspace=chosen.expanduser().resolve(),
-        read_only=os.environ.get("PERTURBDESK_READ_ONLY", "").lower() in {"1", "true", "yes"},
-        busy_timeout_s=float(os.environ.get("PERTURBDESK_BUSY_TIMEOUT_S", "30")),
-        store_memory_mb=int(os.environ.get("PERTURBDESK_STORE_MEMORY_MB", "2000")),
-        mirror=os.environ.get("PERTURBDESK_MIRROR", ""),
-        author=os.environ.get("PERTURBDESK_AUTHOR") or _user(),
-        api_key=os.environ.get(KEY_VARIABLE, ""),
-        endpoint=os.environ.get("PERTURBDESK_ENDPOINT") or ENDPOINT,
-        price_prompt=_price("PROMPT"),
-        price_completion=_price("COMPLETION"),
-        mygene=os.environ.get("PERTURBDESK_MYGENE") or MYGENE,
-        string=os.environ.get("PERTURBDESK_STRING") or STRING,
-        pubmed=os.environ.get("PERTURBDESK_PUBMED") or PUBMED,
-        ncbi_api_key=os.environ.get("PERTURBDESK_NCBI_API_KEY", "").strip(),
-        contact=os.environ.get("PERTURBDESK_CONTACT", "").strip(),
-    )
+def _value_of(name: str, text: str, kind: _Type) -> Any:
+    try:
+        return kind.read(text)
+    except (ValueError, RuntimeError):  # RuntimeError: "~nobody/" has no home folder
+        hidden = kind is _KEY or (kind is _ADDRESS and _holds_secret(text))
+        shown = "a value that is not shown" if hidden else repr(text)
+        raise InputError(f"{name}: got {shown}, expected {kind.expected}") from None
+
+
+def _secrets_in_file() -> Mapping[str, str]:
+    """The secrets in .streamlit/secrets.toml by variable; none where there is no such file."""
+    try:
+        content = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{SECRETS_FILE}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
+    found = {row.variable: content[row.variable] for row in settings_table() if row.secret and row.variable in content}
+    for variable, value in found.items():
+        if not isinstance(value, str):
+            raise InputError(f"{SECRETS_FILE}: {variable} is a {type(value).__name__}, expected text in quotes")
+    return found
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user id may have no name
+        return "unknown"

@@ -1,14 +1,26 @@
-"""What is read from the environment, and what another process is given of it."""
+"""What is read from the environment and from secrets.toml, and what another process is given of it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
 from core import config
-from core.config import KEY_VARIABLE, Settings, environment_of, load_settings
+from core.config import KEY_VARIABLE, Settings, environment_of, load_settings, settings_table
+from core.errors import InputError
+from tests import commands
+
+SECRET = "sk-0123456789"
+
+
+@pytest.fixture
+def secrets_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where this test's secrets are looked up."""
+    file = tmp_path / "secrets.toml"
+    monkeypatch.setattr(config, "SECRETS_FILE", file)
+    return file
 
 
 def test_another_process_has_the_environment_with_the_settings_of_this_one(
@@ -26,3 +38,89 @@ def test_another_process_has_the_environment_with_the_settings_of_this_one(
 def test_a_key_that_is_not_given_on_is_not_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY_VARIABLE, "sk-of-the-shell")
     assert environment_of(Settings())[KEY_VARIABLE] == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [
+        ("PERTURBDESK_STORE_MEMORY_MB", "2GB"),
+        ("PERTURBDESK_STORE_MEMORY_MB", "0"),
+        ("PERTURBDESK_BUSY_TIMEOUT_S", "abc"),
+        ("PERTURBDESK_BUSY_TIMEOUT_S", "inf"),
+        ("PERTURBDESK_READ_ONLY", "maybe"),
+        ("PERTURBDESK_ENDPOINT", "localhost:8000"),
+        ("PERTURBDESK_ENDPOINT", "http://host:99999/v1"),
+        ("PERTURBDESK_PUBMED", "http://[::"),
+        ("PERTURBDESK_PRICE_PROMPT", "-1"),
+        ("PERTURBDESK_PRICE_COMPLETION", "nan"),
+        ("PERTURBDESK_CONTACT", "ä@b"),
+    ],
+)
+def test_a_malformed_value_is_one_line_that_names_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, text: str
+) -> None:
+    monkeypatch.setenv(variable, text)
+    done = commands.core(tmp_path, "runs")
+    assert (done.status, done.out) == (1, "")
+    [line] = done.err.splitlines()
+    assert line.startswith(f"error: {variable}: got {text!r}, expected ")
+
+
+def test_a_workspace_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_text("", "utf-8")
+    monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(file))
+    with pytest.raises(InputError, match=r"PERTURBDESK_WORKSPACE: got .*, expected a folder"):
+        load_settings()
+    with pytest.raises(InputError, match=r"--workspace: got .*, expected a folder"):
+        load_settings(file)
+    assert load_settings(tmp_path).workspace == tmp_path  # it wins over the variable
+
+
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("Yes", True), ("ON", True), ("0", False), ("off", False), ("", False)])
+def test_yes_and_no_have_many_words(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, value: bool) -> None:
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", text)
+    assert load_settings(tmp_path).read_only is value
+
+
+@pytest.mark.parametrize(
+    ("variable", "text"),
+    [(KEY_VARIABLE, f"{SECRET} {SECRET}\n{SECRET}"), ("PERTURBDESK_ENDPOINT", f"http://me:{SECRET}@host/v1")],
+)
+def test_a_malformed_secret_is_not_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str, text: str) -> None:
+    monkeypatch.setenv(variable, text)
+    with pytest.raises(InputError) as refused:
+        load_settings(tmp_path)
+    assert variable in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_secrets_may_stand_in_a_file(secrets_file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    secrets_file.write_text(f'{KEY_VARIABLE} = "{SECRET}"\nPERTURBDESK_NCBI_API_KEY = "abc"\n[auth]\ncookie = 1\n', "utf-8")
+    loaded = load_settings(tmp_path)
+    assert (loaded.api_key, loaded.ncbi_api_key) == (SECRET, "abc")
+    assert SECRET not in repr(loaded)
+    handed_on = environment_of(loaded)
+    assert (handed_on[KEY_VARIABLE], handed_on["PERTURBDESK_NCBI_API_KEY"]) == (SECRET, "abc")
+    monkeypatch.setenv(KEY_VARIABLE, "sk-of-the-shell")
+    assert load_settings(tmp_path).api_key == "sk-of-the-shell"
+    monkeypatch.setenv(KEY_VARIABLE, "")
+    assert load_settings(tmp_path).api_key == ""
+
+
+@pytest.mark.parametrize("content", [f"{KEY_VARIABLE} = {SECRET}", f'{KEY_VARIABLE} = ["{SECRET}"]'])
+def test_a_malformed_file_of_secrets_is_named_and_not_shown(secrets_file: Path, tmp_path: Path, content: str) -> None:
+    secrets_file.write_text(content, "utf-8")
+    with pytest.raises(InputError) as refused:
+        load_settings(tmp_path)
+    assert str(secrets_file) in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_every_setting_is_in_the_table() -> None:
+    rows = settings_table()
+    assert [row.field for row in rows] == [each.name for each in fields(Settings)]
+    assert all(row.variable == f"PERTURBDESK_{row.field.upper()}" and row.what.endswith(".") for row in rows)
+    assert [row.field for row in rows if row.secret] == ["api_key", "ncbi_api_key"]
+    assert ("PERTURBDESK_STORE_MEMORY_MB", "megabytes", "2000") in [(row.variable, row.type, row.default) for row in rows]

@@ -8,13 +8,16 @@ import sys
 from core.actions.demo import make_demo
 from core.actions.workspace import open_workspace
 from core.config import REPOSITORY
-from core.errors import DeskError
+from core.errors import DeskError, InputError
 from core.store import datasets
 
 
 def main() -> None:
     """Prepare the workspace, then become the server; further arguments are Streamlit's."""
-    workspace = open_workspace()
+    try:
+        workspace = open_workspace()
+    except InputError as error:  # a setting that cannot be read: there is nothing to serve
+        sys.exit(f"error: {error}")
     try:
         with workspace.store.read() as db:
             empty = not datasets.all_of_them(db)
