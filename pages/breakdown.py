@@ -12,7 +12,7 @@ if run is None:
     run_browser.nothing(view)
     st.stop()
 
-score, _ = loaders.scored(run.id)
+score = loaders.run_score(run.id)
 rows = loaders.run_rows(run.id)
 if score.n_labelled == 0:
     score_box.no_labels(score.n)

@@ -7,15 +7,14 @@ from core.ui.shared import loaders, shell, widgets
 
 view = shell.enter(__file__)
 st.markdown("## Data")
-imports, rejected = loaders.import_list()
 widgets.tabs(
     "tab",
     {
         "Import": lambda: import_tabs.bring_in(view),
         "Leakage": lambda: leakage_tab.show(view),
         "Spaces": lambda: spaces_tab.show(view),
-        "Imported files": lambda: import_tabs.imported(view, imports),
-        "Rejected rows": lambda: import_tabs.rejected(rejected),
+        "Imported files": lambda: import_tabs.imported(view, loaders.all_imports()),
+        "Rejected rows": lambda: import_tabs.rejected(loaders.rejected_rows()),
         "Runs": lambda: import_tabs.manage_run(view),
         "Changes": lambda: import_tabs.changes(loaders.latest_changes()),
     },

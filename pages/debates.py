@@ -15,7 +15,7 @@ if run is None:
 
 def rows() -> None:
     wanted, order = filters.show(run.id)
-    ids = loaders.matching(run.id, wanted, order)
+    ids = loaders.matching_ids(run.id, wanted, order)
     if not ids:
         run_browser.no_match(run)
         return
@@ -23,19 +23,9 @@ def rows() -> None:
     with list_side:
         pair_id = run_browser.listing(run, ids)
     with row_side:
-        compare = run_browser.toolbar(view, run, ids, pair_id)
-        numbers, events, dossier = loaders.row(run.id, pair_id)
-        row.numbers(run, numbers, run_browser.rank(run, numbers))
-        if not numbers["error"]:
-            with st.expander("How these numbers came about"):
-                row.arithmetic(numbers, events)
-        row.dossier(dossier, events, pair_id)
-        if compare:
-            row.others(view, run, pair_id, compare)
-        else:
-            row.trace(events)
-            row.calls(run, pair_id)
-        row.notes(view, run, pair_id)
+        details = loaders.row_details(run.id, pair_id)
+        compare = run_browser.toolbar(view, run, ids, pair_id, details.runs)
+        row.show(view, run, details, compare)
 
 
 widgets.tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, *loaders.debate_audit(run.id))})

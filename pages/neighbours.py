@@ -17,7 +17,7 @@ if not spaces:
     st.stop()
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))
-pair = loaders.pair(dataset.id, pair_id)
+pair = loaders.dataset_row(dataset.id, pair_id)
 plan = neighbour_controls.controls(dataset, spaces, labelled=pair.label is not None)
 if plan is None:
     st.stop()

@@ -77,4 +77,4 @@ def test_arrows_point_the_right_way(file: Path) -> None:
 
 def test_pages_are_short() -> None:
     for page in (ROOT / "pages").glob("*.py"):
-        assert len(page.read_text("utf-8").splitlines()) <= 80, page
+        assert len(page.read_text("utf-8").splitlines()) <= 60, page

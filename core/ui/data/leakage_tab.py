@@ -18,11 +18,11 @@ def show(view: PageContext) -> None:
     if view.dataset is None:
         empty("There is no dataset yet.")
         return
-    rows = loaders.pair_rows(view.dataset.id)
+    rows = loaders.dataset_rows(view.dataset.id)
     if rows["label"].isna().all():
         empty("This dataset has no labels here, so what they give away cannot be measured.")
         return
-    result = loaders.leakage(view.dataset.id)
+    result = loaders.leakage_audit(view.dataset.id)
     st.markdown(
         "How far row counts alone predict an effect. Such a score is a control to show beside a model, never a feature of one."
     )

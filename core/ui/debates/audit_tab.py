@@ -11,7 +11,7 @@ from core.plots import brief_lengths
 from core.store.runs import Run
 from core.ui.debates import filters
 from core.ui.shared import links
-from core.ui.shared.widgets import HELP, NAMES, empty, figure, themed
+from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, empty, figure, themed
 
 
 def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool) -> None:
@@ -21,13 +21,13 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool)
         return
     st.markdown(_verdict(audit))
     first, second, third, fourth = st.columns(4)
-    first.metric("rows with a collapsed role", f"{audit.collapsed:,} of {audit.rows:,}", help=HELP["role_collapse"])
-    second.metric("DE fallbacks", f"{audit.de_fallbacks:,}", help=HELP["de_fallback"])
-    third.metric("DIR fallbacks", f"{audit.dir_fallbacks:,}", help=HELP["dir_fallback"])
+    first.metric("rows with a collapsed role", f"{audit.collapsed:,} of {audit.rows:,}", help=FLAG_HELP["role_collapse"])
+    second.metric("DE fallbacks", f"{audit.de_fallbacks:,}", help=FLAG_HELP["de_fallback"])
+    third.metric("DIR fallbacks", f"{audit.dir_fallbacks:,}", help=FLAG_HELP["dir_fallback"])
     fourth.metric("distinct values of P(DE)", f"{audit.distinct_p_de:,}", help="Few distinct values mean many ties.")
     for place, flag in zip((first, second, third), ("role_collapse", "de_fallback", "dir_fallback"), strict=True):
         with place:
-            links.to_rows(run, "see the rows", flags=NAMES[flag])
+            links.to_rows(run, "see the rows", flags=FLAG_NAMES[flag])
     _by_role(run, audit, has_dossier)
     table = brief_lengths.classes(lengths, SHORT)
     caption = (

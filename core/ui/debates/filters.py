@@ -10,10 +10,10 @@ import streamlit as st
 from core.audit.brief_checks import FINDINGS
 from core.store.predictions import GENE_ROWS, Order, RowFilter
 from core.ui.shared import loaders
-from core.ui.shared.widgets import NAMES
+from core.ui.shared.widgets import FLAG_NAMES
 
 ROLES = ("EFFECT", "NULL", "UP", "DOWN")
-FLAG_OF_NAME = {name: flag for flag, name in NAMES.items()}
+FLAG_OF_NAME = {name: flag for flag, name in FLAG_NAMES.items()}
 BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()}
 
 
@@ -24,7 +24,7 @@ def brief_choice(role: str, finding: str) -> str:
 
 def show(run: str) -> tuple[RowFilter, Order]:
     """Draw the filters that make sense for a run; what they leave, and in which order."""
-    there = loaders.choices(run)
+    there = loaders.filter_choices(run)
     labelled = there["label"] != ["unknown"]
     columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
     labels: list[str] = []
@@ -42,7 +42,7 @@ def show(run: str) -> tuple[RowFilter, Order]:
         )
     flags = columns[-3].multiselect(
         "Flags",
-        [NAMES[flag] for flag in there["flag"] if flag in NAMES],
+        [FLAG_NAMES[flag] for flag in there["flag"] if flag in FLAG_NAMES],
         key="flags",
         bind="query-params",
         placeholder="any",

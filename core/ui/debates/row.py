@@ -12,10 +12,12 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.plots import theme
 from core.store.runs import Run
+from core.types import Call
 from core.ui.debates import trace_tree
-from core.ui.shared import links, loaders
+from core.ui.shared import links, loaders, run_browser
+from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import HELP, NAMES, as_text, bar, heading, pair, percent, symbol
+from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, PROBABILITY_HELP, as_text, bar, heading, pair, percent, symbol
 
 Event = dict[str, Any]
 TITLES = {
@@ -35,6 +37,22 @@ COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
+def show(view: PageContext, run: Run, details: RowDetails, compare: Sequence[str]) -> None:
+    """Everything about one row; beside the same row in the runs `compare` (ids)."""
+    row = details.numbers
+    numbers(run, row, run_browser.rank(run, row))
+    if not row["error"]:
+        with st.expander("How these numbers came about"):
+            arithmetic(row, details.events)
+    dossier(details.dossier, details.events, row["pair_id"])
+    if compare:
+        others(view, run, row["pair_id"], compare)
+    else:
+        trace(details.events)
+        calls(run, row["pair_id"], details.calls)
+    notes(view, run, row["pair_id"], details.notes)
+
+
 def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
     """The prediction as bars, and how it came about in words."""
     title, label = st.columns([0.62, 0.38], vertical_alignment="center")
@@ -51,8 +69,8 @@ def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
         st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
         return
     first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
-    first.metric("P(DE)", percent(row["p_de"]), help=HELP["P(DE)"] + f" {rank}")
-    second.metric("P(up | DE)", percent(row["p_up_given_de"]), help=HELP["P(up | DE)"])
+    first.metric("P(DE)", percent(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
+    second.metric("P(up | DE)", percent(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
     up, down = row["prediction_up"], row["prediction_down"]
     with third:
         bar(
@@ -63,7 +81,7 @@ def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
             ]
         )
     for flag in row["flags"]:
-        st.caption(f":orange[⚠ {NAMES.get(flag, flag)}] – {HELP.get(flag, '')}")
+        st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
 
 
 def _genes(row: dict[str, Any]) -> None:
@@ -72,9 +90,8 @@ def _genes(row: dict[str, Any]) -> None:
         st.text(description or "No description of this gene is in the workspace.")
 
 
-def calls(run: Run, pair_id: str) -> None:
+def calls(run: Run, pair_id: str, made: Sequence[Call]) -> None:
     """Every request behind the row and its raw answer; nothing for runs that kept none."""
-    made = loaders.row_calls(run.id, pair_id)
     if not made:
         return
     with st.expander(f"{len(made)} calls of the model: what was asked, what it answered"):
@@ -218,12 +235,12 @@ def others(view: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> 
     """The same row in up to two more runs: numbers in one table, then each one's trace."""
     names = {r.id: r.name for r in view.runs}
     shown = [run.id, *chosen]
-    rows = {key: loaders.row(key, pair_id) for key in shown}
+    rows = {key: loaders.row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(
         {
             "run": [names[key] for key in shown],
-            **{title: [rows[key][0][column] for key in shown] for title, column in COMPARED.items()},
-            "flags": [", ".join(NAMES.get(f, f) for f in rows[key][0]["flags"]) for key in shown],
+            **{title: [rows[key].numbers[column] for key in shown] for title, column in COMPARED.items()},
+            "flags": [", ".join(FLAG_NAMES.get(f, f) for f in rows[key].numbers["flags"]) for key in shown],
         }
     )
     two_places = st.column_config.NumberColumn(format="%.2f")
@@ -231,12 +248,11 @@ def others(view: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> 
     for column, key in zip(st.columns(len(shown)), shown, strict=True):
         with column:
             st.markdown(f"#### {as_text(names[key])}")
-            trace(rows[key][1], narrow=True)
+            trace(rows[key].events, narrow=True)
 
 
-def notes(view: PageContext, run: Run, pair_id: str) -> None:
+def notes(view: PageContext, run: Run, pair_id: str, written: pd.DataFrame) -> None:
     """People's remarks on the row, and a form for another."""
-    written = loaders.row_notes(run.id, pair_id)
     with st.expander(f"Notes ({len(written)})", expanded=len(written) > 0):
         for remark in written.itertuples():
             st.caption(as_text(f"{remark.author}, {remark.written_at:%Y-%m-%d %H:%M}"))

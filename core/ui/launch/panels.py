@@ -76,7 +76,7 @@ def _first(known: dict[str, Method]) -> int:
 
 def _rows(dataset: Dataset) -> str:
     """The choice of rows, as the command line writes it."""
-    splits = sorted(loaders.pair_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
+    splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3)
     split = one.selectbox("Rows of split", splits, key="launch_split")
     sample = two.number_input("Only a sample of", 1, None, None, key="launch_sample", placeholder="all of them")

@@ -25,7 +25,7 @@ MAPPED = 0.5  # of the prior: nearly every gene has some weight, and only those 
 
 def choose_row(dataset: Dataset, wanted: str | None) -> str:
     """The row to explain: perturbation, then target gene. The one the link names, or the dataset's first."""
-    rows = loaders.pair_rows(dataset.id)
+    rows = loaders.dataset_rows(dataset.id)
     named = rows[rows["pair_id"] == wanted]
     if wanted is not None and named.empty:
         st.warning("The row that this link names is not in this dataset; showing another.")
@@ -71,7 +71,7 @@ def numbers(found: Around, whole: Provenance, rest: Provenance, label: str | Non
     ):
         moved = None if rest is whole or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
         shown = "–" if math.isnan(after) else f"{after:.3f}"
-        column.metric(f"Prior {name}", shown, moved, delta_color="off", help=widgets.HELP[name])
+        column.metric(f"Prior {name}", shown, moved, delta_color="off", help=widgets.PROBABILITY_HELP[name])
     columns[2].metric("Neighbours", f"{len(rest.neighbours):,}", help="Labelled rows with a weight above 0.")
     columns[3].metric("Label", widgets.label_text(label), help="What the screen found; the priors never see it.")
     if found.plan.setting.strength:
@@ -217,7 +217,7 @@ def _map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> N
     """The genes (or perturbations) of the first chosen space on its two principal components."""
     axis = "pert" if found.plan.setting.weighting.axis == "pert" else "gene"
     layout, space = found.layout, found.plan.spaces[0]
-    places, shares = loaders.flat_map(dataset.id, space)
+    places, shares = loaders.principal_axes(dataset.id, space)
     query = int(getattr(found.near.queries, axis)[0])
     known = np.unique(getattr(layout.known.rows, axis))
     codes = known if query in known else np.append(known, query)

@@ -10,7 +10,7 @@ from core.plots import ladder as ladder_plot
 from core.store.runs import Run
 from core.ui.shared import links, loaders, score_box
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import HELP, NAMES, as_text, empty, figure, themed
+from core.ui.shared.widgets import FLAG_NAMES, as_text, empty, figure, themed
 
 # One public leaderboard half: 904 of the challenge's test rows; its standard error was measured on as many labelled rows.
 PUBLIC_ROWS = 904
@@ -62,7 +62,10 @@ def runs_table(view: PageContext) -> None:
             "public score": st.column_config.NumberColumn(
                 format="%.3f", help="As published or recorded; standard error about 0.025."
             ),
-            **{name: st.column_config.TextColumn(help=f"{HELP[name]} {_INTERVAL}", width=140) for name in ("DE", "DIR", "mean")},
+            **{
+                name: st.column_config.TextColumn(help=f"{score_box.SCORE_HELP[name]} {_INTERVAL}", width=140)
+                for name in ("DE", "DIR", "mean")
+            },
             "beats counts": st.column_config.TextColumn(help=_COUNTS),
             "rows": st.column_config.NumberColumn(format="localized"),
             "labelled": st.column_config.NumberColumn(format="localized", help="Rows whose label is known here."),
@@ -90,7 +93,7 @@ _COUNTS = (
 
 
 def _line(run: Run) -> dict[str, object]:
-    score, beats = loaders.scored(run.id)
+    score = loaders.run_score(run.id)
     return {
         "run": run.name,
         "method": run.method.replace("_", " "),
@@ -102,7 +105,7 @@ def _line(run: Run) -> dict[str, object]:
         "DE": score_box.text(score.de),
         "DIR": score_box.text(score.dir),
         "mean": score_box.text(score.mean),
-        "beats counts": beats,
+        "beats counts": loaders.beats_counts(run.id),
         "fallbacks": run.fallbacks,
         "collapsed": run.collapsed if run.method == "debate" else None,
         "failed": run.failed,
@@ -118,7 +121,7 @@ def ladder(view: PageContext) -> None:
         empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
         return
     lines = {"chance": 0.5}
-    counted = next((loaders.count_score(run.id).mean.value for run in view.runs if loaders.scored(run.id)[0].n_labelled), None)
+    counted = next((loaders.count_score(run.id).mean.value for run in view.runs if loaders.run_score(run.id).n_labelled), None)
     if counted is not None:
         lines["count-only"] = counted
     caption = (
@@ -132,7 +135,7 @@ _RUNG = ["run", "kind", "score", "low", "high", "n", "chosen"]
 
 
 def _rungs(run: Run, chosen: Run | None) -> list[dict[str, object]]:
-    mean = loaders.scored(run.id)[0].mean.two_way
+    mean = loaders.run_score(run.id).mean.two_way
     shared = {"run": run.name, "chosen": chosen is not None and run.id == chosen.id}
     rungs: list[dict[str, object]] = []
     if mean.estimate == mean.estimate:
@@ -146,7 +149,7 @@ def _rungs(run: Run, chosen: Run | None) -> list[dict[str, object]]:
 
 def attention(view: PageContext) -> None:
     """What to look at before believing a number, each with a link to its rows."""
-    _, rejected = loaders.import_list()
+    rejected = loaders.rejected_rows()
     facts = [
         RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id), _remarks(r)) for r in view.runs
     ]
@@ -162,7 +165,7 @@ def attention(view: PageContext) -> None:
 
 def _remarks(run: Run) -> tuple[str, ...]:
     """A kNN under leave-one-out is biased: what a space that knows nothing would score stands beside it."""
-    return tuple(sentence for kind, sentence in loaders.protocols(run.id) if kind == "loo")
+    return tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo")
 
 
 def _of_run(run: Run, own: list[Concern]) -> None:
@@ -175,4 +178,4 @@ def _of_run(run: Run, own: list[Concern]) -> None:
             if concern.flag is None:
                 st.caption(as_text(concern.text))
             else:
-                links.to_rows(run, concern.text, flags=NAMES[concern.flag])
+                links.to_rows(run, concern.text, flags=FLAG_NAMES[concern.flag])

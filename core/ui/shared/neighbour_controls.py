@@ -18,27 +18,25 @@ from core.transfer.neighbourhood import Neighbourhood, neighbourhood
 from core.transfer.protocols import Evaluation, Kind, Protocol, SimilaritySettings, cells_of, evaluation
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
-from core.ui.shared.widgets import HELP, as_text, empty
+from core.ui.shared.widgets import as_text, empty
 
 PROTOCOLS: dict[str, Kind] = {"folds": "folds", "leave-one-out": "loo"}
 AXES: dict[str, Axis] = {"target gene": "gene", "perturbation": "pert", "both": "both"}
 NEAREST = ("all", 10, 25, 50, 100, 200, 400)
 # Widgets by which a kNN is set: their keys stand in the address, and in presets.
 KEYS = ("space", "power", "centre", "axis", "nearest", "protocol", "strength")
-HELP.update(
-    {
-        "space": "Embeddings in which genes are compared; several are averaged where they cover both genes.",
-        "power": "Weight = similarity ^ power: a higher one trusts the nearest more.",
-        "centre": "Take the mean of the labelled genes away before angles are measured.",
-        "axis": "What has to be alike: the target gene, the perturbation, or both (their product).",
-        "nearest": "How many of the most similar genes count.",
-        "protocol": (
-            "Folds: perturbations and genes are each cut into five parts, and a row is predicted from rows outside both of its "
-            "parts. Leave-one-out: a row does not see rows of its own perturbation or gene; biased where similarities are flat."
-        ),
-        "strength": "How far the best supported priors of an effect are drawn to a half; power 1 for DE then.",
-    }
-)
+HELP = {
+    "space": "Embeddings in which genes are compared; several are averaged where they cover both genes.",
+    "power": "Weight = similarity ^ power: a higher one trusts the nearest more.",
+    "centre": "Take the mean of the labelled genes away before angles are measured.",
+    "axis": "What has to be alike: the target gene, the perturbation, or both (their product).",
+    "nearest": "How many of the most similar genes count.",
+    "protocol": (
+        "Folds: perturbations and genes are each cut into five parts, and a row is predicted from rows outside both of its "
+        "parts. Leave-one-out: a row does not see rows of its own perturbation or gene; biased where similarities are flat."
+    ),
+    "strength": "How far the best supported priors of an effect are drawn to a half; power 1 for DE then.",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,12 +106,12 @@ def _widest(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
 
 def around(dataset: Dataset, plan: KnnSettings, pair_ids: tuple[str, ...]) -> Around:
     """The neighbourhood of some rows of a dataset; everyone who looks at the dataset shares the similarities."""
-    layout = loaders.layout(dataset.id)
+    layout = loaders.row_index(dataset.id)
     rows = layout.at(pair_ids)
     queries = layout.rows.take(rows)
-    spaces = [loaders.space_over(dataset.id, name) for name in plan.spaces]
+    spaces = [loaders.space_vectors(dataset.id, name) for name in plan.spaces]
     evaluated = UNLABELLED if plan.protocol.kind == "test" else dataset.name
-    near = neighbourhood(plan.protocol, queries, layout.known, spaces, evaluated, loaders.kept_cosines(dataset.id))
+    near = neighbourhood(plan.protocol, queries, layout.known, spaces, evaluated, loaders.cosine_cache(dataset.id))
     return Around(layout, rows, near, plan, cells_of(plan.protocol, queries, near.parts))
 
 

@@ -39,7 +39,7 @@ def listing(run: Run, ids: Sequence[str]) -> str:
     part = f", {page * PAGE + 1:,}–{page * PAGE + len(shown):,} listed" if len(ids) > PAGE else ""
     st.caption(f"{len(ids):,} of {run.done:,} rows{part}")
     st.dataframe(
-        _table(loaders.listing(run.id, shown)),
+        _table(loaders.list_rows(run.id, shown)),
         key=key,
         on_select=clicked,
         selection_mode="single-row",
@@ -62,15 +62,14 @@ def _table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"row": rows["pert"] + " ⟶ " + rows["gene"], "P(DE)": rows["p_de"], "": signs})
 
 
-def toolbar(view: PageContext, run: Run, ids: Sequence[str], pair_id: str) -> list[str]:
+def toolbar(view: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
     """Previous, next, copy link, and a choice of runs to compare with; the ids of those runs."""
     place = ids.index(pair_id)
     back, count, on, other, link = st.columns([0.08, 0.22, 0.08, 0.42, 0.2], vertical_alignment="center")
     _step(back, "‹", "previous row", "left", ids, place - 1)
     count.markdown(f"row {place + 1:,} of {len(ids):,}", text_alignment="center")
     _step(on, "›", "next row", "right", ids, place + 1)
-    there = set(loaders.runs_with_row(run.dataset, pair_id)) - {run.id}
-    names = {r.id: r.name for r in view.runs if r.id in there}
+    names = {r.id: r.name for r in view.runs if r.id in runs_with_row and r.id != run.id}
     chosen = other.multiselect(
         "Compare with",
         list(names),
@@ -109,7 +108,7 @@ def rank(run: Run, row: dict[str, Any]) -> str:
     """Where a row's P(DE) stands in its run, in words."""
     if row["error"]:
         return ""
-    values = round_for_ranks(loaders.p_de(run.id))
+    values = round_for_ranks(loaders.p_de_values(run.id))
     own = round_for_ranks([row["p_de"]])[0]
     above, equal = int((values > own).sum()), int((values == own).sum())
     ties = f", shared by {equal:,} rows" if equal > 1 else ""

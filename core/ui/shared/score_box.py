@@ -8,14 +8,13 @@ from core.scoring.sentences import interval_text
 from core.stats.clustered import Estimate
 from core.stats.official_score import ScoreIntervals
 from core.ui.shared import loaders
-from core.ui.shared.widgets import HELP, as_text
+from core.ui.shared.widgets import as_text
 
-TASKS = {
+SCORE_HELP = {
     "DE": "AUROC of any effect against none, over rows with a label: 0.5 is chance.",
     "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
     "mean": "The official score: the mean of DE and DIR.",
 }
-HELP.update(TASKS)
 
 
 def text(value: Estimate) -> str:
@@ -32,7 +31,7 @@ def show(score: ScoreIntervals) -> None:
         (("DE", score.de, score.n_labelled), ("DIR", score.dir, score.dir.n), ("mean", score.mean, score.n_labelled)),
         strict=True,
     ):
-        column.metric(name, f"{part.value:.3f}" if part.value == part.value else "–", help=TASKS[name])
+        column.metric(name, f"{part.value:.3f}" if part.value == part.value else "–", help=SCORE_HELP[name])
         column.caption(
             f"{_range(part, 'two_way')} by perturbations and genes  \n{_range(part, 'row')} by rows alone  \n"
             f"n = {n:,}, chance 0.5"
@@ -53,6 +52,6 @@ def no_labels(n: int) -> None:
 
 def protocol(run: str) -> None:
     """How the labels that a kNN behind a run has seen were kept away from the rows it is scored on, and what that does."""
-    for kind, sentence in loaders.protocols(run):
+    for kind, sentence in loaders.protocol_sentences(run):
         biased = " Leave-one-out is biased where similarities are flat: claim from folds." if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"))

@@ -42,7 +42,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         st.switch_page(asked, query_params=params)
     st.html(STYLE)
     with _explained():
-        loaders.refresh()
+        loaders.refresh(*([loaders.read_linked_rows] if page.url_path == "debates" else []))
         st.session_state[_VIEW] = _sidebar(pages)
         try:
             page.run()

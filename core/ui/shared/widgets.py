@@ -17,7 +17,7 @@ from core.plots import theme
 
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
 _HEAD_START_S = 0.3
-NAMES = {
+FLAG_NAMES = {
     "role_collapse": "collapsed role",
     "de_fallback": "DE fallback",
     "dir_fallback": "DIR fallback",
@@ -27,7 +27,7 @@ NAMES = {
     "uncovered_dir": "no neighbour with a direction",
     "partly_covered": "a component is silent",
 }
-HELP = {
+FLAG_HELP = {
     "role_collapse": "A brief does not argue for its side: it opens with an option, say, or concludes for the other.",
     "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant stands in for P(DE).",
     "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant stands in for P(up | DE).",
@@ -36,6 +36,8 @@ HELP = {
     "uncovered": "No labelled row is similar: .5 stands in for both probabilities.",
     "uncovered_dir": "No similar labelled row has a direction: .5 stands in for P(up | DE).",
     "partly_covered": "A component of the fusion says nothing about this row: the others count alone.",
+}
+PROBABILITY_HELP = {
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
     "P(up | DE)": "Probability that the change is up, given that there is one.",
 }

@@ -45,11 +45,11 @@ def show(view: PageContext, role: str) -> None:
 
 
 def _names(view: PageContext, role: str) -> list[str]:
-    return sorted(loaders.pair_rows(view.dataset.id)[role].unique()) if view.dataset else []
+    return sorted(loaders.dataset_rows(view.dataset.id)[role].unique()) if view.dataset else []
 
 
 def _about(view: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
-    naming, description = loaders.symbol(name)
+    naming, description = loaders.gene_description(name)
     st.text(description or "No description of this gene is in the workspace.")
     labels = rows.drop_duplicates("pair_id")["label"]
     counts = [f"{theme.LABEL_SIGNS[label]} {label} {n}" for label, n in Counter(labels.dropna()).most_common()]

@@ -19,19 +19,17 @@ from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.live_fusion import LiveFusion, live_fusion
 from core.transfer.protocols import Protocol, cells_of, parts_of
 from core.ui.shared import links, loaders, neighbour_controls
-from core.ui.shared.widgets import HELP, as_text
+from core.ui.shared.widgets import as_text
 
 KNN = "knn"  # the live kNN among the ids of runs
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
-HELP.update(
-    {
-        "over": (
-            "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "
-            "these rows, a row's number changes when other rows are dropped; against labelled rows it does not."
-        ),
-        "with": "Runs on the same rows, and neighbours in gene spaces with settings that can be changed here.",
-    }
-)
+HELP = {
+    "over": (
+        "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "
+        "these rows, a row's number changes when other rows are dropped; against labelled rows it does not."
+    ),
+    "with": "Runs on the same rows, and neighbours in gene spaces with settings that can be changed here.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> 
     """Draw the controls; None, with a sentence, where there is nothing to mix yet."""
     spaces = neighbour_controls.usable(dataset)
     names = {run.id: run.name for run in runs}
-    there = {key: names[key] for key in loaders.sharing(base.id) if key in names}
+    there = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
     options = ([KNN] if spaces else []) + list(there)
     if not options:
         neighbour_controls.no_space()
@@ -140,7 +138,7 @@ def prepared(mix: FusionChoice, baseline: Run) -> LiveFusion:
     """The fusion, ready for its weights to be moved. InputError where percentiles have nothing to be taken against."""
     rows = loaders.run_rows(mix.base.id)
     ids = tuple(rows["pair_id"])
-    layout = loaders.layout(mix.dataset.id)
+    layout = loaders.row_index(mix.dataset.id)
     at = layout.at(ids)
     components = [_component(mix, mix.base.id, ids), *(_component(mix, key, ids) for key in mix.others)]
     return live_fusion(
@@ -184,7 +182,7 @@ def _knn_component(dataset: Dataset, plan: KnnSettings, ids: tuple[str, ...], na
     found = Component(name, de, up)
     if reference == "population":
         return found
-    layout = loaders.layout(dataset.id)
+    layout = loaders.row_index(dataset.id)
     labelled = tuple(layout.pair_ids[i] for i in layout.known_at)
     own_de, own_up = neighbour_controls.priors(
         neighbour_controls.around(dataset, replace(plan, protocol=Protocol("folds")), labelled)
@@ -201,7 +199,7 @@ def _cells(mix: FusionChoice, at: Codes) -> Codes | None:
     protocol = next((plan.protocol for plan in plans if plan.protocol.kind == "folds"), None)
     if protocol is None:
         return None
-    layout = loaders.layout(mix.dataset.id)
+    layout = loaders.row_index(mix.dataset.id)
     rows = layout.rows.take(at)
     return cells_of(protocol, rows, parts_of(protocol, rows, layout.known.rows))
 
@@ -224,7 +222,7 @@ def alone(mix: FusionChoice) -> str:
 
 def folds_of(mix: FusionChoice) -> Codes:
     """A part of the perturbations for each row of the base: weights are chosen on the others."""
-    layout = loaders.layout(mix.dataset.id)
+    layout = loaders.row_index(mix.dataset.id)
     rows = layout.rows.take(layout.at(tuple(loaders.run_rows(mix.base.id)["pair_id"])))
     parts = parts_of(Protocol("folds"), rows)
     assert parts is not None

@@ -42,7 +42,7 @@ def bar(view: PageContext, made: FusionChoice) -> Run:
 
 def _choose_baseline(view: PageContext, base: Run) -> Run:
     """The run that changes are told against: the base, or another that has all of its rows."""
-    shared = loaders.sharing(base.id)
+    shared = loaders.shared_row_counts(base.id)
     options = {base.id: base} | {run.id: run for run in view.runs if shared.get(run.id) == base.total}
     wanted = st.query_params.get("baseline")
     at = list(options).index(wanted) if wanted in options else 0

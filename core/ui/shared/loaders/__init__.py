@@ -1,0 +1,95 @@
+"""What pages load from the store: records, frames and the numbers made from them, each cached until its rows change.
+
+cache     one reading of the store's counters a page run, and the caches that are keyed by them
+records   datasets, runs, imports, changes, presets
+rows      the rows of one run: filters, lists, and all that Debates shows of one row
+scores    scores, controls and protocols of runs
+spaces    gene spaces, knowledge packs and what is computed from them
+"""
+
+from core.ui.shared.loaders.cache import refresh, run_version, workspace
+from core.ui.shared.loaders.records import (
+    all_datasets,
+    all_imports,
+    all_presets,
+    all_runs,
+    dataset_counts,
+    dataset_row,
+    dataset_rows,
+    default_dataset,
+    labelled_counts,
+    latest_changes,
+    rejected_rows,
+)
+from core.ui.shared.loaders.rows import (
+    RowDetails,
+    debate_audit,
+    filter_choices,
+    flag_counts,
+    gene_description,
+    list_rows,
+    matching_ids,
+    p_de_values,
+    read_linked_rows,
+    row_details,
+    runs_with_row,
+    shared_row_counts,
+    symbol_rows,
+)
+from core.ui.shared.loaders.scores import beats_counts, count_score, leakage_audit, protocol_sentences, run_rows, run_score
+from core.ui.shared.loaders.spaces import (
+    all_packs,
+    all_spaces,
+    cosine_cache,
+    most_similar,
+    principal_axes,
+    row_index,
+    space_coverage,
+    space_matches,
+    space_vectors,
+)
+
+__all__ = [
+    "RowDetails",
+    "all_datasets",
+    "all_imports",
+    "all_packs",
+    "all_presets",
+    "all_runs",
+    "all_spaces",
+    "beats_counts",
+    "cosine_cache",
+    "count_score",
+    "dataset_counts",
+    "dataset_row",
+    "dataset_rows",
+    "debate_audit",
+    "default_dataset",
+    "filter_choices",
+    "flag_counts",
+    "gene_description",
+    "labelled_counts",
+    "latest_changes",
+    "leakage_audit",
+    "list_rows",
+    "matching_ids",
+    "most_similar",
+    "p_de_values",
+    "principal_axes",
+    "protocol_sentences",
+    "read_linked_rows",
+    "refresh",
+    "rejected_rows",
+    "row_details",
+    "row_index",
+    "run_rows",
+    "run_score",
+    "run_version",
+    "runs_with_row",
+    "shared_row_counts",
+    "space_coverage",
+    "space_matches",
+    "space_vectors",
+    "symbol_rows",
+    "workspace",
+]

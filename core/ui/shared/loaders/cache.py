@@ -1,0 +1,89 @@
+"""Caches keyed by the store's counters: a value is loaded again when a counter of what it is made from has moved.
+
+A loader opens the store with `reading()` for its queries alone and computes after the block: nobody who writes waits for
+a computation. Inside the block no other cached loader may be called: its cache can make one thread wait for another,
+which may be waiting for the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import streamlit as st
+
+from core.actions.workspace import Workspace, open_workspace
+from core.store import Cursor, cache_versions
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_VERSIONS: ContextVar[dict[str, int]] = ContextVar("versions")
+_IS_READING: ContextVar[bool] = ContextVar("is_reading", default=False)
+
+
+@st.cache_resource(show_spinner=False)
+def workspace() -> Workspace:
+    """The workspace that this server shows."""
+    return open_workspace()
+
+
+@contextmanager
+def reading() -> Iterator[Cursor]:
+    """A cursor on the store, held for as long as the block lasts."""
+    token = _IS_READING.set(True)
+    try:
+        with workspace().store.read() as db:
+            yield db
+    finally:
+        _IS_READING.reset(token)
+
+
+def refresh(*queries: Callable[[Cursor], None]) -> None:
+    """Read the counters, and in the same read run `queries`: once at the start of a page's run."""
+    with reading() as db:
+        _VERSIONS.set(cache_versions.read(db))
+        for query in queries:
+            query(db)
+
+
+def _version(scopes: list[str]) -> tuple[int, ...]:
+    try:
+        counters = _VERSIONS.get()
+    except LookupError:  # a fragment runs without its page
+        refresh()
+        counters = _VERSIONS.get()
+    return tuple(counters.get(scope, 0) for scope in scopes)
+
+
+def run_version(run: str) -> tuple[int, ...]:
+    """The counters of a run and of the datasets: part of the key of anything else that caches what is made from a run."""
+    return _version([f"run:{run}", "datasets"])
+
+
+def cached(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Cache a loader's results while the counters of `scopes` stand still; "{0}" in a scope is the first argument.
+
+    entries: how many results are kept. shared: every caller gets the same object, uncopied, which nobody may change.
+    """
+
+    def decorate(load: Callable[P, R]) -> Callable[P, R]:
+        def compute(arguments: tuple[Any, ...], version: tuple[int, ...]) -> R:
+            del version  # part of the key only
+            return load(*arguments)  # type: ignore[call-arg]
+
+        compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"  # Streamlit tells functions apart by it
+        cache = st.cache_resource if shared else st.cache_data
+        cached_compute = cache(max_entries=entries, show_spinner=False)(compute)
+
+        @wraps(load)
+        def look_up(*args: P.args, **kwargs: P.kwargs) -> R:
+            assert not kwargs, "cached loaders take positional arguments"
+            assert not _IS_READING.get(), "a cached loader was called inside a reading block"
+            return cached_compute(args, _version([scope.format(*args) for scope in scopes]))
+
+        return look_up
+
+    return decorate

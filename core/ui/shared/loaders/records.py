@@ -1,0 +1,88 @@
+"""Datasets, runs, imports, changes and presets, as the store lists them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from core.store import audit_log, datasets, imports, pairs, presets, runs
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.types import Label, Pair
+from core.ui.shared.loaders.cache import cached, reading
+
+
+@cached("datasets")
+def all_datasets() -> list[Dataset]:
+    """Every dataset, the demo last."""
+    with reading() as db:
+        return datasets.all_of_them(db)
+
+
+@cached("datasets")
+def default_dataset() -> Dataset | None:
+    """The dataset to show where a link names none."""
+    with reading() as db:
+        return datasets.default(db)
+
+
+@cached("datasets")
+def dataset_counts() -> pd.DataFrame:
+    """One row per dataset and split, with its counts."""
+    with reading() as db:
+        return datasets.counts(db)
+
+
+@cached("datasets", entries=4, shared=True)
+def dataset_rows(dataset: str) -> pd.DataFrame:
+    """Every row of a dataset (id) in file order."""
+    with reading() as db:
+        return pairs.frame(db, dataset)
+
+
+def dataset_row(dataset: str, pair_id: str) -> Pair:
+    """One row of a dataset that has it."""
+    rows = dataset_rows(dataset)
+    row = rows[rows["pair_id"] == pair_id].iloc[0]
+    label = Label(row["label"]) if isinstance(row["label"], str) else None
+    return Pair(pair_id, row["pert"], row["gene"], label, row["split"])
+
+
+@cached("runs", "datasets")
+def all_runs() -> list[Run]:
+    """The runs of every dataset, oldest first."""
+    with reading() as db:
+        return runs.all_of_them(db)
+
+
+@cached("runs", "datasets")
+def labelled_counts() -> pd.DataFrame:
+    """Per run how many of its rows have a label."""
+    with reading() as db:
+        return runs.labelled(db)
+
+
+def all_imports() -> pd.DataFrame:
+    """Every import of a file."""
+    with reading() as db:
+        return imports.listing(db)
+
+
+def rejected_rows() -> pd.DataFrame:
+    """Every row that an import could not read, with file, line and reason."""
+    with reading() as db:
+        return imports.rejected_rows(db)
+
+
+def latest_changes() -> pd.DataFrame:
+    """The latest entries of the audit log."""
+    with reading() as db:
+        return audit_log.latest(db)
+
+
+@cached("presets")
+def all_presets(page: str) -> dict[str, dict[str, Any]]:
+    """The named settings of a page."""
+    with reading() as db:
+        return presets.all_of(db, page)

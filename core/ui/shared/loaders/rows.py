@@ -1,0 +1,145 @@
+"""The rows of a run: filters, lists, and all that Debates shows of one row."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+from numpy.typing import NDArray
+
+from core.audit.debate_audit import DebateAudit, audit
+from core.errors import NotFound
+from core.store import Cursor, calls, evidence, notes, pairs, predictions, runs, traces
+from core.store.predictions import Order, RowFilter
+from core.types import Call
+from core.ui.shared.loaders.cache import cached, reading
+
+
+@dataclass(frozen=True, slots=True)
+class RowDetails:
+    """Everything that Debates shows of one row of a run.
+
+    numbers: `predictions.row`. events: `traces.of_row`. dossier: `evidence.of_row`. calls: what was asked of a language
+    model, and what it answered. notes: people's remarks. runs: ids of the runs that predict the row, this one included.
+    """
+
+    numbers: dict[str, Any]
+    events: list[dict[str, Any]]
+    dossier: list[dict[str, Any]]
+    calls: list[Call]
+    notes: pd.DataFrame
+    runs: list[str]
+
+
+_LINKED: ContextVar[dict[tuple[str, str], RowDetails] | None] = ContextVar("linked", default=None)
+
+
+def read_linked_rows(db: Cursor) -> None:
+    """Read the row that the address names, in its run and in those it is compared with.
+
+    Run together with the reading of the counters, this makes a step to the next row open the store once. What an
+    address names in vain is left out: the page says so when it asks for it.
+    """
+    pair_id = st.query_params.get("row")
+    found = {}
+    for run in [st.query_params.get("run"), *st.query_params.get_all("with")]:
+        if run is None or pair_id is None:
+            continue
+        try:
+            found[run, pair_id] = _read_details(db, run, pair_id)
+        except NotFound:
+            continue
+    _LINKED.set(found)
+
+
+def row_details(run: str, pair_id: str) -> RowDetails:
+    """Everything that Debates shows of one row of a run (id). Raises NotFound if the run lacks it."""
+    found = (_LINKED.get() or {}).get((run, pair_id))
+    if found is not None:
+        return found
+    with reading() as db:
+        return _read_details(db, run, pair_id)
+
+
+def _read_details(db: Cursor, run: str, pair_id: str) -> RowDetails:
+    return RowDetails(
+        predictions.row(db, run, pair_id),
+        traces.of_row(db, run, pair_id),
+        evidence.of_row(db, run, pair_id),
+        calls.of_row(db, run, pair_id),
+        notes.of_row(db, run, pair_id),
+        predictions.runs_with(db, runs.find(db, run).dataset, pair_id),
+    )
+
+
+@cached("run:{0}", "datasets", "notes", entries=20, shared=True)
+def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
+    """The pair ids that a filter leaves, in order."""
+    with reading() as db:
+        return predictions.matching(db, run, wanted, order)
+
+
+@cached("run:{0}", "datasets", "notes", entries=20)
+def list_rows(run: str, pair_ids: tuple[str, ...]) -> pd.DataFrame:
+    """The named rows as a list shows them."""
+    with reading() as db:
+        return predictions.listing(db, run, pair_ids)
+
+
+@cached("run:{0}", "datasets")
+def filter_choices(run: str) -> dict[str, list[str]]:
+    """The values that a run's rows can be filtered by: name of the filter → its values."""
+    with reading() as db:
+        return predictions.choices(db, run)
+
+
+@cached("run:{0}", shared=True)
+def p_de_values(run: str) -> NDArray[np.float64]:
+    """P(DE) of every row of a run, of shape (n_rows,)."""
+    with reading() as db:
+        return predictions.p_de_of(db, run)
+
+
+@cached("run:{0}", entries=50)
+def flag_counts(run: str) -> dict[str, int]:
+    """How many rows of a run carry each flag."""
+    with reading() as db:
+        return predictions.flag_counts(db, run)
+
+
+@cached("run:{0}")
+def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame, bool]:
+    """A run's audit, the lengths of its briefs, and whether it has dossiers."""
+    with reading() as db:
+        briefs, lengths, has_dossier = traces.briefs(db, run), traces.brief_lengths(db, run), evidence.kept(db, run)
+        flags, p_de = predictions.flag_counts(db, run), predictions.p_de_of(db, run)
+    return audit(briefs, flags, p_de), lengths, has_dossier
+
+
+def runs_with_row(dataset: str, pair_id: str) -> list[str]:
+    """Ids of the runs that predict a row of a dataset (id)."""
+    with reading() as db:
+        return predictions.runs_with(db, dataset, pair_id)
+
+
+@cached("runs", entries=50)
+def shared_row_counts(run: str) -> dict[str, int]:
+    """Run id → how many rows it shares with a run."""
+    with reading() as db:
+        return predictions.sharing(db, run)
+
+
+def gene_description(symbol: str) -> tuple[str, str | None]:
+    """The kind of a gene's symbol (see `core.symbols.symbol_kind`), and the gene's description where there is one."""
+    with reading() as db:
+        return pairs.symbol(db, symbol)
+
+
+def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:
+    """Every row of a perturbation (role "pert") or target gene ("gene"), with the prediction of each run."""
+    with reading() as db:
+        return predictions.of_symbol(db, dataset, role, symbol)

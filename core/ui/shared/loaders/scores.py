@@ -1,0 +1,87 @@
+"""Scores of runs, the controls beside them, and the protocol behind those that saw labels."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from core.actions import transfer
+from core.errors import NotFound, StateError
+from core.scoring import run_scores, sentences
+from core.stats.controls import LeakageAudit
+from core.stats.official_score import ScoreIntervals
+from core.store import Cursor, datasets, pairs, predictions, runs
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.knn_settings import read_knn_settings
+from core.ui.shared.loaders.cache import cached, reading, workspace
+from core.ui.shared.loaders.records import dataset_rows
+
+
+@cached("run:{0}", "datasets", entries=12, shared=True)
+def run_rows(run: str) -> pd.DataFrame:
+    """A run's rows in file order, with the count-only controls of each (see `run_scores.with_counts`)."""
+    with reading() as db:
+        rows, dataset = predictions.frame(db, run), pairs.frame(db, runs.find(db, run).dataset)
+    return run_scores.with_counts(rows, dataset)
+
+
+@cached("run:{0}", "datasets", entries=50)
+def run_score(run: str) -> ScoreIntervals:
+    """A run's score with its intervals."""
+    rows = run_rows(run)
+    return run_scores.scored(rows, run_scores.submitted(rows))
+
+
+@cached("run:{0}", "datasets", entries=50)
+def beats_counts(run: str) -> str:
+    """Whether a run's DE beats row counts alone: yes, no or cannot tell."""
+    rows = run_rows(run)
+    return sentences.beats_control(run_scores.compared(rows, run_scores.controls(rows), run_scores.submitted(rows)))
+
+
+@cached("run:{0}", "datasets", entries=50)
+def count_score(run: str) -> ScoreIntervals:
+    """The score of row counts alone on a run's labelled rows."""
+    rows = run_rows(run)
+    return run_scores.scored(rows, run_scores.controls(rows))
+
+
+@cached("datasets", entries=4, shared=True)
+def leakage_audit(dataset: str) -> LeakageAudit:
+    """How far row counts alone predict the labels of a dataset (id)."""
+    return run_scores.leakage(dataset_rows(dataset))
+
+
+@cached("run:{0}", "datasets", "spaces", entries=30)
+def protocol_sentences(run: str) -> list[tuple[str, str]]:
+    """(protocol, sentence) for each kNN on labelled rows that a run is made from: its score beside that of an empty space."""
+    with reading() as db:
+        knn_runs = [(each, datasets.find(db, each.dataset)) for each in _with_ancestors(db, run) if each.method == "knn"]
+    protocols = [read_knn_settings(each.spec).protocol.kind for each, _ in knn_runs]
+    return [
+        (protocol, f"{each.name}: {_knn_sentence(dataset, each)}")
+        for (each, dataset), protocol in zip(knn_runs, protocols, strict=True)
+        if protocol != "test"
+    ]
+
+
+def _with_ancestors(db: Cursor, run: str) -> list[Run]:
+    """A run, its parents, their parents and so on."""
+    found: list[Run] = []
+    waiting = [run]
+    while waiting:
+        try:
+            found.append(runs.find(db, waiting.pop()))
+        except NotFound:  # a parent that was deleted
+            continue
+        waiting += found[-1].parents
+    return found
+
+
+def _knn_sentence(dataset: Dataset, run: Run) -> str:
+    plan = read_knn_settings(run.spec)
+    try:
+        prepared = transfer.prepare(workspace(), dataset, plan)
+    except (NotFound, StateError) as error:  # a space that was deleted
+        return f"cannot be evaluated again: {error}"
+    return sentences.knn_sentence(prepared.evaluation(), plan.protocol)

@@ -1,0 +1,96 @@
+"""Gene spaces, knowledge packs, and what is computed from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core import embeddings
+from core.actions import spaces as space_actions
+from core.actions import transfer
+from core.store import datasets, knowledge, spaces
+from core.store.knowledge import PackRecord
+from core.store.spaces import SpaceRecord
+from core.transfer.row_index import RowIndex
+from core.transfer.similarity import Space, cosines
+from core.ui.shared.loaders.cache import cached, reading, workspace
+from core.ui.shared.loaders.records import dataset_rows
+
+
+@cached("spaces")
+def all_spaces() -> list[SpaceRecord]:
+    """Every gene space, oldest first."""
+    with reading() as db:
+        return spaces.all_of_them(db)
+
+
+@cached("spaces")
+def all_packs() -> list[PackRecord]:
+    """Every knowledge pack, oldest first."""
+    with reading() as db:
+        return knowledge.all_of_them(db)
+
+
+@cached("spaces", "datasets", entries=100)
+def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
+    """How much of a dataset (id) a space (id) covers."""
+    with reading() as db:
+        record = spaces.find(db, space)
+    return space_actions.coverage_in(workspace(), record, dataset)
+
+
+@cached("spaces", "datasets", entries=50)
+def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
+    """How many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
+    with reading() as db:
+        record = spaces.find(db, space)
+    found = space_actions.matched_in(workspace(), record, dataset)
+    rules: tuple[embeddings.Rule, ...] = ("exact", "case", "ortholog")
+    return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
+
+
+@cached("datasets", entries=4, shared=True)
+def row_index(dataset: str) -> RowIndex:
+    """The rows of a dataset (id) as integer codes."""
+    with reading() as db:
+        record = datasets.find(db, dataset)
+    return transfer.layout_of(workspace(), record)
+
+
+@cached("spaces", "datasets", entries=12, shared=True)
+def space_vectors(dataset: str, space: str) -> Space:
+    """The vectors of a space (name) for the symbols of a dataset (id)."""
+    with reading() as db:
+        record = datasets.find(db, dataset)
+    return transfer.spaces_over(workspace(), row_index(dataset), record, [space])[0]
+
+
+@cached("spaces", "datasets", entries=3, shared=True)
+def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
+    """The cosines of a dataset's symbols, filled as they are needed: (space, centred) → matrix."""
+    del dataset  # part of the key only
+    return {}
+
+
+@cached("spaces", "datasets", entries=8, shared=True)
+def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple[float, float]]:
+    """The first two principal components of a dataset's symbols in a space, and their shares of the variance.
+
+    Components are of shape (n_symbols, 2).
+    """
+    return embeddings.two_axes(space_vectors(dataset, space).columns)
+
+
+@cached("spaces", "datasets", entries=50)
+def most_similar(dataset: str, space: str, role: str, symbol: str, n: int = 15) -> pd.DataFrame:
+    """The perturbations or genes of a dataset (id) that are most similar to one: symbol, similarity, counts of labels."""
+    rows = dataset_rows(dataset)
+    names = sorted(rows[role].unique())
+    code_of = {name: i for i, name in enumerate(row_index(dataset).symbols)}
+    codes = np.array([code_of[name] for name in names])
+    similarity = cosines([space_vectors(dataset, space)]).block(np.array([code_of[symbol]]), codes)[0]
+    table = pd.DataFrame({"symbol": names, "similarity": similarity})
+    table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(n, "similarity")
+    counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)
+    return table.join(counts, on="symbol").fillna(0).astype(dict.fromkeys(counts.columns, int))
