@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "errors", "config", "symbols"}
+EVERYONE = {"types", "errors", "config", "symbols", "version", "log"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
@@ -35,6 +35,8 @@ MAY_IMPORT = {
     "types": set(),
     "errors": set(),
     "config": set(),
+    "version": set(),
+    "log": set(),
     "__main__": {"cli"},
     "__init__": set(),
 }

@@ -13,6 +13,7 @@ from core.methods.registry import method_named
 from core.store import Cursor, bundles, run_records, runs
 from core.store.runs import Run
 from core.submission.provenance import RunProvenance
+from core.version import version_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,6 @@ def _learned(line: Sequence[Run]) -> Iterator[str]:
 def _changed(line: Sequence[Run], lost: Sequence[str]) -> Iterator[str]:
     if lost:
         yield f"made from {', '.join(lost)}, not in this workspace, so nothing is known of it"
-    old = sorted({run.code_version for run in line if run.code_version != __version__})
+    old = sorted({version_in(run.code_version) for run in line} - {__version__})
     if old:
         yield f"made by version {', '.join(old)}; prompt and tools are those of {__version__}"

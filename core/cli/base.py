@@ -13,17 +13,27 @@ import typer
 
 from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
+from core.version import describe
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"perturbdesk {describe()}")
+        raise typer.Exit
 
 
 @app.callback()
 def workspace(
     context: typer.Context,
     folder: Annotated[Path | None, typer.Option("--workspace", help="The folder that holds data/ and cache/.")] = None,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version and the commit.", is_eager=True, callback=_print_version)
+    ] = False,
 ) -> None:
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
     from core.actions.workspace import open_workspace  # brings the store, which --help does without

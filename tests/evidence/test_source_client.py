@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from core import __version__
 from core.config import MYGENE, PUBMED, STRING, Settings, load_settings
 from core.errors import DeskError, InputError
 from core.evidence import mygene, testing
@@ -248,7 +249,7 @@ def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, capl
         assert all((one["tool"], one["email"], one["api_key"]) == ("perturbdesk", "me@example.org", KEY) for one in of_pubmed)
         asked_string = [one.params["caller_identity"] for one in server.came if one.source == "string"]
         assert set(asked_string) == {"perturbdesk me@example.org"}
-        assert {one.user_agent for one in server.came} == {"PerturbDesk/0.1.0 (mailto:me@example.org)"}
+        assert {one.user_agent for one in server.came} == {f"PerturbDesk/{__version__} (mailto:me@example.org)"}
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     for text in (
         caplog.text,
@@ -266,7 +267,7 @@ def test_nothing_is_made_up_about_who_asks(tmp_path: Path) -> None:
     with testing.serving(WORLD) as server:
         within(server, tmp_path, of("pubmed"))
         assert all("email" not in one.params and "api_key" not in one.params for one in server.came)
-        assert {one.user_agent for one in server.came} == {"PerturbDesk/0.1.0"}
+        assert {one.user_agent for one in server.came} == {f"PerturbDesk/{__version__}"}
 
 
 def test_answers_of_a_source_that_repeats_the_key_are_cleaned(tmp_path: Path) -> None:
