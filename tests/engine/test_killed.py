@@ -70,20 +70,23 @@ def test_a_run_that_was_killed_again_and_again_is_the_run_that_was_not(tmp_path:
     assert_equal_to_undisturbed(run_with_kills(tmp_path, KILLS))
 
 
-def run_with_kills(folder: Path, kills: int) -> SurvivingRun:
+def run_with_kills(folder: Path, kills: int, delay_s: float = 0.01) -> SurvivingRun:
     """A run of 300 rows whose worker gets SIGKILL at `kills` random moments and is resumed after each.
 
+    delay_s: how long the server takes over an answer; with many kills long enough that rows are left for the last one.
     Asserts after each kill that no row in the journal is asked again.
     """
     rng = random.Random(SEED)
     began = folder / "began.txt"
     begin = partial(apart, began=str(began), fold_s=0.05)
-    with serving(Script(delay_s=0.01)) as url:
+    with serving(Script(delay_s=delay_s)) as url:
         whole = workspace_with(folder / "whole", ROWS)
-        expected = run_control.launch(whole, wish(whole, Asking(), model="scripted"), "r", fast(url), begin=here(Asking()))
+        expected = run_control.launch(
+            whole, wish(whole, Asking(), model="scripted"), "r", fast(url, timeout_s=10.0), begin=here(Asking())
+        )
         workspace = workspace_with(folder / "killed", ROWS)
         run = run_control.launch(
-            workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8), begin=begin
+            workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8, timeout_s=10.0), begin=begin
         )
         rows = run_folders.folder_of(workspace, run.id).rows
         for kill in range(kills):
