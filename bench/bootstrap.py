@@ -17,10 +17,10 @@ from scipy.stats import rankdata
 from sklearn.metrics import roc_auc_score
 
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_difference
+from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_difference
 from core.stats.delong import delong_difference
 from core.stats.intervals import Resampled
-from core.stats.score_inputs import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 N_ROWS, N_PERTS, N_GENES, RESAMPLES, REFERENCE_RESAMPLES, SEED = 7705, 386, 1570, 4000, 200, 7
 Auroc = Callable[[Bools, Floats], float]
@@ -34,7 +34,7 @@ def run() -> dict[str, Any]:
     interval and of a second one from another seed, and monte_carlo_error is what chance alone allows that to be.
     """
     labels, a, b, pert, gene = simulated_runs(SEED)
-    plans = [ResamplingPlan(unit, SEED) for unit in get_args(Drawn)]
+    plans = [ResamplingPlan(unit, SEED) for unit in get_args(ResamplingUnit)]
     ours = {plan.unit: _timed(partial(bootstrap_difference, labels, a, b, plan, pert, gene)) for plan in plans}
     scale = RESAMPLES / REFERENCE_RESAMPLES
     reference_s, sklearn_values = _timed(lambda: _loop(roc_auc_score, labels, a, b, REFERENCE_RESAMPLES), repeats=1)

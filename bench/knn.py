@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 
 from bench.measure import alone, median_s
 from core.stats.arrays import Floats
-from core.transfer.knn import Priors, Similar, Weighting, priors
+from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import EFFECT, UP, Knowledge, knowledge_of, rows_of
-from core.transfer.protocols import Protocol, parts_of
-from core.transfer.similarity import Space, cosines
+from core.transfer.protocols import EvaluationProtocol, parts_of
+from core.transfer.similarity import Space, cosine_similarity
 from tests.transfer.oracles import World, oracle
 
 N_ROWS, N_PERTS, N_GENES, COLUMNS, COVERAGE, SEED = 7705, 386, 1570, (768, 512), 0.8, 7
@@ -78,8 +78,8 @@ def our_priors() -> tuple[Floats, float]:
     known, spaces = make_table()
 
     def work() -> Priors:
-        parts = parts_of(Protocol("loo"), known.rows)
-        return priors(known.rows, known, Similar(cosines(spaces)), Weighting(), parts)
+        parts = parts_of(EvaluationProtocol("loo"), known.rows)
+        return knn_priors(known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts)
 
     with threadpool_limits(1):
         found = work()
@@ -89,7 +89,7 @@ def our_priors() -> tuple[Floats, float]:
 def oracle_priors() -> tuple[Floats, float]:
     """The same by the oracle of the tests; once."""
     known, spaces = make_table()
-    world = World(known.rows, labels_of(known), tuple(spaces), parts_of(Protocol("loo"), known.rows), Weighting())
+    world = World(known.rows, labels_of(known), tuple(spaces), parts_of(EvaluationProtocol("loo"), known.rows), Weighting())
     with threadpool_limits(1):
         start = time.perf_counter()
         de, up, _ = oracle(world)
@@ -129,9 +129,11 @@ def by_definition(known: Knowledge, spaces: list[Space]) -> Floats:
 def seconds_for(n_rows: int, n_perts: int, n_genes: int, columns: tuple[int, ...], repeats: int = REPEATS) -> float:
     """Seconds of leave-one-out priors for so many rows, from vectors to priors; the median."""
     known, spaces = make_table(n_rows, n_perts, n_genes, columns)
-    parts = parts_of(Protocol("loo"), known.rows)
+    parts = parts_of(EvaluationProtocol("loo"), known.rows)
     with threadpool_limits(1):
-        return median_s(lambda: priors(known.rows, known, Similar(cosines(spaces)), Weighting(), parts), repeats)
+        return median_s(
+            lambda: knn_priors(known.rows, known, Similarities(cosine_similarity(spaces)), Weighting(), parts), repeats
+        )
 
 
 def _perts_for(n_rows: int) -> int:

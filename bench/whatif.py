@@ -18,9 +18,9 @@ from core.stats.arrays import Bools, Floats
 from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
-from core.transfer.live_fusion import LiveFusion, Verdict, live_fusion
-from core.transfer.neighbourhood import Neighbourhood, neighbourhood
-from core.transfer.protocols import Kind, Protocol, SimilaritySettings, cells_of, parts_of
+from core.transfer.live_fusion import FusionComparison, LiveFusion, live_fusion
+from core.transfer.neighbourhood import Neighbourhood, build_neighbourhood
+from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of
 from core.transfer.weight_grid import weight_grid, weight_optimism
 
 REPEATS = 9
@@ -58,21 +58,21 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
     kinds: tuple[Kind, ...] = ("loo", "folds")
     times = {}
     for kind in kinds:
-        protocol = Protocol(kind)
-        around = neighbourhood(protocol, known.rows, known, spaces)
+        protocol = EvaluationProtocol(kind)
+        around = build_neighbourhood(protocol, known.rows, known, spaces)
         cells = cells_of(protocol, known.rows, parts_of(protocol, known.rows))
         prepared = live_fusion(labels_of(known), known.rows, [_base(known), _knn(around, SimilaritySettings())], cells=cells)
         times[kind] = _milliseconds(prepared, around)
-    found = live_fusion(labels_of(known), known.rows, [_base(known), _other(known)]).at(WEIGHTS)
+    found = live_fusion(labels_of(known), known.rows, [_base(known), _other(known)]).score_at(WEIGHTS)
     values = [found.de.after.value, found.dir.after.value, found.de.after.row.se, found.dir.after.row.se]
     return values, found.mean.change.value, times
 
 
 def _milliseconds(prepared: LiveFusion, around: Neighbourhood) -> dict[str, float]:
-    def changed(setting: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> Verdict:
-        return prepared.with_component(1, _knn(around, setting, names)).at(WEIGHTS)
+    def changed(setting: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> FusionComparison:
+        return prepared.with_component(1, _knn(around, setting, names)).score_at(WEIGHTS)
 
-    def newly_centred() -> Verdict:
+    def newly_centred() -> FusionComparison:
         around.cosines.clear()
         return changed(SimilaritySettings(centre=True), tuple(around.spaces)[:1])
 
@@ -80,7 +80,7 @@ def _milliseconds(prepared: LiveFusion, around: Neighbourhood) -> dict[str, floa
     work["spaces"] = lambda: changed(SimilaritySettings(), tuple(around.spaces)[1:])
     folds = around.queries.pert % 5
     work |= {
-        "weights": lambda: prepared.at(WEIGHTS),
+        "weights": lambda: prepared.score_at(WEIGHTS),
         "plane": lambda: weight_grid(prepared),
         "optimism": lambda: weight_optimism(prepared, folds),
         "a space centred for the first time": newly_centred,

@@ -17,8 +17,8 @@ baseline = panels.choose_baseline(view, run)
 if baseline is None:
     st.stop()
 
-pair = run_scores.paired(baseline, loaders.run_rows(baseline.id), run, loaders.run_rows(run.id))
-result = run_scores.compared(pair.rows, pair.a, pair.b)
+pair = run_scores.pair_runs(baseline, loaders.run_rows(baseline.id), run, loaders.run_rows(run.id))
+result = run_scores.compare_rows(pair.rows, pair.a, pair.b)
 for sentence in sentences.comparison_sentences(result, baseline.name, run.name):
     st.text(sentence)
 for each in (run, baseline):

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.plots import labels
+from core.plots import label_counts
 from core.ui.overview import panels
 from core.ui.shared import loaders, shell, widgets
 
@@ -27,4 +27,4 @@ panels.attention(view)
 
 st.markdown("### The dataset")
 caption = f"{view.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"
-widgets.figure(widgets.themed(labels.figure(counts)), counts.drop(columns="dataset"), "labels", caption)
+widgets.figure(widgets.themed(label_counts.figure(counts)), counts.drop(columns="dataset"), "labels", caption)

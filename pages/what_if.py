@@ -24,7 +24,7 @@ def board() -> None:
         return
     baseline = save_controls.bar(view, made)
     prepared = fusion_controls.prepared(made, baseline)
-    found = prepared.at(made.weights())
+    found = prepared.score_at(made.weights())
     with numbers:  # at once; what takes longer follows
         if labelled:
             panels.numbers(found, baseline)

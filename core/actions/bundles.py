@@ -244,7 +244,7 @@ def _refuse_unusable(db: Cursor, sent: SentRun, path: str) -> None:
     run = Run(**known, dataset="")
     try:
         if sent.method == "knn":
-            read_knn_settings(sent.spec).words()
+            read_knn_settings(sent.spec).describe()
         prompts_of([run])
         int(sent.spec.get("options", {}).get("shots", 0))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:

@@ -29,7 +29,7 @@ class AuditedRows:
 
 def audit_rows(rows: Sequence[RowResult]) -> AuditedRows:
     """Look at every brief once, before the store is locked."""
-    findings, collapsed = brief_checks.of_rows(rows)
+    findings, collapsed = brief_checks.check_rows(rows)
     flags = [
         list(dict.fromkeys([*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]))
         for row, collapse in zip(rows, collapsed, strict=True)

@@ -17,7 +17,7 @@ from core import embeddings
 from core.actions import packs
 from core.actions.workspace import Workspace
 from core.datasets.knowledge import Descriptions, LpsResponses, Network
-from core.embeddings import Coverage, Endpoint, Matched, Space
+from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
 from core.store import Cursor, cache_versions, datasets, imports, knowledge, pairs, spaces
@@ -176,11 +176,11 @@ def coverage_in(workspace: Workspace, record: SpaceRecord, dataset: str | None =
     return embeddings.coverage(load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(workspace))
 
 
-def matched_in(workspace: Workspace, record: SpaceRecord, dataset: str) -> Matched:
+def matched_in(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
     """How a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, dataset).id)
-    return embeddings.match(load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(workspace))
+    return embeddings.match_symbols(load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(workspace))
 
 
 def delete(workspace: Workspace, name: str) -> SpaceRecord:

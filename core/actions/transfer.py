@@ -20,15 +20,15 @@ from core.engine.spec import dataset_sha256
 from core.errors import InputError, StateError
 from core.methods import fusion, knn, recovered
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.score_inputs import scores_from_probabilities
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.store import Cursor, datasets, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.decompose import decompose
 from core.transfer.fusion import Component, Reference, component_of, fuse, percentiles_of, weights_of
+from core.transfer.fusion_decomposition import decompose_fusion
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.protocols import Evaluation, Predicted, Protocol, evaluate, predict
-from core.transfer.provenance import Provenance, explain
+from core.transfer.prior_provenance import Provenance, explain_prior
+from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnPrediction, evaluate, predict_priors
 from core.transfer.row_index import RowIndex, build_row_index
 from core.transfer.similarity import Space, space_over
 from core.types import Flag, RowResult
@@ -42,7 +42,7 @@ class Prepared:
 
     layout: RowIndex
     rows: Codes
-    predicted: Predicted
+    predicted: KnnPrediction
     seconds: float
 
     def evaluation(self) -> Evaluation:
@@ -89,7 +89,7 @@ def spaces_over(workspace: Workspace, layout: RowIndex, dataset: Dataset, names:
         vectors = space_actions.load(workspace, space)
 
         def rebuild(visible: Bools, of: spaces.SpaceRecord = space) -> Floats:
-            rows = layout.known_at[visible]
+            rows = layout.known_positions[visible]
             symbols = layout.symbols
             pert, gene = ([symbols[code] for code in axis[rows]] for axis in (layout.rows.pert, layout.rows.gene))
             made = space_actions.coresponse_of((pert, gene, list(layout.labels[rows])), of.name, of.spec)
@@ -105,14 +105,14 @@ def prepare(workspace: Workspace, dataset: Dataset, plan: KnnSettings, pair_ids:
     layout = layout_of(workspace, dataset)
     test = plan.protocol.kind == "test"
     mine = np.flatnonzero([(label is None) == test for label in layout.labels])
-    rows = mine if pair_ids is None else layout.at(pair_ids)
+    rows = mine if pair_ids is None else layout.positions_of(pair_ids)
     if not len(rows) or not len(layout.known):
         lacking = "unlabelled rows to predict" if test and len(layout.known) else "labelled rows to learn from"
         raise InputError(f"knn under {plan.protocol.kind}: this dataset has no {lacking}")
     over = spaces_over(workspace, layout, dataset, plan.spaces)
     start = time.perf_counter()
     evaluated = UNLABELLED if test else dataset.name
-    found = predict(plan.protocol, layout.rows.take(rows), layout.known, over, plan.setting, evaluated)
+    found = predict_priors(plan.protocol, layout.rows.take(rows), layout.known, over, plan.setting, evaluated)
     return Prepared(layout, rows, found, time.perf_counter() - start)
 
 
@@ -132,17 +132,17 @@ def neighbours_of(
     """The labelled rows behind one row's priors; `without` some of them, by id. A row without a label sees them all, and
     so does its plan unless `chosen` says that the protocol was asked for."""
     layout = layout_of(workspace, dataset)
-    row = int(layout.at([pair_id])[0])
+    row = int(layout.positions_of([pair_id])[0])
     if layout.labels[row] is None and not chosen:
-        plan = replace_in(plan, protocol=Protocol("test"))
+        plan = replace_in(plan, protocol=EvaluationProtocol("test"))
     query = layout.rows.take(np.array([row]))
     over = spaces_over(workspace, layout, dataset, plan.spaces)
     evaluated = UNLABELLED if layout.labels[row] is None else dataset.name
-    [view] = predict(plan.protocol, query, layout.known, over, plan.setting, evaluated).views
-    left_out = np.flatnonzero(np.isin(layout.known_at[view.at], layout.at(without)))
+    [view] = predict_priors(plan.protocol, query, layout.known, over, plan.setting, evaluated).groups
+    left_out = np.flatnonzero(np.isin(layout.known_positions[view.known_positions], layout.positions_of(without)))
     codes = int(query.pert[0]), int(query.gene[0])
-    why = explain(codes, view.known, view.similar, plan.setting.weighting, view.parts, left_out)
-    at = layout.known_at[view.at[why.neighbours]]
+    why = explain_prior(codes, view.known, view.similar, plan.setting.weighting, view.parts, left_out)
+    at = layout.known_positions[view.known_positions[why.neighbours]]
     return Neighbours(plan, why, [layout.pair_ids[i] for i in at], [str(layout.labels[i]) for i in at])
 
 
@@ -211,7 +211,7 @@ class Tables:
     workspace: Workspace
     dataset: Dataset
 
-    def priors(self, plan: KnnSettings, pair_ids: Sequence[str]) -> tuple[RowIndex, Codes, Predicted]:
+    def priors(self, plan: KnnSettings, pair_ids: Sequence[str]) -> tuple[RowIndex, Codes, KnnPrediction]:
         """A kNN's priors of these rows."""
         found = prepare(self.workspace, self.dataset, plan, pair_ids)
         return found.layout, found.rows, found.predicted
@@ -272,7 +272,7 @@ def with_reference(workspace: Workspace, component: Component, run: Run, referen
         there = _component(workspace, reference, labelled["pair_id"].tolist())
         return replace_in(component, reference_de=there.p_de, reference_up=there.p_up)
     if run.method == "knn":
-        own = replace_in(read_knn_settings(run.spec), protocol=Protocol("folds"))
+        own = replace_in(read_knn_settings(run.spec), protocol=EvaluationProtocol("folds"))
         _refuse_changed(workspace, run, own)
         priors = prepare(workspace, default_dataset(workspace, run.dataset), own).predicted.priors
         return replace_in(component, reference_de=priors.de, reference_up=priors.up)
@@ -320,7 +320,7 @@ def save_recovered(
     up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()
     with np.errstate(invalid="ignore"):
         ranked = scores_from_probabilities(up + down, up / (up + down))
-    found = decompose(scores_from_probabilities(rows["p_de"], rows["p_up_given_de"]), ranked, *weights)
+    found = decompose_fusion(scores_from_probabilities(rows["p_de"], rows["p_up_given_de"]), ranked, *weights)
     return _save(workspace, origin, run_writer.audit_rows(recovered.results(ids, found, one.name, other.name)), replace=replace)
 
 

@@ -22,7 +22,7 @@ FINDINGS = {
 }
 
 
-def findings(role: str, text: str, citable: Collection[str] = ()) -> tuple[str, ...]:
+def check_brief(role: str, text: str, citable: Collection[str] = ()) -> tuple[str, ...]:
     """What stands out in one brief: keys of FINDINGS.
 
     A brief opens with an option when its first non-word characters are followed by A, B or C and a closing bracket.
@@ -41,7 +41,7 @@ def findings(role: str, text: str, citable: Collection[str] = ()) -> tuple[str, 
     return tuple(found)
 
 
-def of_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
+def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
     """The findings of every event of every row, in order, and per row whether a role collapsed (a brief is an option)."""
     known: dict[int, frozenset[str]] = {}
     by_event: list[tuple[str, ...]] = []
@@ -49,14 +49,14 @@ def of_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool
     for row in rows:
         own = [row.prediction.pair_id.lower(), *row.prediction.pair_id.lower().split("_")]
         citable = set().union(*(_terms(item, known) for item in row.evidence)) - set(own)
-        row_findings = [_of_event(event, citable) for event in row.events]
+        row_findings = [_check_event(event, citable) for event in row.events]
         by_event.extend(row_findings)
         collapsed.append(any("option" in found for found in row_findings))
     return by_event, collapsed
 
 
-def _of_event(event: TraceEvent, citable: set[str]) -> tuple[str, ...]:
-    return findings(event.role, event.content, citable) if event.kind == "brief" else ()
+def _check_event(event: TraceEvent, citable: set[str]) -> tuple[str, ...]:
+    return check_brief(event.role, event.content, citable) if event.kind == "brief" else ()
 
 
 def _terms(item: Evidence, known: dict[int, frozenset[str]]) -> frozenset[str]:

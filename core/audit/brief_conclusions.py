@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.audit.brief_checks import findings
+from core.audit.brief_checks import check_brief
 
 FEWEST_SENTENCES = 3
 
@@ -65,12 +65,12 @@ _CHOSEN = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
 _LETTERS = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}  # the published question: A up, B down, C none
 
 
-def faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
+def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
     """What keeps a text from being a brief: keys of FAULTS, () where nothing does."""
     checks = {
         "sentences": len(sentences(text)) < FEWEST_SENTENCES,
         "genes": not all(_names(text, symbol) for symbol in (pert, gene)),
-        "option": "option" in findings(role, text),
+        "option": "option" in check_brief(role, text),
         "conclusion": concludes_against(role, text),
     }
     return tuple(name for name, holds in checks.items() if holds)

@@ -41,7 +41,7 @@ class DebateAudit:
         }
 
 
-def audit(briefs: pd.DataFrame, flag_counts: dict[str, int], p_de: NDArray[np.float64]) -> DebateAudit:
+def audit_debate(briefs: pd.DataFrame, flag_counts: dict[str, int], p_de: NDArray[np.float64]) -> DebateAudit:
     """The audit of a run from its briefs per role (store.traces.briefs), its flags' counts and its P(DE)."""
     known = p_de[~np.isnan(p_de)]
     return DebateAudit(

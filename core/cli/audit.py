@@ -20,7 +20,7 @@ def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
     """Was it a debate? Collapsed roles, option answers, fallbacks."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        result = debate_audit.audit(
+        result = debate_audit.audit_debate(
             traces.briefs(db, found.id), predictions.flag_counts(db, found.id), predictions.p_de_of(db, found.id)
         )
     if result.roles.empty:
@@ -43,5 +43,5 @@ def leakage(
         if found is None:
             raise InputError("audit leakage: this workspace has no dataset; import one first")
         rows_ = pairs.frame(db, found.id)
-    result = json_shapes.leakage(run_scores.leakage(rows_))
+    result = json_shapes.leakage(run_scores.audit_leakage(rows_))
     show(result, as_json, "\n".join(f"{key:34} {value}" for key, value in result.items() if key != "intervals"))

@@ -31,16 +31,16 @@ def score(
 ) -> None:
     """AUROCs of a run with intervals by row, perturbation, gene and both."""
     _, rows_ = _counted(context.obj, run)
-    scores, labels = run_scores.submitted(rows_), run_scores.labels(rows_)
+    scores, labels = run_scores.submitted_scores(rows_), run_scores.labels(rows_)
     pert, gene = run_scores.codes(rows_["pert"]), run_scores.codes(rows_["gene"])
     if by is not None:
-        known = run_scores.slices_of(rows_)
+        known = run_scores.available_slices(rows_)
         if by not in known:
             raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
         result = json_shapes.slices(by_slice(labels, scores, run_scores.SLICES[by](rows_), pert, gene))
         show(result, as_json, "\n".join(_slice_line(part) for part in result["slices"]))
         return
-    found = run_scores.scored(rows_, scores)
+    found = run_scores.score_rows(rows_, scores)
     text = [f"{found.n:,} rows, {found.n_labelled:,} labelled, {found.n_de:,} with an effect"]
     if found.n_labelled == 0:
         show(json_shapes.score(found, None), as_json, f"{text[0]}: no labels here, so no score")
@@ -65,15 +65,15 @@ def _counted(workspace: Workspace, run: str) -> tuple[Run, pd.DataFrame]:
     """A run and its rows with what row counts give away."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
-        return found, run_scores.with_counts(predictions.frame(db, found.id), pairs.frame(db, found.dataset))
+        return found, run_scores.add_count_controls(predictions.frame(db, found.id), pairs.frame(db, found.dataset))
 
 
 @app.command()
 def compare(context: typer.Context, a: RunName, b: RunName, as_json: Json = False) -> None:
     """Is run B better than run A, on the rows that both have?"""
     (first, rows_a), (second, rows_b) = _counted(context.obj, a), _counted(context.obj, b)
-    shared = run_scores.paired(first, rows_a, second, rows_b)
-    result = run_scores.compared(shared.rows, shared.a, shared.b)
+    shared = run_scores.pair_runs(first, rows_a, second, rows_b)
+    result = run_scores.compare_rows(shared.rows, shared.a, shared.b)
     words = sentences.comparison_sentences(result, first.name, second.name)
     show(json_shapes.comparison(result, words), as_json, "\n".join(words))
 

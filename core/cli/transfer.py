@@ -17,7 +17,7 @@ from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
-from core.transfer.protocols import Kind, Protocol, SimilaritySettings
+from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings
 from core.types import Flag
 
 app = typer.Typer()
@@ -70,7 +70,9 @@ def knn(
 ) -> None:
     """Labels lent by similar genes: coverage and score, beside the score of a space that knows nothing."""
     target = transfer.default_dataset(context.obj, dataset)
-    plan = KnnSettings(_names(space), Protocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength))
+    plan = KnnSettings(
+        _names(space), EvaluationProtocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength)
+    )
     prepared = transfer.prepare(context.obj, target, plan)
     found = prepared.evaluation()
     made = None
@@ -80,7 +82,9 @@ def knn(
     show(
         result,
         as_json,
-        "\n".join([plan.words(), *sentences.knn_sentences(found, plan.protocol), *([f"saved as {made.name}"] if made else [])]),
+        "\n".join(
+            [plan.describe(), *sentences.knn_sentences(found, plan.protocol), *([f"saved as {made.name}"] if made else [])]
+        ),
     )
 
 
@@ -107,12 +111,14 @@ def neighbours(
         context.obj,
         target,
         pair,
-        KnnSettings(_names(space), Protocol(protocol or "folds", folds, seed), _setting(centre, power, de_power, k, axis, 0.0)),
+        KnnSettings(
+            _names(space), EvaluationProtocol(protocol or "folds", folds, seed), _setting(centre, power, de_power, k, axis, 0.0)
+        ),
         chosen=protocol is not None,
         without=without or (),
     )
     result = json_shapes.neighbours(found.why, found.pair_ids, found.labels)
-    lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.plan.words()}"]
+    lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.plan.describe()}"]
     lines += [
         f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}"
         for n in result["neighbours"][:LISTED]

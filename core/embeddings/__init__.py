@@ -2,18 +2,18 @@
 
 from core.embeddings.build import build_coresponse, build_network, build_response, build_text
 from core.embeddings.encoders import Endpoint, build_endpoint, build_sentences
-from core.embeddings.flat import two_axes
 from core.embeddings.load import FORMATS, is_checkpoint, load_space
-from core.embeddings.match import Coverage, Matched, Rule, coverage, match
+from core.embeddings.pca import project_to_two_axes
 from core.embeddings.space import Space, make_space, save_space
+from core.embeddings.symbol_matching import Coverage, Rule, SymbolMatches, coverage, match_symbols
 
 __all__ = [
     "FORMATS",
     "Coverage",
     "Endpoint",
-    "Matched",
     "Rule",
     "Space",
+    "SymbolMatches",
     "build_coresponse",
     "build_endpoint",
     "build_network",
@@ -24,7 +24,7 @@ __all__ = [
     "is_checkpoint",
     "load_space",
     "make_space",
-    "match",
+    "match_symbols",
+    "project_to_two_axes",
     "save_space",
-    "two_axes",
 ]

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from core.embeddings.optional import models_package
-from core.embeddings.pickles import read_plain_pickle
-from core.embeddings.space import Space, first_line, listed, make_space
+from core.embeddings.encoders import require_package
+from core.embeddings.plain_pickle import read_plain_pickle
+from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnsafeFile
 
 VOCABULARY, CHECKPOINT = "vocab.json", "best_model.pt"
@@ -62,7 +62,7 @@ def tensor(path: Path, key: str) -> NDArray[Any]:
     try:
         with safe_open(path, framework="np") as file:
             if key not in file.keys():  # noqa: SIM118 (a file of tensors is no mapping)
-                raise InputError(f"{path.name}: tensors {listed(sorted(file.keys()))}, expected {key}")
+                raise InputError(f"{path.name}: tensors {list_some(sorted(file.keys()))}, expected {key}")
             return cast("NDArray[Any]", file.get_tensor(key))
     except (SafetensorError, TypeError) as error:  # TypeError: bfloat16 and smaller
         raise InputError(f"{path.name}: cannot be read as safetensors of F16, F32 or F64 ({first_line(error)})") from error
@@ -79,7 +79,7 @@ def _vocabulary(path: Path) -> list[tuple[str, int]]:
 
 
 def _torch_weights(path: Path) -> NDArray[Any]:
-    torch = models_package("torch", "reading a scGPT checkpoint")
+    torch = require_package("torch", "reading a scGPT checkpoint")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -90,7 +90,7 @@ def _torch_weights(path: Path) -> NDArray[Any]:
     except (RuntimeError, EOFError, ValueError, TypeError, AttributeError, LookupError) as error:
         raise InputError(f"{path.name}: a damaged checkpoint ({first_line(error)})") from error
     if not isinstance(state, Mapping) or not isinstance(state.get(SCGPT_KEY), torch.Tensor):
-        keys = listed(sorted(map(str, state))) if isinstance(state, Mapping) else type(state).__name__
+        keys = list_some(sorted(map(str, state))) if isinstance(state, Mapping) else type(state).__name__
         raise InputError(f"{path.name}: holds {keys}, expected the tensor {SCGPT_KEY}")
     return cast("NDArray[Any]", state[SCGPT_KEY].detach().float().numpy())
 

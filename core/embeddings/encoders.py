@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from core.embeddings.optional import models_package
 from core.embeddings.space import Space, first_line, make_space
-from core.errors import InputError, NotFound, Unreachable
+from core.errors import InputError, MissingPackage, NotFound, Unreachable
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -81,9 +81,19 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     return make_space(name, said, np.concatenate(parts), source, notes=notes)
 
 
+def require_package(module: str, purpose: str) -> Any:
+    """A module that requirements-models.txt brings; raises MissingPackage where it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackage(
+            f"{purpose} needs the package {module}, which is not installed: pip install -r requirements-models.txt"
+        ) from error
+
+
 def _sentence_encoder(model: str) -> Any:
-    library = models_package("sentence_transformers", "a sentence encoder")
-    place = str(models_package(MINILM.replace("-", "_"), "the encoder MiniLM").get_model_path()) if model == MINILM else model
+    library = require_package("sentence_transformers", "a sentence encoder")
+    place = str(require_package(MINILM.replace("-", "_"), "the encoder MiniLM").get_model_path()) if model == MINILM else model
     try:
         return library.SentenceTransformer(place, local_files_only=True)
     except (OSError, ValueError) as error:

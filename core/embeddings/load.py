@@ -16,8 +16,8 @@ from pyarrow import parquet
 from safetensors import SafetensorError, safe_open
 
 from core.embeddings import checkpoints
-from core.embeddings.pickles import read_plain_pickle
-from core.embeddings.space import Space, first_line, listed, make_space
+from core.embeddings.plain_pickle import read_plain_pickle
+from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
 
 MAX_UNPACKED_BYTES = 1 << 32
@@ -61,7 +61,7 @@ def _load_folder(path: Path, name: str) -> Space:
     if any(file.endswith(".safetensors") for file in inside):
         return checkpoints.read_geneformer(path, name)
     raise UnknownFormat(
-        f"{path.name}: a folder with {listed(inside) or 'nothing'}, expected scGPT's {checkpoints.VOCABULARY} and "
+        f"{path.name}: a folder with {list_some(inside) or 'nothing'}, expected scGPT's {checkpoints.VOCABULARY} and "
         f"{checkpoints.CHECKPOINT}, or Geneformer's *.safetensors and its two dictionaries (*.pkl)"
     )
 
@@ -98,8 +98,8 @@ def _load_safetensors(path: Path, name: str) -> Space:
         raise InputError(f"{path.name}: damaged safetensors ({first_line(error)})") from error
     if len(keys) != 1 or "symbols" not in metadata:
         raise InputError(
-            f"{path.name}: tensors {listed(keys)}, metadata {listed(sorted(metadata)) or 'none'}; expected one matrix and its "
-            "genes one a line under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
+            f"{path.name}: tensors {list_some(keys)}, metadata {list_some(sorted(metadata)) or 'none'}; expected one matrix and "
+            "its genes one a line under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
         )
     try:
         notes = [str(note) for note in json.loads(metadata.get("notes", "[]"))]
@@ -131,7 +131,7 @@ def _load_npz(path: Path, name: str) -> Space:
     texts = [array for array in arrays.values() if array.ndim == 1 and array.dtype.kind in "US"]
     matrices = [array for array in arrays.values() if array.ndim == 2 and array.dtype.kind in "fiu"]
     if len(texts) != 1 or len(matrices) != 1:
-        found = listed([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()]) or "no array"
+        found = list_some([f"{key} {value.dtype}{value.shape}" for key, value in arrays.items()]) or "no array"
         raise InputError(f"{path.name}: holds {found}, expected one list of symbols and one matrix")
     symbols = texts[0] if texts[0].dtype.kind == "U" else np.char.decode(texts[0], "utf-8", "replace")
     return make_space(name, symbols.tolist(), matrices[0], path.name)
@@ -171,12 +171,12 @@ def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
 def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
     repeated = sorted({column for column in columns if columns.count(column) > 1})
     if repeated:
-        raise InputError(f"{source}: columns named twice: {listed(repeated)}")
+        raise InputError(f"{source}: columns named twice: {list_some(repeated)}")
     named = [column for column in columns if column.lower() in _SYMBOL_NAMES]
     for candidates in (named, texts):
         if len(candidates) == 1:
             return candidates[0]
-    raise InputError(f"{source}: columns {listed(columns)}, expected one called symbol and numbers otherwise")
+    raise InputError(f"{source}: columns {list_some(columns)}, expected one called symbol and numbers otherwise")
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -189,7 +189,7 @@ def _from_table(table: pa.Table, symbol: str, source: str, name: str) -> Space:
     left_out = [column for column in table.column_names if column != symbol and column in _INDEX_NAMES]
     other = [c for c in columns if not (pa.types.is_integer(t := table.schema.field(c).type) or pa.types.is_floating(t))]
     if other or not columns:
-        raise InputError(f"{source}: {listed(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
+        raise InputError(f"{source}: {list_some(other) or 'no column'} beside {symbol!r}, expected columns of numbers")
     if not _is_text(table.schema.field(symbol).type) or table[symbol].null_count:
         raise InputError(f"{source}: column {symbol!r} has missing symbols or is not text")
     vectors = np.column_stack([table[column].to_numpy() for column in columns])

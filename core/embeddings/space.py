@@ -55,13 +55,13 @@ def make_space(
     another shape, a symbol that is empty or broken over lines, a value that is not finite in float32, or nothing left.
     """
     names = [symbol.strip() for symbol in symbols]
-    values = _checked(names, vectors, source)
+    values = _check_vectors(names, vectors, source)
     said = list(notes)
     names, values = _merge_repeated(names, values, said)
     nonzero = values.any(axis=1)
     if not nonzero.all():
         dropped = [names[i] for i in np.flatnonzero(~nonzero)]
-        said.append(f"{len(dropped):,} zero vectors dropped: {listed(dropped)}")
+        said.append(f"{len(dropped):,} zero vectors dropped: {list_some(dropped)}")
         names, values = [names[i] for i in np.flatnonzero(nonzero)], values[nonzero]
     if not names:
         raise InputError(f"{source}: no gene with a vector other than zero, expected at least one")
@@ -83,7 +83,7 @@ def save_space(space: Space, path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def listed(items: Sequence[str], limit: int = 5) -> str:
+def list_some(items: Sequence[str], limit: int = 5) -> str:
     """The first items for a message, and how many more there are."""
     rest = len(items) - limit
     return ", ".join(items[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
@@ -94,7 +94,7 @@ def first_line(error: Exception) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def _checked(names: list[str], vectors: NDArray[Any], source: str) -> NDArray[np.float32]:
+def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDArray[np.float32]:
     if vectors.ndim != 2 or vectors.shape[0] != len(names) or vectors.shape[1] == 0:
         raise InputError(f"{source}: vectors of shape {vectors.shape} for {len(names):,} symbols, expected a row for each")
     if vectors.dtype.kind not in "fiu":
@@ -117,7 +117,7 @@ def _merge_repeated(names: list[str], values: NDArray[np.float32], said: list[st
         return names, values
     distinct, counts = list(place), np.bincount(row)
     repeated = [distinct[i] for i in np.flatnonzero(counts > 1)]
-    said.append(f"{len(repeated):,} symbols with several rows, averaged: {listed(repeated)}")
+    said.append(f"{len(repeated):,} symbols with several rows, averaged: {list_some(repeated)}")
     averaging = csr_array((1.0 / counts[row], (row, np.arange(len(row)))), shape=(len(distinct), len(names)))
     return distinct, (averaging @ values.astype(np.float64)).astype(np.float32)
 

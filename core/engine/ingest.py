@@ -81,7 +81,7 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
     run = folder.run
     results = [row for row in batch.rows.values() if isinstance(row, RowResult)]
     failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
-    findings, collapsed = brief_checks.of_rows(results)
+    findings, collapsed = brief_checks.check_rows(results)
     flags = [
         [*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]
         for row, collapse in zip(results, collapsed, strict=True)

@@ -11,7 +11,7 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.stats.arrays import Codes
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.protocols import Predicted
+from core.transfer.protocols import KnnPrediction
 from core.transfer.row_index import RowIndex
 from core.types import Call, Pair, RowResult
 
@@ -70,7 +70,7 @@ class Option:
 class Tables(Protocol):
     """What methods that predict all rows at once may ask of the workspace."""
 
-    def priors(self, plan: KnnSettings, pair_ids: Sequence[str]) -> tuple[RowIndex, Codes, Predicted]:
+    def priors(self, plan: KnnSettings, pair_ids: Sequence[str]) -> tuple[RowIndex, Codes, KnnPrediction]:
         """A kNN's priors of these rows of the run's dataset: its rows as codes, these rows' positions, and the priors."""
         ...
 

@@ -15,7 +15,7 @@ from core.llm.messages import MOST_ALTERNATIVES, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
-from core.methods.prompt_texts import fill, text
+from core.methods.prompt_texts import fill, prompt_text
 from core.types import Call, Pair, TraceEvent
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class RowConversation:
         return ReadAnswer(reader(reply), reply, (rejected,))
 
 
-async def collect_failure(asking: RowConversation, work: Awaitable[T]) -> T:
+async def raise_with_calls(asking: RowConversation, work: Awaitable[T]) -> T:
     """What the work on a row brings. Raises RowFailed, with the calls that were made, for whatever went wrong."""
     try:
         return await work
@@ -149,12 +149,12 @@ def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
 
 def show_probability(problem: Unparsed) -> str:
     """The second question where a probability could not be read: the format."""
-    return fill(text("reask_prob"), reason=problem.reason)
+    return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
 def show_letter(problem: Unparsed, letters: Sequence[str]) -> str:
     """The same for a letter."""
-    return fill(text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
+    return fill(prompt_text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
 
 
 def event_of(voice: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from core.methods.agents import options as agents
-from core.methods.agents.bound import TEXT, Bound, described, evidence_tool
-from core.methods.agents.episode import Episode
-from core.methods.agents.row import answer_of, consult, prompts_of
+from core.methods.agents import agent_options as agents
+from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_row import agent_prompts, answer_row, consult_colleague
+from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool
 from core.methods.base import Context, Option, RowMethod
-from core.methods.conversation import collect_failure
+from core.methods.conversation import raise_with_calls
 from core.methods.prompt_options import tools_of
-from core.methods.prompt_texts import text
+from core.methods.prompt_texts import prompt_text
 from core.types import Pair, RowResult
 
 
@@ -53,32 +53,32 @@ class Coordinator:
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
-        return prompts_of(options, [_outline(options), *_colleagues(options)])
+        return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "coordinator", "coordinator")
-        return await collect_failure(episode.asking, _predict(episode))
+        return await raise_with_calls(episode.conversation, _predict(episode))
 
 
 METHOD: RowMethod = Coordinator()
 
 
-def _outline(options: Mapping[str, Any]) -> agents.Outline:
-    return agents.of_answerer(options, list(map(_described, COLLEAGUES)), text("agent_coordinator"))
+def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
+    return agents.outline_of_answerer(options, list(map(_describe_colleague, COLLEAGUES)), prompt_text("agent_coordinator"))
 
 
-def _described(who: Colleague) -> agents.Described:
+def _describe_colleague(who: Colleague) -> agents.ToolDescription:
     """A colleague as the coordinator is told of one."""
-    return agents.Described(
+    return agents.ToolDescription(
         who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}
     )
 
 
-def _colleagues(options: Mapping[str, Any]) -> list[agents.Outline]:
+def _colleagues(options: Mapping[str, Any]) -> list[agents.PromptOutline]:
     tools = [tools_of(options[f"{who.name}_tools"]) for who in COLLEAGUES]
     return [
-        agents.of_colleague(text(f"agent_{who.name}"), list(map(described, own)))
+        agents.outline_of_colleague(prompt_text(f"agent_{who.name}"), list(map(describe_tool, own)))
         for who, own in zip(COLLEAGUES, tools, strict=True)
     ]
 
@@ -86,15 +86,15 @@ def _colleagues(options: Mapping[str, Any]) -> list[agents.Outline]:
 async def _predict(episode: Episode) -> RowResult:
     options = episode.context.options
     colleagues = _colleagues(options)
-    tools = [_bound(episode, who, outline) for who, outline in zip(COLLEAGUES, colleagues, strict=True)]
-    return await answer_of(episode, _outline(options), tools, colleagues)
+    tools = [_bind_colleague(episode, who, outline) for who, outline in zip(COLLEAGUES, colleagues, strict=True)]
+    return await answer_row(episode, _outline(options), tools, colleagues)
 
 
-def _bound(episode: Episode, who: Colleague, outline: agents.Outline) -> Bound:
+def _bind_colleague(episode: Episode, who: Colleague, outline: agents.PromptOutline) -> BoundTool:
     """The tool with which the coordinator asks a colleague."""
 
     async def act(given: Mapping[str, Any]) -> str:
-        own = [evidence_tool(episode, tool) for tool in tools_of(episode.context.options[f"{who.name}_tools"])]
-        return await consult(episode, who.name, outline, own, str(given.get("question", "")))
+        own = [bind_evidence_tool(episode, tool) for tool in tools_of(episode.context.options[f"{who.name}_tools"])]
+        return await consult_colleague(episode, who.name, outline, own, str(given.get("question", "")))
 
-    return Bound(_described(who), act)
+    return BoundTool(_describe_colleague(who), act)

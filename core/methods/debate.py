@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from core.audit.brief_conclusions import FAULTS, faults
+from core.audit.brief_conclusions import FAULTS, find_faults
 from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.llm.messages import Reply
@@ -21,16 +21,16 @@ from core.methods.conversation import (
     ReadAnswer,
     RowConversation,
     base_rates,
-    collect_failure,
     event_of,
     gather_all,
+    raise_with_calls,
     read_letters,
     read_probability,
     show_letter,
     show_probability,
     system_tokens,
 )
-from core.methods.debate_texts import JUDGES, SIDES, Case, Stage
+from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Stage
 from core.methods.prompt_options import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -67,24 +67,24 @@ class Debate:
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Every text that a prompt of these options may hold. Raises InputError or NotFound for options that cannot be."""
         read_seeds(options["seeds"], 0)
-        tools(options)
+        tool_names(options)
         return texts.all_texts(options)
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         asking = RowConversation(context, pair)
-        return await collect_failure(asking, _predict(asking, pair, context))
+        return await raise_with_calls(asking, _predict(asking, pair, context))
 
 
 METHOD: RowMethod = Debate()
 
 
-def tools(options: Mapping[str, Any]) -> tuple[str, ...]:
+def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The names of the dossier's tools; raises NotFound for one that is not known."""
     return tuple(tool.name for tool in tools_of(options["tools"]))
 
 
-class _Held(NamedTuple):
+class _DebateResult(NamedTuple):
     """One debate under one seed: what was said; p is None where the verdict could not be read."""
 
     p: float | None
@@ -94,32 +94,32 @@ class _Held(NamedTuple):
 
 async def _predict(asking: RowConversation, pair: Pair, context: Context) -> RowResult:
     view, options = context.view_of(pair), context.options
-    evidence = await gather(pair, context.packs, view, tools(options), context.web)
+    evidence = await gather(pair, context.packs, view, tool_names(options), context.web)
     shown = examples(pair, view, options["shots"], context.seed)
-    case = Case(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
+    case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
     seeds = read_seeds(options["seeds"], context.seed)
-    held = await gather_all(*(_debate(asking, stage, case, seed) for stage in SIDES for seed in seeds))
-    p_de, de_events, de_flags = _decided("de", held[: len(seeds)], lambda: base_rates(view, pair)[0])
-    p_up, dir_events, dir_flags = _decided("dir", held[len(seeds) :], lambda: base_rates(view, pair)[1])
+    held = await gather_all(*(_hold_debate(asking, stage, case, seed) for stage in SIDES for seed in seeds))
+    p_de, de_events, de_flags = _combine_seeds("de", held[: len(seeds)], lambda: base_rates(view, pair)[0])
+    p_up, dir_events, dir_flags = _combine_seeds("dir", held[len(seeds) :], lambda: base_rates(view, pair)[1])
     collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for debate in held) else ()
     up = p_de * p_up
     prediction = Prediction(
         *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
         flags=(*collapse, *de_flags, *dir_flags),
         tokens=asking.tokens,
-        prompt_tokens=(await system_tokens(context, lambda: texts.systems(case.options))).tokens,
+        prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(case.options))).tokens,
         tool_calls=len(evidence),
     )
     return RowResult(prediction, (*de_events, *dir_events), evidence, asking.calls)
 
 
-class _Decided(NamedTuple):
+class _StageResult(NamedTuple):
     p: float
     events: list[TraceEvent]
     flags: tuple[Flag, ...] = ()
 
 
-def _decided(stage: Stage, held: list[_Held], rate: Callable[[], float]) -> _Decided:
+def _combine_seeds(stage: Stage, held: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
     """The probability that counts, and what was said in a debate under all its seeds.
 
     The mean over the seeds whose verdict could be read; where there is none, the base rate, marked as a fallback.
@@ -129,32 +129,32 @@ def _decided(stage: Stage, held: list[_Held], rate: Callable[[], float]) -> _Dec
     if not read:
         last, p = events[-1], rate()
         marked = last._replace(meta={**last.meta, "p": p, "fallback": True})
-        return _Decided(p, [*events[:-1], marked], (_FALLBACK[stage],))
+        return _StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
     p = sum(read) / len(read)
     if len(held) > 1:
         said = f"Mean over {len(read)} of {len(held)} seeds: {p:.6f}."
         events.append(TraceEvent(stage, "JUDGE", "verdict", said, 0, meta={"p": p, "fallback": False}))
-    return _Decided(p, events)
+    return _StageResult(p, events)
 
 
-async def _debate(asking: RowConversation, stage: Stage, case: Case, seed: int) -> _Held:
+async def _hold_debate(asking: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:
     """Briefs at the same time, then rebuttals at the same time, then the verdict."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     said: list[tuple[str, str]] = []
     collapsed = False
     if rounds:
-        briefs = await gather_all(*(_brief(asking, stage, side, case, seed) for side in sides))
+        briefs = await gather_all(*(_ask_brief(asking, stage, side, case, seed) for side in sides))
         events += [one for brief in briefs for one in brief.events]
         said += [(side, brief.words) for side, brief in zip(sides, briefs, strict=True)]
         collapsed = any(brief.collapsed for brief in briefs)
     if rounds > 1:
         own = dict(said)
-        replies = await gather_all(*(_rebuttal(asking, stage, side, case, seed, own) for side in sides))
+        replies = await gather_all(*(_ask_rebuttal(asking, stage, side, case, seed, own) for side in sides))
         events += replies
         said += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
-    p, verdict = await _verdict(asking, stage, case, seed, said)
-    return _Held(p, (*events, *verdict), collapsed)
+    p, verdict = await _ask_verdict(asking, stage, case, seed, said)
+    return _DebateResult(p, (*events, *verdict), collapsed)
 
 
 class _Brief(NamedTuple):
@@ -163,46 +163,46 @@ class _Brief(NamedTuple):
     collapsed: bool
 
 
-async def _brief(asking: RowConversation, stage: Stage, side: str, case: Case, seed: int) -> _Brief:
-    voice = _advocate(stage, side, case, seed)
+async def _ask_brief(asking: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int) -> _Brief:
+    voice = _advocate_call(stage, side, case, seed)
 
     def reader(reply: Reply) -> str | Unparsed:
-        found = faults(side, reply.content, case.pert, case.gene)
+        found = find_faults(side, reply.content, case.pert, case.gene)
         return Unparsed("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
 
     found: ReadAnswer[str] = await asking.read(
-        voice, texts.brief(side, case), reader, lambda problem: texts.again(side, case, problem.reason)
+        voice, texts.brief_messages(side, case), reader, lambda problem: texts.ask_brief_again(side, case, problem.reason)
     )
     collapsed = isinstance(found.value, Unparsed)
     meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unparsed) else {})}
     return _Brief(found.reply.content, (*found.rejected, event_of(voice, "brief", found.reply, **meta)), collapsed)
 
 
-async def _rebuttal(
-    asking: RowConversation, stage: Stage, side: str, case: Case, seed: int, briefs: Mapping[str, str]
+async def _ask_rebuttal(
+    asking: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int, briefs: Mapping[str, str]
 ) -> TraceEvent:
-    voice = _advocate(stage, side, case, seed)
-    reply = await asking.ask(voice, texts.rebuttal(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
+    voice = _advocate_call(stage, side, case, seed)
+    reply = await asking.ask(voice, texts.rebuttal_messages(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
     return event_of(voice, "rebuttal", reply, seed=seed, round=1)
 
 
-def _advocate(stage: Stage, side: str, case: Case, seed: int) -> CallSpec:
+def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> CallSpec:
     return CallSpec(stage, side, seed, case.options["advocate_tokens"], case.options["advocate_effort"])
 
 
-async def _verdict(
-    asking: RowConversation, stage: Stage, case: Case, seed: int, said: list[tuple[str, str]]
+async def _ask_verdict(
+    asking: RowConversation, stage: Stage, case: DebateCase, seed: int, said: list[tuple[str, str]]
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
     """The judge's probability of yes, None where neither answer could be read."""
     by_letter = case.options["judge"] == "logprob"
     voice = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
-    reader, show = (_yes, _show_letter) if by_letter else (read_probability, show_probability)
-    found: ReadAnswer[float] = await asking.read(voice, texts.verdict(stage, case, said), reader, show)
+    reader, show = (_read_yes, _show_letter) if by_letter else (read_probability, show_probability)
+    found: ReadAnswer[float] = await asking.read(voice, texts.verdict_messages(stage, case, said), reader, show)
     p = None if isinstance(found.value, Unparsed) else found.value
     return p, (*found.rejected, event_of(voice, "verdict", found.reply, seed=seed, p=p, fallback=False))
 
 
-def _yes(reply: Reply) -> float | Unparsed:
+def _read_yes(reply: Reply) -> float | Unparsed:
     """The probability of the letter that means yes."""
     odds = read_letters(texts.ANSWERS)(reply)
     return odds if isinstance(odds, Unparsed) else odds[texts.YES]

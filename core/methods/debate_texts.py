@@ -9,7 +9,7 @@ from typing import Any, Literal
 from core.llm.messages import Message
 from core.methods.conversation import Messages
 from core.methods.prompt_options import cell_desc
-from core.methods.prompt_texts import fill, text
+from core.methods.prompt_texts import fill, prompt_text
 
 Stage = Literal["de", "dir"]
 SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
@@ -20,7 +20,7 @@ ANSWERS = (YES, NO)
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class DebateCase:
     """One row as everyone in its debates sees it: dossier and examples are texts; options are the method's."""
 
     pert: str
@@ -30,53 +30,60 @@ class Case:
     options: Mapping[str, Any]
 
     @property
-    def file(self) -> str:
+    def dossier_and_examples(self) -> str:
         """The dossier with the examples behind it."""
         return f"{self.dossier or 'No tool gave any evidence.'}\n\n{self.examples}".strip()
 
 
-def systems(options: Mapping[str, Any]) -> tuple[str, ...]:
+def system_prompts(options: Mapping[str, Any]) -> tuple[str, ...]:
     """Every system prompt of a run: the judges', and the advocates' where there are any."""
     names = ("judge", "advocate") if options["rounds"] else ("judge",)
-    return tuple(_system(name, options) for name in names)
+    return tuple(_system_prompt(name, options) for name in names)
 
 
-def _system(name: str, options: Mapping[str, Any]) -> str:
-    return fill(text(name), cell_desc=cell_desc(options), measure=text("measure"))
+def _system_prompt(name: str, options: Mapping[str, Any]) -> str:
+    return fill(prompt_text(name), cell_desc=cell_desc(options), measure=prompt_text("measure"))
 
 
-def brief(side: str, case: Case) -> Messages:
+def brief_messages(side: str, case: DebateCase) -> Messages:
     """What an advocate is asked first: the pair, the side and the dossier, and nothing to choose from."""
-    position = fill(text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
-    task = fill(text("advocate_task"), pert=case.pert, gene=case.gene, side=side, position=position, dossier=case.file)
-    return Message("system", _system("advocate", case.options)), Message("user", task)
+    position = fill(prompt_text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
+    task = fill(
+        prompt_text("advocate_task"),
+        pert=case.pert,
+        gene=case.gene,
+        side=side,
+        position=position,
+        dossier=case.dossier_and_examples,
+    )
+    return Message("system", _system_prompt("advocate", case.options)), Message("user", task)
 
 
-def rebuttal(side: str, case: Case, own: str, other: str) -> Messages:
+def rebuttal_messages(side: str, case: DebateCase, own: str, other: str) -> Messages:
     """The same advocate, asked to answer the opponent's brief."""
-    reply = fill(text("rebuttal"), opponent=OPPONENT[side], brief=other, side=side)
-    return *brief(side, case), Message("assistant", own), Message("user", reply)
+    reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other, side=side)
+    return *brief_messages(side, case), Message("assistant", own), Message("user", reply)
 
 
-def verdict(stage: Stage, case: Case, said: Sequence[tuple[str, str]]) -> Messages:
+def verdict_messages(stage: Stage, case: DebateCase, said: Sequence[tuple[str, str]]) -> Messages:
     """What a judge is asked; `said`: who (a side, "EFFECT in reply") and what, in order."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
-    answer_format = text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
+    answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
     task = fill(
-        text("judge_task"),
+        prompt_text("judge_task"),
         **pair,
-        dossier=case.file,
+        dossier=case.dossier_and_examples,
         debate="\n\n".join(f"{who}:\n{words}" for who, words in said),
-        question=fill(text(f"question_{stage}"), **pair),
+        question=fill(prompt_text(f"question_{stage}"), **pair),
         format=fill(answer_format, **pair),
     )
-    return Message("system", _system("judge", case.options)), Message("user", task)
+    return Message("system", _system_prompt("judge", case.options)), Message("user", task)
 
 
-def again(side: str, case: Case, reason: str) -> str:
+def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
     """The second question where a brief is none."""
-    return fill(text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
+    return fill(prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
 
 
 def all_texts(options: Mapping[str, Any]) -> str:
@@ -88,4 +95,4 @@ def all_texts(options: Mapping[str, Any]) -> str:
         names += ["advocate", "advocate_task", "reask_brief", *(f"side_{side.lower()}" for side in OPPONENT)]
     if options["rounds"] > 1:
         names.append("rebuttal")
-    return "\n\n".join((*map(text, names), text("measure"), cell_desc(options)))
+    return "\n\n".join((*map(prompt_text, names), prompt_text("measure"), cell_desc(options)))

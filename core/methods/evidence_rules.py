@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
         "expected down, but on the training labels they are not (cell cycle 19 up, 11 down), so without weight",
     ),
 )
-ASKED = tuple(dict.fromkeys((rule.tool, rule.subject) for rule in RULES))
+EVIDENCE_READ = tuple(dict.fromkeys((rule.tool, rule.subject) for rule in RULES))
 
 
 class EvidenceRules(WithoutModel):
@@ -162,13 +162,13 @@ class EvidenceRules(WithoutModel):
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """One result a row, in order."""
-        return asyncio.run(_rows(pairs, context))  # a batch has a thread of its own, without a loop
+        return asyncio.run(_predict_rows(pairs, context))  # a batch has a thread of its own, without a loop
 
 
 METHOD: BatchMethod = EvidenceRules()
 
 
-class Scored(NamedTuple):
+class RuleScore(NamedTuple):
     """A rule on a row: its value, None where it is silent, and then why."""
 
     rule: Rule
@@ -181,29 +181,29 @@ class Scored(NamedTuple):
         return 0.0 if self.value is None else self.rule.weight * self.value
 
 
-def score(pair: Pair, evidence: Mapping[tuple[str, Subject], Evidence], view: LabelView) -> list[Scored]:
+def score_rules(pair: Pair, evidence: Mapping[tuple[str, Subject], Evidence], view: LabelView) -> list[RuleScore]:
     """Every rule on a row, in the table's order; a rule whose evidence is missing or says nothing is silent."""
     facts = Facts(pair.pert, pair.gene, view.counts.p_de, view.counts.p_up_given_de)
-    return [_scored(rule, evidence[rule.tool, rule.subject], facts) for rule in RULES]
+    return [_apply_rule(rule, evidence[rule.tool, rule.subject], facts) for rule in RULES]
 
 
-def _scored(rule: Rule, item: Evidence, facts: Facts) -> Scored:
+def _apply_rule(rule: Rule, item: Evidence, facts: Facts) -> RuleScore:
     if item.status != "ok":
-        return Scored(rule, None, f"{item.status}: {item.source}" if item.status in ("offline", "error") else "nothing known")
+        return RuleScore(rule, None, f"{item.status}: {item.source}" if item.status in ("offline", "error") else "nothing known")
     value = rule.value(item.body, facts)
-    return Scored(rule, value, "" if value is not None else "does not apply")
+    return RuleScore(rule, value, "" if value is not None else "does not apply")
 
 
-async def _rows(pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-    return [await _row(pair, context.view_of(pair), context) for pair in pairs]
+async def _predict_rows(pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+    return [await _predict_row(pair, context.view_of(pair), context) for pair in pairs]
 
 
-async def _row(pair: Pair, view: LabelView, context: Context) -> RowResult:
+async def _predict_row(pair: Pair, view: LabelView, context: Context) -> RowResult:
     evidence: dict[tuple[str, Subject], Evidence] = {}
-    for tool, subject in ASKED:
+    for tool, subject in EVIDENCE_READ:
         about = (pair.pert if subject == "pert" else None, pair.gene if subject == "gene" else None)
         evidence[tool, subject] = await tool_named(tool).run(*about, context.packs, view)
-    scored = score(pair, evidence, view)
+    scored = score_rules(pair, evidence, view)
     p_de, p_up = (float(expit(sum(one.product for one in scored if one.rule.task == task))) for task in TASKS)
     without_base = [one.value is None for one in scored if one.rule.tool == "base_rates"]
     flags = tuple(flag for flag, silent in zip((Flag.UNCOVERED, Flag.UNCOVERED_DIR), without_base, strict=True) if silent)
@@ -214,7 +214,7 @@ async def _row(pair: Pair, view: LabelView, context: Context) -> RowResult:
     return RowResult(prediction, (event,), tuple(evidence.values()))
 
 
-def _table(scored: Sequence[Scored], p: tuple[float, float]) -> str:
+def _table(scored: Sequence[RuleScore], p: tuple[float, float]) -> str:
     """The table of weights with the row's values, a section for each probability."""
     lines = ["A rule set, not a model: weights were chosen by reasoning, values are of this row, log-odds add up."]
     for task, probability in zip(TASKS, p, strict=True):
@@ -226,7 +226,7 @@ def _table(scored: Sequence[Scored], p: tuple[float, float]) -> str:
     return "\n".join(lines)
 
 
-def _line(one: Scored) -> str:
+def _line(one: RuleScore) -> str:
     rule = one.rule
     value = f"{'silent':>7}" if one.value is None else f"{one.value:+7.3f}"
     subject = f"{rule.tool.replace('_', ' ')}{f' of the {_SUBJECTS[rule.subject]}' if rule.subject else ''}"

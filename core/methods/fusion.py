@@ -10,7 +10,7 @@ import numpy as np
 from core.errors import InputError
 from core.methods.base import BatchMethod, Context, Option, WithoutModel
 from core.stats.arrays import Floats
-from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights
+from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
 
 
@@ -30,7 +30,7 @@ def results(
     components: Sequence[Component],
     percentiles: Percentiles,
     weights: Weights,
-    fused: Fused,
+    fused: FusionResult,
     reference: Reference,
 ) -> list[RowResult]:
     """One result a row of the base run, in its order."""

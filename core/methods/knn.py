@@ -13,8 +13,8 @@ from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
-from core.transfer.protocols import Predicted, QueryGroup
-from core.transfer.provenance import explain, heaviest
+from core.transfer.prior_provenance import explain_prior, heaviest_symbols
+from core.transfer.protocols import KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -39,10 +39,10 @@ class Named:
     none: int
 
 
-def results(layout: RowIndex, rows: Codes, predicted: Predicted, plan: KnnSettings) -> list[RowResult]:
+def results(layout: RowIndex, rows: Codes, predicted: KnnPrediction, plan: KnnSettings) -> list[RowResult]:
     """One result for each of the rows (positions in the layout) that the priors are of, in their order."""
     found: list[RowResult | None] = [None] * len(rows)
-    for view in predicted.views:
+    for view in predicted.groups:
         for position, (n, named) in zip(view.rows, _named(layout, rows[view.rows], view, plan), strict=True):
             found[position] = _result(layout, int(rows[position]), predicted.priors, int(position), plan, n, named)
     return [result for result in found if result is not None]
@@ -85,7 +85,7 @@ def _result(
 
 def _words(subject: str, plan: KnnSettings, support: float, n: int, named: list[Named]) -> str:
     if not named:
-        return f"No labelled row is similar to {subject} ({plan.words()}): {STAND_IN} stands in for both priors."
+        return f"No labelled row is similar to {subject} ({plan.describe()}): {STAND_IN} stands in for both priors."
     strength = plan.setting.strength
     shrunk = f" An effect's prior is drawn to a half by support, strength {strength:g}." if strength else ""
     lines = [
@@ -93,7 +93,7 @@ def _words(subject: str, plan: KnnSettings, support: float, n: int, named: list[
         f"{each.up} up, {each.down} down, {f'{each.changed} changed, ' if each.changed else ''}{each.none} none"
         for each in named
     ]
-    head = f"{n:,} labelled rows are similar to {subject} ({plan.words()}); total weight {support:.4g}.{shrunk}"
+    head = f"{n:,} labelled rows are similar to {subject} ({plan.describe()}); total weight {support:.4g}.{shrunk}"
     return "\n".join([head, "The heaviest:", *lines])
 
 
@@ -103,7 +103,7 @@ def _named(layout: RowIndex, rows: Codes, view: QueryGroup, plan: KnnSettings) -
     if weighting.axis == "both":
         yield from (_pairs(layout, queries, i, view, plan) for i in range(len(rows)))
         return
-    for near in heaviest(queries, view.known, view.similar, weighting, view.parts, NAMED):
+    for near in heaviest_symbols(queries, view.known, view.similar, weighting, view.parts, NAMED):
         columns = zip(near.symbols.tolist(), near.similarity.tolist(), near.share.tolist(), near.counts, strict=True)
         yield (
             near.n_rows,
@@ -114,7 +114,7 @@ def _named(layout: RowIndex, rows: Codes, view: QueryGroup, plan: KnnSettings) -
 def _pairs(layout: RowIndex, queries: Rows, row: int, view: QueryGroup, plan: KnnSettings) -> tuple[int, list[Named]]:
     """The heaviest labelled rows one by one."""
     codes = int(queries.pert[row]), int(queries.gene[row])
-    why = explain(codes, view.known, view.similar, plan.setting.weighting, view.parts)
+    why = explain_prior(codes, view.known, view.similar, plan.setting.weighting, view.parts)
     known, named = view.known, []
     for i, at in enumerate(why.neighbours[:NAMED]):
         name = f"{layout.symbol(int(known.rows.pert[at]))} ⟶ {layout.symbol(int(known.rows.gene[at]))}"

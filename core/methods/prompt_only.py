@@ -15,14 +15,14 @@ from core.methods.conversation import (
     CallSpec,
     RowConversation,
     base_rates,
-    collect_failure,
     event_of,
     gather_all,
+    raise_with_calls,
     read_letters,
     show_letter,
 )
 from core.methods.prompt_options import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
-from core.methods.prompt_texts import check_fields, fill, text
+from core.methods.prompt_texts import check_fields, fill, prompt_text
 from core.methods.track_limits import A_PROMPT_TOKENS
 from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
@@ -30,7 +30,7 @@ FIELDS = ("pert", "gene", "cell_desc", "examples")
 HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 
 
-class Said(NamedTuple):
+class SeedAnswer(NamedTuple):
     """One seed's answer: (up, down), None where it could not be read; its events; and how long the prompt is, as it says."""
 
     prediction: tuple[float, float] | None
@@ -63,12 +63,14 @@ class PromptOnly:
     def prompts(self, options: Mapping[str, Any]) -> str:
         """The template with all but the pair filled in. Raises InputError for options that no prompt can be made from."""
         read_seeds(options["seeds"])
-        return "\n\n".join((_template(options), text("measure"), cell_desc(options), text("examples"), text("reask_letter")))
+        return "\n\n".join(
+            (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), prompt_text("reask_letter"))
+        )
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         asking = RowConversation(context, pair)
-        return await collect_failure(asking, _predict(asking, pair, context))
+        return await raise_with_calls(asking, _predict(asking, pair, context))
 
 
 METHOD: RowMethod = PromptOnly()
@@ -76,9 +78,9 @@ METHOD: RowMethod = PromptOnly()
 
 async def _predict(asking: RowConversation, pair: Pair, context: Context) -> RowResult:
     prompt = prompt_for(pair, context)
-    counted = await _count(prompt, pair, context)
+    counted = await _count_tokens(prompt, pair, context)
     seeds = read_seeds(context.options["seeds"])
-    said = await gather_all(*(_ask(asking, prompt, seed, counted, context.options) for seed in seeds))
+    said = await gather_all(*(_ask_under_seed(asking, prompt, seed, counted, context.options) for seed in seeds))
     read = [answer.prediction for answer in said if answer.prediction is not None]
     if read:
         up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
@@ -112,9 +114,9 @@ def _template(options: Mapping[str, Any]) -> str:
     """Ours with the format that is asked for, or the given one, checked."""
     given = str(options["template"])
     if not given.strip():
-        answer_format = text("format_reasoned" if options["reasoning"] else "format_direct")
-        ours = text("prompt_only")
-        return ours.replace("{measure}", text("measure")).replace("{format}", answer_format)
+        answer_format = prompt_text("format_reasoned" if options["reasoning"] else "format_direct")
+        ours = prompt_text("prompt_only")
+        return ours.replace("{measure}", prompt_text("measure")).replace("{format}", answer_format)
     missing = [name for name in ("pert", "gene") if name not in check_fields("template", given, FIELDS)]
     if missing:
         raise InputError(f"template: without {{{missing[0]}}}, expected both {{pert}} and {{gene}} in it")
@@ -123,7 +125,7 @@ def _template(options: Mapping[str, Any]) -> str:
     return given
 
 
-async def _count(prompt: str, pair: Pair, context: Context) -> TokenCount:
+async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
     """How long the prompt is at most and who says so; raises InputError where it may be too long, before anything is asked.
 
     The server is not asked about a prompt that has no more bytes than tokens are allowed: its answer will count them.
@@ -140,32 +142,34 @@ async def _count(prompt: str, pair: Pair, context: Context) -> TokenCount:
     return counted
 
 
-async def _ask(asking: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]) -> Said:
+async def _ask_under_seed(
+    asking: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]
+) -> SeedAnswer:
     by_logprobs = options["answers"] == "logprobs"
     voice = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
-    reader = _soft if by_logprobs else _hard
+    reader = _read_letter_odds if by_logprobs else _read_letter
     found = await asking.read(voice, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
     prediction = None if isinstance(found.value, Unparsed) else found.value
     up, down = prediction or (None, None)
-    told = _told(found.reply, counted)
+    told = _prompt_tokens(found.reply, counted)
     meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": told.tokens, "counted_by": told.counted_by}
-    return Said(prediction, (*found.rejected, event_of(voice, "answer", found.reply, **meta)), told)
+    return SeedAnswer(prediction, (*found.rejected, event_of(voice, "answer", found.reply, **meta)), told)
 
 
-def _told(reply: Reply, counted: TokenCount) -> TokenCount:
+def _prompt_tokens(reply: Reply, counted: TokenCount) -> TokenCount:
     """The prompt's tokens, chat template included, as the server reported them with its answer, else what was counted."""
     usage = reply.usage
     exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
     return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
-def _hard(reply: Reply) -> tuple[float, float] | Unparsed:
+def _read_letter(reply: Reply) -> tuple[float, float] | Unparsed:
     """(up, down) of the letter that was answered."""
     found = label(reply.content)
     return found if isinstance(found, Unparsed) else HARD[found]
 
 
-def _soft(reply: Reply) -> tuple[float, float] | Unparsed:
+def _read_letter_odds(reply: Reply) -> tuple[float, float] | Unparsed:
     """(up, down) as the log-probabilities of the letters say."""
     found = read_letters(LETTERS)(reply)
     return found if isinstance(found, Unparsed) else (found["A"], found["B"])

@@ -13,7 +13,7 @@ from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
 from core.methods.base import Option
-from core.methods.prompt_texts import fill, text
+from core.methods.prompt_texts import fill, prompt_text
 from core.methods.track_limits import B_TOOLS
 from core.types import Label, Pair
 
@@ -56,7 +56,7 @@ def cell_desc(options: Mapping[str, Any]) -> str:
     given = str(options["context"]).strip()
     if not given:
         raise InputError("context: empty, expected kit, site, or a text that describes the cells")
-    return text(f"context_{given}") if given in ("kit", "site") else given
+    return prompt_text(f"context_{given}") if given in ("kit", "site") else given
 
 
 def tools_of(names: str) -> tuple[Tool, ...]:
@@ -89,7 +89,7 @@ def examples(pair: Pair, view: LabelView, shots: int, seed: int) -> str:
     quiet = islice((row for row in others if row.label is Label.NONE), shots - shots // 2)
     moved = islice((row for row in others if row.label is not Label.NONE), shots // 2)
     chosen = sorted((*quiet, *moved), key=lambda row: (row.gene, row.pert))
-    return fill(text("examples"), examples=_lines(chosen)) if chosen else ""
+    return fill(prompt_text("examples"), examples=_lines(chosen)) if chosen else ""
 
 
 def _lines(rows: Sequence[Pair]) -> str:

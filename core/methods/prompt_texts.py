@@ -14,7 +14,7 @@ _GAP = re.compile(r"\n{3,}")
 
 
 @cache
-def text(name: str) -> str:
+def prompt_text(name: str) -> str:
     """The prompt text of a name, as it stands in core/llm/prompts/NAME.md, without the newline at its end."""
     return (files("core.llm") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 

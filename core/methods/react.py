@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.methods.agents import options as agents
-from core.methods.agents.bound import described, evidence_tool
-from core.methods.agents.episode import Episode
-from core.methods.agents.row import answer_of, prompts_of
+from core.methods.agents import agent_options as agents
+from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_row import agent_prompts, answer_row
+from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
 from core.methods.base import Context, Option, RowMethod
-from core.methods.conversation import collect_failure
+from core.methods.conversation import raise_with_calls
 from core.methods.prompt_options import TOOLS, tools_of
 from core.types import Pair, RowResult
 
@@ -30,22 +30,22 @@ class React:
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
-        return prompts_of(options, [_outline(options)])
+        return agent_prompts(options, [_outline(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "react", "AGENT")
-        return await collect_failure(episode.asking, _predict(episode))
+        return await raise_with_calls(episode.conversation, _predict(episode))
 
 
 METHOD: RowMethod = React()
 
 
-def _outline(options: Mapping[str, Any]) -> agents.Outline:
-    return agents.of_answerer(options, [described(tool) for tool in tools_of(options["tools"])])
+def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
+    return agents.outline_of_answerer(options, [describe_tool(tool) for tool in tools_of(options["tools"])])
 
 
 async def _predict(episode: Episode) -> RowResult:
     options = episode.context.options
-    tools = [evidence_tool(episode, tool) for tool in tools_of(options["tools"])]
-    return await answer_of(episode, _outline(options), tools)
+    tools = [bind_evidence_tool(episode, tool) for tool in tools_of(options["tools"])]
+    return await answer_row(episode, _outline(options), tools)

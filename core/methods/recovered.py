@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 from core.methods.knn import prediction
-from core.transfer.decompose import Recovered
+from core.transfer.fusion_decomposition import RecoveredComponent
 from core.types import RowResult, TraceEvent
 
 
-def results(pair_ids: Sequence[str], found: Recovered, base: str, fused: str) -> list[RowResult]:
+def results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
     """One result a row: the component's percentiles as probabilities, which they are not; ranks are all that is left of it."""
     rows = []
     for pair_id, p_de, p_up in zip(pair_ids, found.p_de.tolist(), found.p_up.tolist(), strict=True):

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.errors import InputError
-from core.plots import marks, signs, theme, validate
+from core.plots import drawing, label_signs, theme
 from core.stats.ranks import round_for_ranks
 
 COLUMNS = ("neighbour", "share", "cumulative", "label")
@@ -25,8 +25,8 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     how many hold more than that), label (up, down, none, de, or "" where unknown). what: the prior's name, such as
     "prior of P(DE)". InputError if there is no neighbour, or one heavier than the one before it.
     """
-    validate.columns("cumulative_share", table, COLUMNS)
-    labels = signs.labels("cumulative_share", table)
+    drawing.require_columns("cumulative_share", table, COLUMNS)
+    labels = label_signs.labels("cumulative_share", table)
     n, shares = len(table), round_for_ranks(table["share"])
     if n == 0:
         raise InputError(f"cumulative_share: got no neighbour for the {what}; expected at least one")
@@ -38,14 +38,14 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     for part, name in PARTS.items():
         _note(chart, round_for_ranks(table["cumulative"]), part, name)
     of = [f"of the heaviest {SIGNED}"] if n > SIGNED else []
-    signs.key(chart, [*signs.counted(labels.head(SIGNED)), *of])
-    chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=signs.ABOVE_PX)
+    label_signs.draw_key(chart, [*label_signs.counts_by_label(labels.head(SIGNED)), *of])
+    chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     chart.update_xaxes(title="neighbours, from the heaviest", tickformat=",", showgrid=False, zeroline=False)
     if n > LINEAR:
         chart.update_xaxes(type="log", range=[-0.02, 1.02 * np.log10(n)], dtick=1)
     else:
         chart.update_xaxes(range=[0, 1.03 * n], dtick=1 if n <= 10 else None)
-    chart.update_yaxes(title=f"share of the {marks.plain(what)}, %", range=[-2, 104], showgrid=True, zeroline=False)
+    chart.update_yaxes(title=f"share of the {drawing.plain(what)}, %", range=[-2, 104], showgrid=True, zeroline=False)
     return chart
 
 
@@ -69,7 +69,7 @@ def _steps(chart: go.Figure, table: pd.DataFrame) -> None:
         y=percent[:SIGNED],
         name="heaviest",
         mode="markers",
-        marker={"color": heaviest.map(signs.COLOURS), "symbol": heaviest.map(signs.SYMBOLS), "size": 8},
+        marker={"color": heaviest.map(label_signs.COLOURS), "symbol": heaviest.map(label_signs.SYMBOLS), "size": 8},
         cliponaxis=False,
         hoverinfo="skip",
     )
@@ -77,7 +77,7 @@ def _steps(chart: go.Figure, table: pd.DataFrame) -> None:
 
 def _told(row: Any, k: int) -> str:
     held = f"{_holding(k)} {100 * row.cumulative:.1f}%"
-    return f"{held}<br>number {k:,}: {marks.plain(row.neighbour)}, {100 * row.share:.2g}%<br>label {row.label}"
+    return f"{held}<br>number {k:,}: {drawing.plain(row.neighbour)}, {100 * row.share:.2g}%<br>label {row.label}"
 
 
 def _holding(k: int) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.errors import InputError
-from core.plots import marks, signs, theme, validate
+from core.plots import drawing, label_signs, theme
 from core.stats.arrays import Floats
 
 COLUMNS = ("symbol", "x", "y", "kind", "share", "label")
@@ -30,9 +30,9 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     its symbol, which the key says has no place here if no row is of that kind. axes: their titles. InputError if no
     gene has a place.
     """
-    validate.columns("gene_map", table, COLUMNS)
-    validate.one_of("gene_map", table, "kind", KINDS)
-    known = table.assign(label=signs.labels("gene_map", table)).dropna(subset=["x", "y"])
+    drawing.require_columns("gene_map", table, COLUMNS)
+    drawing.require_values("gene_map", table, "kind", KINDS)
+    known = table.assign(label=label_signs.labels("gene_map", table)).dropna(subset=["x", "y"])
     if known.empty:
         raise InputError(f"gene_map: got no gene with both x and y, for {query}; expected at least one")
     others, neighbours, asked = (known[known["kind"] == kind] for kind in KINDS)
@@ -45,10 +45,10 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     _query(chart, asked)
     right = _names(chart, pd.concat([neighbours.head(NAMED), asked]), x, y)
     missing = [] if len(asked) else [f"{_italic(query)} has no place here"]
-    signs.key(chart, [*signs.counted(neighbours["label"]), "size: share", *missing])
-    chart.update_layout(height=HEIGHT_PX, margin={"t": signs.ABOVE_PX, "r": right})
-    chart.update_xaxes(title=marks.plain(axes[0]), range=x, showgrid=False, zeroline=False)
-    chart.update_yaxes(title=marks.plain(axes[1]), range=y, zeroline=False)
+    label_signs.draw_key(chart, [*label_signs.counts_by_label(neighbours["label"]), "size: share", *missing])
+    chart.update_layout(height=HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": right})
+    chart.update_xaxes(title=drawing.plain(axes[0]), range=x, showgrid=False, zeroline=False)
+    chart.update_yaxes(title=drawing.plain(axes[1]), range=y, zeroline=False)
     return chart
 
 
@@ -59,7 +59,7 @@ def _range(values: pd.Series[float]) -> tuple[float, float]:
 
 
 def _italic(symbol: object) -> str:
-    return f"<i>{marks.plain(symbol, _NAME_LENGTH)}</i>"
+    return f"<i>{drawing.plain(symbol, _NAME_LENGTH)}</i>"
 
 
 def _others(chart: go.Figure, table: pd.DataFrame) -> None:
@@ -69,8 +69,8 @@ def _others(chart: go.Figure, table: pd.DataFrame) -> None:
         y=table["y"],
         name="other",
         mode="markers",
-        marker={"color": marks.faint(theme.BASELINE, 0.25), "size": 3},
-        hovertext=[marks.plain(symbol) for symbol in table["symbol"]],
+        marker={"color": drawing.faint(theme.BASELINE, 0.25), "size": 3},
+        hovertext=[drawing.plain(symbol) for symbol in table["symbol"]],
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
@@ -84,10 +84,10 @@ def _neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
         mode="markers",
         marker={
             "color": [_fill(label) for label in table["label"]],
-            "symbol": table["label"].map(signs.SYMBOLS),
+            "symbol": table["label"].map(label_signs.SYMBOLS),
             "size": table["size"],
             "opacity": 1,
-            "line": {"color": table["label"].map(signs.COLOURS), "width": 1.5},
+            "line": {"color": table["label"].map(label_signs.COLOURS), "width": 1.5},
         },
         hovertext=[_told(row) for row in table.itertuples()],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -96,12 +96,12 @@ def _neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
 
 def _fill(label: str) -> str:
     """Faint, so that marks on one another can be told apart; an open mark takes it for its outline."""
-    colour = signs.COLOURS[label]
-    return colour if signs.SYMBOLS[label].endswith("-open") else marks.faint(colour, 0.15)
+    colour = label_signs.COLOURS[label]
+    return colour if label_signs.SYMBOLS[label].endswith("-open") else drawing.faint(colour, 0.15)
 
 
 def _told(row: Any) -> str:
-    return f"{marks.plain(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>label {row.label}"
+    return f"{drawing.plain(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>label {row.label}"
 
 
 def _sizes(shares: pd.Series[float]) -> Floats:
@@ -112,7 +112,7 @@ def _sizes(shares: pd.Series[float]) -> Floats:
 
 def _names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
     """Symbols right of the plot, where nothing is beneath them, with leaders to their marks; the pixels they need there."""
-    line = marks.TEXT_PX * (y[1] - y[0]) / (HEIGHT_PX - signs.ABOVE_PX - _BELOW_PX)  # of text, in units of the axis
+    line = drawing.TEXT_PX * (y[1] - y[0]) / (HEIGHT_PX - label_signs.ABOVE_PX - _BELOW_PX)  # of text, in units of the axis
     table = table.sort_values("y", kind="stable")
     for row, level in zip(table.itertuples(), _apart(table["y"].to_numpy(dtype=np.float64), line, y), strict=True):
         _name(chart, row, (x[1], level))
@@ -121,7 +121,7 @@ def _names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tup
 
 
 def _name(chart: go.Figure, row: Any, at: tuple[float, float]) -> None:
-    share = f"{signs.sign(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
+    share = f"{label_signs.sign(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
     chart.add_annotation(
         x=row.x,
         y=row.y,
@@ -131,7 +131,7 @@ def _name(chart: go.Figure, row: Any, at: tuple[float, float]) -> None:
         ayref="y",
         xanchor="left",
         text=f"<b>★ {_italic(row.symbol)}</b>" if row.kind == "query" else share,
-        font_size=marks.SMALL,
+        font_size=drawing.SMALL,
         arrowcolor=theme.BASELINE,
         arrowhead=0,
         arrowwidth=1,
@@ -155,6 +155,6 @@ def _query(chart: go.Figure, table: pd.DataFrame) -> None:
         name="query",
         mode="markers",
         marker={"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}},
-        hovertext=[f"{marks.plain(symbol)}, the query" for symbol in table["symbol"]],
+        hovertext=[f"{drawing.plain(symbol)}, the query" for symbol in table["symbol"]],
         hovertemplate="%{hovertext}<extra></extra>",
     )

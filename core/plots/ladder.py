@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import forest, marks, theme, validate
+from core.plots import drawing, forest_plot, theme
 
 COLUMNS = ("run", "kind", "score", "low", "high", "n", "chosen")
 _SYMBOLS = {"here": "circle", "public": "diamond"}
@@ -22,19 +22,19 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     unknown), chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR or
     mean. InputError names missing columns and unknown kinds.
     """
-    validate.columns("ladder", table, COLUMNS)
-    validate.one_of("ladder", table, "kind", _SYMBOLS)
+    drawing.require_columns("ladder", table, COLUMNS)
+    drawing.require_values("ladder", table, "kind", _SYMBOLS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
-    return forest.draw(pd.DataFrame(rows), marks.reference_lines(lines), marks.METRICS[metric])
+    return forest_plot.draw(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS[metric])
 
 
 def _row(row: Any) -> dict[str, object]:
-    told = marks.with_interval(row.score, row.low, row.high)
-    name = marks.plain(row.run, forest.NAME_LENGTH)
+    told = drawing.with_interval(row.score, row.low, row.high)
+    name = drawing.plain(row.run, forest_plot.NAME_LENGTH)
     return {
         "name": f"<b>{name}</b>" if row.chosen else name,
         "words": f"{told} {row.kind}",
-        "hover": f"{marks.plain(row.run)}<br>{_WORDS[row.kind]} {told}<br>{marks.rows_text(row.n)}",
+        "hover": f"{drawing.plain(row.run)}<br>{_WORDS[row.kind]} {told}<br>{drawing.rows_text(row.n)}",
         "colour": theme.CHOSEN if row.chosen else theme.BASELINE,
         "symbol": _SYMBOLS[row.kind],
         "estimate": row.score,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.plots import marks, signs, theme, validate
+from core.plots import drawing, label_signs, theme
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 
@@ -16,18 +16,18 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     table: pair_id, pert, gene, label (None where unknown), rank_a, rank_b, where 1 is the lowest `score` and NaN is not
     drawn. A mark's customdata is its pair_id.
     """
-    validate.columns("rank_scatter", table, COLUMNS)
-    known = table.assign(label=signs.labels("rank_scatter", table)).dropna(subset=["rank_a", "rank_b"])
-    parts = {label: part for label in signs.SYMBOLS if len(part := known[known["label"] == label])}
+    drawing.require_columns("rank_scatter", table, COLUMNS)
+    known = table.assign(label=label_signs.labels("rank_scatter", table)).dropna(subset=["rank_a", "rank_b"])
+    parts = {label: part for label in label_signs.SYMBOLS if len(part := known[known["label"] == label])}
     last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=1, y0=1, x1=last, y1=last, line=line)
-    chart.add_annotation(x=last, y=last, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=marks.SMALL)
+    chart.add_annotation(x=last, y=last, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=drawing.SMALL)
     for label, part in parts.items():
         _marks(chart, label, part)
-    signs.key(chart, signs.counted(known["label"]))
-    chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": signs.ABOVE_PX, "r": 76})
+    label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
+    chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
     chart.update_xaxes(title=_title(a, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
     chart.update_yaxes(showgrid=True, title=_title(b, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
@@ -35,18 +35,18 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
 
 
 def _title(run: str, score: str) -> str:
-    return f"rank of {score} in {marks.plain(run, 40)} (1 is lowest)"
+    return f"rank of {score} in {drawing.plain(run, 40)} (1 is lowest)"
 
 
 def _marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
-    pairs = [f"{marks.plain(pert)} ⟶ {marks.plain(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
+    pairs = [f"{drawing.plain(pert)} ⟶ {drawing.plain(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
     # Not WebGL, which not every browser has: seven thousand marks are drawn soon enough without it.
     chart.add_scatter(
         x=part["rank_a"],
         y=part["rank_b"],
         name=label,
         mode="markers",
-        marker={"color": theme.LABEL_COLOURS[label], "symbol": signs.SYMBOLS[label], "size": 6, "opacity": 0.75},
+        marker={"color": theme.LABEL_COLOURS[label], "symbol": label_signs.SYMBOLS[label], "size": 6, "opacity": 0.75},
         customdata=part["pair_id"],
         hovertext=pairs,
         hovertemplate=f"%{{hovertext}}<br>label {label}<br>rank %{{x:,}}, then %{{y:,}}<extra></extra>",

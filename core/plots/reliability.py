@@ -6,7 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from core.plots import marks, theme, validate
+from core.plots import drawing, theme
 from core.stats.calibration import reliability
 
 COLUMNS = ("predicted", "observed", "low", "high", "n")
@@ -24,7 +24,7 @@ def table(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> tuple[
         for one in found.bins
         if one.observed.n
     ]
-    summary = f"expected calibration error {marks.number(found.ece)}, Brier score {marks.number(found.brier)} (0 is perfect)"
+    summary = f"expected calibration error {drawing.number(found.ece)}, Brier score {drawing.number(found.brier)} (0 is perfect)"
     return pd.DataFrame(rows, columns=list(COLUMNS)), summary
 
 
@@ -33,19 +33,21 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 
     table: predicted, observed, low, high (in [0, 1]) and n, one row a bin. score: the probability's name, "P(DE)" say.
     """
-    validate.columns("reliability", table, COLUMNS)
+    drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between")
-    chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=marks.SMALL)
+    chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=drawing.SMALL)
     chart.add_scatter(
         x=table["predicted"],
         y=table["observed"],
         mode="lines+markers",
         line={"color": theme.CHOSEN, "width": 1.5},
         marker={"color": theme.CHOSEN, "size": 8},
-        error_y=marks.whiskers(table, "observed", theme.CHOSEN),
-        hovertext=[f"{marks.with_interval(*ends)}<br>{marks.rows_text(n)}" for *ends, n in table[list(COLUMNS[1:])].to_numpy()],
+        error_y=drawing.whiskers(table, "observed", theme.CHOSEN),
+        hovertext=[
+            f"{drawing.with_interval(*ends)}<br>{drawing.rows_text(n)}" for *ends, n in table[list(COLUMNS[1:])].to_numpy()
+        ],
         hovertemplate="predicted %{x:.3f}, observed %{hovertext}<extra></extra>",
     )
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_r=60)

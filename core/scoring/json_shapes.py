@@ -6,14 +6,14 @@ import math
 from typing import Any
 
 from core.stats.bootstrap import BothAxes
-from core.stats.clustered import Estimate
-from core.stats.compare import Comparison, Difference
-from core.stats.controls import LeakageAudit
+from core.stats.comparison import Comparison, Difference
+from core.stats.count_controls import LeakageAudit
+from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.stats.slices import Slice
+from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import Evaluation
-from core.transfer.provenance import Provenance
 
 UNITS = ("row", "pert", "gene", "two_way")
 

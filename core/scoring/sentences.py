@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from core.plots.marks import number, with_interval
-from core.stats.compare import Comparison
+from core.plots.drawing import number, with_interval
+from core.stats.comparison import Comparison
 from core.stats.intervals import Interval
-from core.transfer.protocols import Evaluation, Protocol
+from core.transfer.protocols import Evaluation, EvaluationProtocol
 
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
@@ -53,7 +53,7 @@ def _of_mean(change: Interval, a: str, b: str) -> str:
     return f"These rows do not tell {b} from {a}: mean of DE and DIR {told}, by perturbations and genes."
 
 
-def knn_sentences(found: Evaluation, protocol: Protocol) -> list[str]:
+def knn_sentences(found: Evaluation, protocol: EvaluationProtocol) -> list[str]:
     """What a kNN scores, always beside what a space that knows nothing scores under the same protocol."""
     covered = f"{found.score.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
     if found.score.n_labelled == 0:
@@ -73,7 +73,7 @@ def knn_sentences(found: Evaluation, protocol: Protocol) -> list[str]:
     return lines
 
 
-def knn_sentence(found: Evaluation, protocol: Protocol) -> str:
+def knn_sentence(found: Evaluation, protocol: EvaluationProtocol) -> str:
     """A kNN by itself, in a sentence, with what a space that knows nothing scores under the same protocol."""
     where = f"inside {protocol.k}×{protocol.k} folds" if protocol.kind == "folds" else "leave-one-out"
     scores = ", ".join(

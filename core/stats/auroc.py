@@ -1,4 +1,4 @@
-"""AUROC by mid-ranks (Mann and Whitney), for one set of rows or inside each of many strata, in one sort."""
+"""AUROC by mid-ranks (Mann and Whitney), for one set of rows or inside each of many strata, in one sort; the ROC curve."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats, totals
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +30,19 @@ class Placements:
         return self.positives * self.negatives
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Roc:
+    """False and true positive rates of shape (n_distinct + 1,), from (0, 0) to (1, 1), and the score at each corner.
+
+    A row counts as called where its score is at least the threshold; the first threshold is infinite. Rates of a class
+    that has no rows are NaN.
+    """
+
+    false_positive_rate: Floats
+    true_positive_rate: Floats
+    threshold: Floats
+
+
 def auroc(positive: ArrayLike, values: ArrayLike) -> float:
     """The probability that a positive row is ranked above a negative one, ties counting half; NaN with one class.
 
@@ -42,13 +55,26 @@ def auroc(positive: ArrayLike, values: ArrayLike) -> float:
     return float(placements(chosen, numbers).auroc[0])
 
 
+def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
+    """The curve whose area is `auroc`; positive: flags, values: finite numbers ranked as they are, both (n_rows,)."""
+    chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
+    validate.same_length(positive=chosen, values=numbers)
+    order = np.argsort(-numbers)
+    falling, hits = numbers[order], np.cumsum(chosen[order])
+    last = np.flatnonzero(np.append(falling[1:] != falling[:-1], np.ones(min(1, len(falling)), dtype=np.bool_)))
+    true = np.append(0.0, hits[last])
+    false = np.append(0.0, last + 1 - hits[last])
+    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, as promised
+        return Roc(false / false[-1], true / true[-1], np.append(np.inf, falling[last]))
+
+
 def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 1) -> Placements:
     """Placements of all rows from one sort; `strata` are codes of shape (n_rows,) below `n_strata`, or None for one."""
     stratum = np.zeros(len(values), dtype=np.intp) if strata is None else strata
     order = np.argsort(values) if strata is None else np.lexsort((values, stratum))
     hit = positive[order].astype(np.float64)
-    positives = totals(stratum, n_strata, positive)
-    negatives = totals(stratum, n_strata) - positives
+    positives = sum_by_group(stratum, n_strata, positive)
+    negatives = sum_by_group(stratum, n_strata) - positives
     hits_to = np.concatenate(([0.0], np.cumsum(hit)))  # positives before each sorted row, and in all
     misses_to = np.arange(len(values) + 1) - hits_to
     first, last = _tie_group_ends(values[order], stratum[order])
@@ -57,7 +83,7 @@ def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_s
     hits_above = np.cumsum(positives)[here] - (hits_to[first] + hits_to[last]) / 2
     won = np.empty(len(values))
     won[order] = np.where(hit > 0, misses_below, hits_above)
-    total = totals(stratum, n_strata, np.where(positive, won, 0.0))
+    total = sum_by_group(stratum, n_strata, np.where(positive, won, 0.0))
     pairs = positives * negatives
     area = np.divide(total, pairs, out=np.full(n_strata, np.nan), where=pairs > 0)
     return Placements(won, positives, negatives, area)

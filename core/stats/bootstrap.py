@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
-from core.stats.clustered import two_way_variance
+from core.stats.delong import two_way_variance
 from core.stats.intervals import Interval, Resampled, normal_interval
-from core.stats.score_inputs import Outcome, Scores, outcome_of, shared_rows, tasks
-from core.stats.weighted import weighted_auroc
+from core.stats.scores_and_labels import Outcome, Scores, outcome_of, shared_rows, tasks
+from core.stats.weighted_auroc import weighted_auroc
 
-Drawn = Literal["row", "pert", "gene", "two-way"]
+ResamplingUnit = Literal["row", "pert", "gene", "two-way"]
 BLOCK_WEIGHTS = 1 << 19  # weights held at once: 4 MiB, which a processor's caches hold
 
 
@@ -33,13 +33,13 @@ class ResamplingPlan:
     size: units drawn in a resample, as a share of the units there are (other than 1 for another sample size).
     """
 
-    unit: Drawn
+    unit: ResamplingUnit
     seed: int
     resamples: int = 4000
     size: float = 1.0
 
     def __post_init__(self) -> None:
-        if self.unit not in get_args(Drawn):
+        if self.unit not in get_args(ResamplingUnit):
             raise InputError(f"unit: got {self.unit!r}; expected row, pert, gene or two-way")
         validate.whole_number("seed", self.seed, 0)
         validate.whole_number("resamples", self.resamples, 2)
@@ -65,14 +65,14 @@ class BothAxes:
 
 def bootstrap_score(labels: ArrayLike, scores: Scores, plan: ResamplingPlan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
     """Bootstrap of one run's DE, DIR and mean over its labelled rows; arrays of shape (n_rows,)."""
-    return _summary(_rows(labels, [scores], pert, gene), plan)
+    return _bootstrap_scores(_labelled_rows(labels, [scores], pert, gene), plan)
 
 
 def bootstrap_difference(
     labels: ArrayLike, a: Scores, b: Scores, plan: ResamplingPlan, pert: ArrayLike, gene: ArrayLike
 ) -> ScoreBootstrap:
     """Paired bootstrap of b - a in DE, DIR and mean: both runs are scored in the same resamples."""
-    return _summary(_rows(labels, shared_rows(a, b), pert, gene), plan)
+    return _bootstrap_scores(_labelled_rows(labels, shared_rows(a, b), pert, gene), plan)
 
 
 def both_axes(
@@ -85,7 +85,7 @@ def both_axes(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Rows:
+class _LabelledRows:
     """The labelled rows: their outcome, the runs' scores, and the codes of both axes."""
 
     outcome: Outcome
@@ -93,24 +93,26 @@ class _Rows:
     pert: Codes
     gene: Codes
 
-    def units(self, unit: Drawn) -> list[Codes]:
+    def units(self, unit: ResamplingUnit) -> list[Codes]:
         """For each resampled axis, the unit of every row."""
         every_row: Codes = np.arange(len(self.pert), dtype=np.intp)
         axes = {"row": [every_row], "pert": [self.pert], "gene": [self.gene], "two-way": [self.pert, self.gene]}
         return axes[unit]
 
 
-def _rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, gene: ArrayLike) -> _Rows:
+def _labelled_rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, gene: ArrayLike) -> _LabelledRows:
     outcome = outcome_of(labels)
     chosen = outcome.labelled
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     for run in runs:
         validate.same_length(labels=chosen, scores=run, pert=perts, gene=genes)
     taken = [run.take(chosen) for run in runs]
-    return _Rows(outcome.take(chosen), taken, validate.codes("pert", perts[chosen]), validate.codes("gene", genes[chosen]))
+    return _LabelledRows(
+        outcome.take(chosen), taken, validate.codes("pert", perts[chosen]), validate.codes("gene", genes[chosen])
+    )
 
 
-def weight_blocks(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Floats]:
+def resampling_weights(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Floats]:
     """Weights in blocks of shape (n_units, n_resamples in the block).
 
     axes: the unit of each row on each resampled axis. One axis: weights are those of its units, drawn with replacement.
@@ -122,7 +124,7 @@ def weight_blocks(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Float
     block = max(1, BLOCK_WEIGHTS // n_rows)
     for start in range(0, plan.resamples, block):
         n = min(block, plan.resamples - start)
-        drawn = [_drawn(rng, units, n, plan.size) for rng, units in zip(streams, axes, strict=True)]
+        drawn = [_draw_counts(rng, units, n, plan.size) for rng, units in zip(streams, axes, strict=True)]
         if len(axes) == 1:
             yield drawn[0]
             continue
@@ -132,7 +134,7 @@ def weight_blocks(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Float
         yield weights
 
 
-def _drawn(rng: np.random.Generator, units: Codes, resamples: int, size: float) -> Floats:
+def _draw_counts(rng: np.random.Generator, units: Codes, resamples: int, size: float) -> Floats:
     """How often each unit was drawn, of shape (n_units, resamples).
 
     Counting drawn integers takes a tenth of the time of rng.multinomial and a sixth of rng.poisson.
@@ -149,7 +151,7 @@ def _n_units(units: Codes) -> int:
     return int(units.max(initial=0)) + 1  # one that no row has, if there are no rows
 
 
-def _summary(rows: _Rows, plan: ResamplingPlan) -> ScoreBootstrap:
+def _bootstrap_scores(rows: _LabelledRows, plan: ResamplingPlan) -> ScoreBootstrap:
     """Intervals for the scores of one run, or for the changes from the first of two runs to the second."""
     axes = rows.units(plan.unit)
     unit, n_units = (axes[0], _n_units(axes[0])) if len(axes) == 1 else (rows.units("row")[0], len(rows.pert))
@@ -162,7 +164,7 @@ def _summary(rows: _Rows, plan: ResamplingPlan) -> ScoreBootstrap:
         return np.stack([de, direction, (de + direction) / 2])
 
     estimates = measured(np.ones((n_units, 1)))[:, 0]
-    values = np.concatenate([measured(weights) for weights in weight_blocks(axes, plan)], axis=1)
+    values = np.concatenate([measured(weights) for weights in resampling_weights(axes, plan)], axis=1)
     counts = [int(every[k].rows.sum()) for k in (0, 1, 0)]
     chance = 0.5 if len(rows.runs) == 1 else 0.0
     return ScoreBootstrap(*(_interval(float(estimates[k]), values[k], counts[k], plan, chance) for k in range(3)))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats, totals
+from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.auroc import placements
 from core.stats.intervals import Interval, wilson_interval
 from core.stats.ranks import round_for_ranks
@@ -61,8 +61,8 @@ def reliability(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> 
     n = validate.same_length(positive=happened, probability=p)
     edges = round_for_ranks(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
     place: Codes = np.clip(np.searchsorted(edges, round_for_ranks(p), side="right") - 1, 0, bins - 1)
-    rows, hits = totals(place, bins), totals(place, bins, happened)
-    mean = _divide(totals(place, bins, p), rows)
+    rows, hits = sum_by_group(place, bins), sum_by_group(place, bins, happened)
+    mean = _divide(sum_by_group(place, bins, p), rows)
     found = tuple(
         Bin(float(edges[k]), float(edges[k + 1]), float(mean[k]), wilson_interval(int(hits[k]), int(rows[k])))
         for k in range(bins)
@@ -87,8 +87,8 @@ def tie_bounds(positive: ArrayLike, values: ArrayLike) -> TieBounds:
     validate.same_length(positive=chosen, values=settled)
     placed = placements(chosen, settled)
     distinct, group = np.unique(settled, return_inverse=True)
-    hits = totals(group, len(distinct), chosen)
-    tied = hits @ (totals(group, len(distinct)) - hits)
+    hits = sum_by_group(group, len(distinct), chosen)
+    tied = hits @ (sum_by_group(group, len(distinct)) - hits)
     pairs, auroc = float(placed.pairs[0]), float(placed.auroc[0])
     share = float(tied / pairs) if pairs else float("nan")
     return TieBounds(auroc - share / 2, auroc, auroc + share / 2, share, len(distinct))

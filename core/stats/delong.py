@@ -1,21 +1,50 @@
-"""DeLong's intervals: rows are independent, and one sort gives the variance.
+"""DeLong's intervals for AUROCs: rows are independent, or share a perturbation or a gene (clustered, Obuchowski).
 
-DeLong, DeLong and Clarke-Pearson, Biometrics 1988, 44:837-845; the O(n log n) form is Sun and Xu's (2014).
+DeLong, DeLong and Clarke-Pearson, Biometrics 1988, 44:837-845; the O(n log n) form is Sun and Xu's (2014). Clusters:
+Obuchowski, Biometrics 1997, 53:567-578. Two-way: V_pert + V_gene - V_row (Cameron, Gelbach and Miller 2011), for rows
+that share either.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Floats
-from core.stats.influence import covariance, influence_of, variance_of
-from core.stats.intervals import Interval, normal_interval
-from core.stats.score_inputs import Task
+from core.stats.arrays import Codes, Floats
+from core.stats.influence import Influence, covariance, influence_of, variance_of
+from core.stats.intervals import Interval, Unit, normal_interval
+from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
 SECOND_LESS_FIRST = np.array([-1.0, 1.0])
+METHODS: dict[Unit, str] = {
+    "row": "DeLong",
+    "pert": "clustered DeLong",
+    "gene": "clustered DeLong",
+    "two-way": "clustered DeLong, V_pert + V_gene - V_row",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One number with its intervals by row, by perturbation, by gene and by both, which are always shown together."""
+
+    row: Interval
+    pert: Interval
+    gene: Interval
+    two_way: Interval
+
+    @property
+    def value(self) -> float:
+        return self.row.estimate
+
+    @property
+    def n(self) -> int:
+        return self.row.n
 
 
 def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
@@ -40,4 +69,63 @@ def _interval(tasks: list[Task], weights: Floats, limits: tuple[float, float]) -
     influence = influence_of(tasks)
     variance = variance_of(weights, covariance(influence))[0]
     n_rows = len(tasks[0].rows)
-    return normal_interval(influence.combined(weights)[0], variance, n_rows, "row", "DeLong", limits)
+    return normal_interval(influence.combine(weights)[0], variance, n_rows, "row", "DeLong", limits)
+
+
+def clustered_delong(positive: ArrayLike, values: ArrayLike, clusters: ArrayLike, unit: Unit = "pert") -> Interval:
+    """One AUROC with Obuchowski's interval; clusters: names or codes of shape (n_rows,), independent of each other.
+
+    Equal to `delong` where every row is its own cluster. No interval where a class lives in a single cluster.
+    """
+    task, codes = task_of(positive, values), validate.codes("clusters", clusters)
+    validate.same_length(positive=task.positive, clusters=codes)
+    influence = influence_of([task])
+    variance = variance_of(ONE, covariance(influence, codes))[0]
+    return normal_interval(influence.values[0, 0], variance, len(codes), unit, METHODS[unit])
+
+
+def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
+    """One AUROC with intervals by row, perturbation, gene and both; pert, gene: names or codes of shape (n_rows,)."""
+    task = task_of(positive, values)
+    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
+    validate.same_length(positive=task.positive, pert=perts, gene=genes)
+    return estimates(influence_of([task]), perts, genes, [ONE])[0][0]
+
+
+def two_way_variance(row: Floats, pert: Floats, gene: Floats) -> Floats:
+    """V_pert + V_gene - V_row; where few units make that negative, the largest of the three instead."""
+    together = pert + gene - row
+    return np.where(together < 0, np.maximum(np.maximum(row, pert), gene), together)
+
+
+def estimates(
+    influence: Influence,
+    pert: Codes,
+    gene: Codes,
+    weights: Sequence[Floats],
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> list[list[Estimate]]:
+    """For each combination of AUROCs in `weights`, and each stratum, the number and its four intervals."""
+    by_unit: dict[Unit, Floats] = {
+        "row": covariance(influence),
+        "pert": covariance(influence, pert),
+        "gene": covariance(influence, gene),
+    }
+    found = []
+    for combination in weights:
+        variances = {unit: variance_of(combination, matrix) for unit, matrix in by_unit.items()}
+        variances["two-way"] = two_way_variance(variances["row"], variances["pert"], variances["gene"])
+        values = influence.combine(combination)
+        counts = influence.counts[np.flatnonzero(combination)].max(axis=0)
+        found.append(
+            [
+                Estimate(
+                    *(
+                        normal_interval(value, variances[unit][s], counts[s], unit, method, limits)
+                        for unit, method in METHODS.items()
+                    )
+                )
+                for s, value in enumerate(values)
+            ]
+        )
+    return found

@@ -14,9 +14,9 @@ from math import fsum
 
 import numpy as np
 
-from core.stats.arrays import Bools, Codes, Floats, totals
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.auroc import Placements, placements
-from core.stats.score_inputs import Task
+from core.stats.scores_and_labels import Task
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Influence:
     def n_strata(self) -> int:
         return int(self.values.shape[1])
 
-    def combined(self, weights: Floats) -> Floats:
+    def combine(self, weights: Floats) -> Floats:
         """Σ weights · values of shape (n_strata,), from the AUROCs whose weight is not 0."""
         used = np.flatnonzero(weights)
         terms = (weights[used, None] * self.values[used]).T
@@ -95,8 +95,8 @@ def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Fl
     if influence.n_strata > 1:  # a cluster's rows in two strata are two units, each in its own
         used, unit = np.unique(influence.stratum * n_clusters + clusters, return_inverse=True)
         stratum = used // n_clusters
-    sums = [totals(unit, len(stratum), part) for part in influence.parts]
-    rows = [totals(unit[member], len(stratum)) for member in influence.members]
+    sums = [sum_by_group(unit, len(stratum), part) for part in influence.parts]
+    rows = [sum_by_group(unit[member], len(stratum)) for member in influence.members]
     return np.stack(sums), (np.stack(rows) > 0).astype(np.float64), stratum
 
 
@@ -107,7 +107,7 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
     products = np.empty((n_strata, len(columns), len(columns)))
     for i, left in enumerate(columns):
         for j, right in enumerate(columns[: i + 1]):
-            products[:, i, j] = products[:, j, i] = totals(stratum, n_strata, left * right)
+            products[:, i, j] = products[:, j, i] = sum_by_group(stratum, n_strata, left * right)
     return products
 
 

@@ -15,11 +15,11 @@ def holm(p_values: ArrayLike) -> Floats:
 
     p_values of shape (n_hypotheses,) in [0, 1]. Holm 1979: the k-th smallest of m times (m - k + 1), never decreasing.
     """
-    p, tested = _checked(p_values)
+    p, tested = _check_p_values(p_values)
     order = np.argsort(p[tested])
     m = len(order)
     stepped = np.maximum.accumulate(p[tested][order] * np.arange(m, 0, -1))
-    return _back(p, tested, order, stepped)
+    return _in_given_order(p, tested, order, stepped)
 
 
 def benjamini_hochberg(p_values: ArrayLike) -> Floats:
@@ -27,14 +27,14 @@ def benjamini_hochberg(p_values: ArrayLike) -> Floats:
 
     Benjamini and Hochberg 1995: the k-th smallest of m times m / k, never above a later one.
     """
-    p, tested = _checked(p_values)
+    p, tested = _check_p_values(p_values)
     order = np.argsort(p[tested])
     m = len(order)
     scaled = p[tested][order] * m / np.arange(1, m + 1)
-    return _back(p, tested, order, np.minimum.accumulate(scaled[::-1])[::-1])
+    return _in_given_order(p, tested, order, np.minimum.accumulate(scaled[::-1])[::-1])
 
 
-def _checked(p_values: ArrayLike) -> tuple[Floats, np.ndarray]:
+def _check_p_values(p_values: ArrayLike) -> tuple[Floats, np.ndarray]:
     p = validate.numbers("p_values", p_values, missing=True)
     bad = (p < 0) | (p > 1)
     if bad.any():
@@ -42,7 +42,7 @@ def _checked(p_values: ArrayLike) -> tuple[Floats, np.ndarray]:
     return p, ~np.isnan(p)
 
 
-def _back(p: Floats, tested: np.ndarray, order: np.ndarray, adjusted: Floats) -> Floats:
+def _in_given_order(p: Floats, tested: np.ndarray, order: np.ndarray, adjusted: Floats) -> Floats:
     placed = np.empty(len(order))
     placed[order] = np.minimum(adjusted, 1.0)
     result = np.full(len(p), np.nan)

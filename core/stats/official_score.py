@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.auroc import placements
-from core.stats.clustered import Estimate, estimates
+from core.stats.delong import Estimate, estimates
 from core.stats.influence import influence_of
-from core.stats.score_inputs import Outcome, Scores, Task, outcome_of, scores_from_submission, tasks
+from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, scores_from_submission, tasks
 
 DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
 
@@ -52,15 +52,15 @@ def official_score(
     The file's numbers are ranked as they are. InputError names the rows (by `ids` where given) with a NaN, an infinity,
     a number outside [0, 1] or a sum above 1.
     """
-    return score_of(labels, scores_from_submission(prediction_up, prediction_down, ids))
+    return point_score(labels, scores_from_submission(prediction_up, prediction_down, ids))
 
 
-def score_of(labels: ArrayLike, scores: Scores) -> Score:
+def point_score(labels: ArrayLike, scores: Scores) -> Score:
     """The same score for any scores: DE over labelled rows, DIR over rows labelled up or down that have a p_up."""
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores)
     de, direction = (_auroc(task) for task in tasks(outcome, scores))
-    return Score(*counts(outcome, n), de, direction, (de + direction) / 2)
+    return Score(*row_counts(outcome, n), de, direction, (de + direction) / 2)
 
 
 def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike) -> ScoreIntervals:
@@ -69,10 +69,10 @@ def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gen
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes)
     found = estimates(influence_of(tasks(outcome, scores)), perts, genes, [DE, DIR, MEAN])
-    return ScoreIntervals(*counts(outcome, n), *(estimate[0] for estimate in found))
+    return ScoreIntervals(*row_counts(outcome, n), *(estimate[0] for estimate in found))
 
 
-def counts(outcome: Outcome, n: int) -> tuple[int, int, int]:
+def row_counts(outcome: Outcome, n: int) -> tuple[int, int, int]:
     """Rows, labelled rows and rows with an effect."""
     return n, int(outcome.labelled.sum()), int(outcome.effect.sum())
 

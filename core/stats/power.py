@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from core.stats import validate
-from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_difference, bootstrap_score
+from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_difference, bootstrap_score
 from core.stats.intervals import Resampled
-from core.stats.score_inputs import Scores, outcome_of
+from core.stats.scores_and_labels import Scores, outcome_of
 
 POWER, LEVEL = 0.8, 0.05
 
@@ -24,7 +24,7 @@ class PublicPart:
     """
 
     rows: int
-    unit: Drawn
+    unit: ResamplingUnit
     seed: int
     resamples: int = 4000
 

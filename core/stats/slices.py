@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, Floats, totals
+from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.auroc import placements
-from core.stats.clustered import Estimate, estimates
+from core.stats.delong import Estimate, estimates
 from core.stats.influence import influence_of
 from core.stats.official_score import DE, DIR, MEAN
-from core.stats.score_inputs import Scores, Task, outcome_of, tasks
+from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Slice:
 def by_slice(labels: ArrayLike, scores: Scores, slices: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> tuple[Slice, ...]:
     """Every slice by its name's order; slices: each row's slice, a name or a code, of shape (n_rows,) as all others."""
     outcome = outcome_of(labels)
-    names, stratum = validate.coded("slices", slices)
+    names, stratum = validate.names_and_codes("slices", slices)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     validate.same_length(labels=outcome.labelled, scores=scores, slices=stratum, pert=perts, gene=genes)
     both = tasks(outcome, scores)
@@ -58,7 +58,7 @@ def by_slice(labels: ArrayLike, scores: Scores, slices: ArrayLike, pert: ArrayLi
         [SliceScore(score, *map(float, charge)) for score, charge in zip(scored, charged.T, strict=True)]
         for scored, charged in zip(found, charges, strict=True)
     )
-    n, n_labelled, n_de = (totals(stratum, len(names), flag) for flag in (None, outcome.labelled, outcome.effect))
+    n, n_labelled, n_de = (sum_by_group(stratum, len(names), flag) for flag in (None, outcome.labelled, outcome.effect))
     return tuple(
         Slice(str(name), int(n[s]), int(n_labelled[s]), int(n_de[s]), de[s], direction[s], mean[s])
         for s, name in enumerate(names)
@@ -75,4 +75,4 @@ def _charges(task: Task, stratum: Codes, n_slices: int) -> Floats:
     own = np.where(positive, placed.positives[0], placed.negatives[0])
     lost = (pairs / own - placed.won) / (2 * pairs)
     usual = (1 - placed.auroc[0]) / (2 * own)
-    return np.stack([totals(where, n_slices, charge) for charge in (lost, lost - usual)])
+    return np.stack([sum_by_group(where, n_slices, charge) for charge in (lost, lost - usual)])

@@ -72,10 +72,10 @@ def flags(name: str, values: ArrayLike) -> Bools:
 
 def codes(name: str, values: ArrayLike) -> Codes:
     """Integer codes of shape (n_rows,) for names or codes; equal values get equal codes, all of them used."""
-    return coded(name, values)[1]
+    return names_and_codes(name, values)[1]
 
 
-def coded(name: str, values: ArrayLike) -> tuple[Any, Codes]:
+def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
     """The distinct values, sorted, and for each row the position of its own; names must not be missing."""
     array = np.asarray(values)
     if array.ndim != 1:

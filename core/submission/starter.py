@@ -13,7 +13,7 @@ from core.llm.parsing import Unparsed, label
 from core.methods.base import read_options
 from core.methods.prompt_only import HARD, METHOD
 from core.methods.prompt_options import cell_desc
-from core.methods.prompt_texts import fill, text
+from core.methods.prompt_texts import fill, prompt_text
 from core.submission.package import write
 from core.submission.tracks import IDENTITY
 
@@ -28,13 +28,13 @@ def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = Non
     """
     shown = "\n".join(map(_line, examples or ()))
     return fill(
-        text("prompt_only"),
+        prompt_text("prompt_only"),
         pert=pert,
         gene=gene,
         cell_desc=cell_desc(read_options(METHOD.options, {})),
-        measure=text("measure"),
-        examples=fill(text("examples"), examples=shown) if shown else "",
-        format=text("format_reasoned"),
+        measure=prompt_text("measure"),
+        examples=fill(prompt_text("examples"), examples=shown) if shown else "",
+        format=prompt_text("format_reasoned"),
     )
 
 
@@ -66,7 +66,7 @@ def parse_answer(text: str, default: tuple[float, float] = NO_ANSWER) -> tuple[f
 
 def parse_answers(texts: Sequence[str], default: tuple[float, float] = NO_ANSWER) -> list[tuple[float, float]]:
     """`parse_answer` of each."""
-    return [parse_answer(text, default) for text in texts]
+    return [parse_answer(prompt_text, default) for prompt_text in texts]
 
 
 def build_submission(

@@ -1,6 +1,6 @@
 """AUROC from pairs inside cells only, combined by their number, with the intervals that clustered rows need.
 
-The values are those of `core.stats.stratified`; here each row's influence is kept, so that rows that share a
+The values are those of `core.stats.stratified_score`; here each row's influence is kept, so that rows that share a
 perturbation or a gene, and two runs on the same rows, can be told apart from chance.
 """
 
@@ -12,21 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Codes, totals
-from core.stats.clustered import estimates
+from core.stats.arrays import Codes, sum_by_group
+from core.stats.delong import estimates
 from core.stats.influence import Influence, influence_of
-from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, counts
-from core.stats.score_inputs import Scores, Task, outcome_of, tasks
+from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, row_counts
+from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 from core.transfer.labelled_rows import Rows
 
 
-def influence_within(tasks: Sequence[Task], cells: Codes | None) -> Influence:
+def influence_within_cells(tasks: Sequence[Task], cells: Codes | None) -> Influence:
     """The influence of each row on each AUROC within cells (codes of shape (n_rows,)), or overall for None."""
     if cells is None:
         return influence_of(tasks)
     n_cells = int(cells.max(initial=0)) + 1
     found = influence_of(tasks, cells, n_cells)
-    rows = np.stack([totals(cells, n_cells, member) for member in found.members])
+    rows = np.stack([sum_by_group(cells, n_cells, member) for member in found.members])
     pairs = rows[::2] * rows[1::2]
     total = pairs.sum(axis=1, keepdims=True)
     share = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
@@ -40,9 +40,9 @@ def influence_within(tasks: Sequence[Task], cells: Codes | None) -> Influence:
     )
 
 
-def score_within(labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None) -> ScoreIntervals:
+def score_within_cells(labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None) -> ScoreIntervals:
     """DE, DIR and their mean within cells (None: overall), each with four intervals; everything of shape (n_rows,)."""
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores, rows=rows)
-    found = estimates(influence_within(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])
-    return ScoreIntervals(*counts(outcome, n), *(estimate[0] for estimate in found))
+    found = estimates(influence_within_cells(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])
+    return ScoreIntervals(*row_counts(outcome, n), *(estimate[0] for estimate in found))

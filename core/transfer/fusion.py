@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles, percentiles_against
-from core.stats.score_inputs import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.types import Flag
 
 Reference = Literal["population", "train"]
@@ -51,7 +51,7 @@ class Weights:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fused:
+class FusionResult:
     """p_de, p_up: of shape (n_rows,), in (0, 1). uncovered: rows where some component has no score of an effect."""
 
     p_de: Floats
@@ -114,14 +114,14 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
     )
 
 
-def fuse(components: Percentiles, weights: Weights) -> Fused:
+def fuse(components: Percentiles, weights: Weights) -> FusionResult:
     """The weighted mean of the percentiles, row by row.
 
     A component that does not cover a row leaves its weight to the others in proportion. Where no component with a weight
     covers the row, the base speaks alone, and 0.5 stands where that does not cover it either.
     """
     uncovered = ~np.logical_and.reduce(~np.isnan(components.de))
-    return Fused(_weighted(components.de, weights.de), _weighted(components.up, weights.up), uncovered)
+    return FusionResult(_weighted(components.de, weights.de), _weighted(components.up, weights.up), uncovered)
 
 
 def _weighted(values: Floats, weights: Floats) -> Floats:

@@ -16,7 +16,7 @@ from core.stats.arrays import Bools, Floats
 from core.transfer.label_sums import axis_sums
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Axis, Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
-from core.transfer.two_axis_sums import product_sums
+from core.transfer.two_axis_sums import two_axis_sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ class Priors:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Similar:
+class Similarities:
     """The similarities of each axis; one that `Weighting.axis` does not name may be None."""
 
     gene: Similarity | None = None
     pert: Similarity | None = None
 
 
-def priors(
-    queries: Rows, known: Knowledge, similar: Similar, weighting: Weighting = DEFAULT, parts: Parts | None = None
+def knn_priors(
+    queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting = DEFAULT, parts: Parts | None = None
 ) -> Priors:
     """The priors of each query row; `parts` says which labelled rows it may not see (None: it sees all)."""
     de_power, power = weighting.powers
@@ -86,7 +86,7 @@ def priors(
 
 
 def label_sums(
-    queries: Rows, known: Knowledge, similar: Similar, weighting: Weighting, power: float, parts: Parts | None
+    queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, power: float, parts: Parts | None
 ) -> Floats:
     """Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
     k = weighting.k
@@ -96,7 +96,7 @@ def label_sums(
         swapped = None if parts is None else parts.swapped()
         return axis_sums(queries.swapped(), known.swapped(), _given(similar.pert, "pert"), power, k, swapped)
     both = _given(similar.gene, "gene"), _given(similar.pert, "pert")
-    return product_sums(queries, known, both, power, k, parts)
+    return two_axis_sums(queries, known, both, power, k, parts)
 
 
 def _given(similarity: Similarity | None, axis: str) -> Similarity:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from core.errors import InputError
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import Axis
-from core.transfer.protocols import Kind, Protocol, SimilaritySettings
+from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class KnnSettings:
     """Which spaces (by name), which protocol, and how similarities become weights."""
 
     spaces: tuple[str, ...]
-    protocol: Protocol = field(default_factory=Protocol)
+    protocol: EvaluationProtocol = field(default_factory=EvaluationProtocol)
     setting: SimilaritySettings = field(default_factory=SimilaritySettings)
 
     def __post_init__(self) -> None:
@@ -42,7 +42,7 @@ class KnnSettings:
             "strength": self.setting.strength,
         }
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """The settings in a line for people."""
         weighting, protocol = self.setting.weighting, self.protocol
         parts = [
@@ -65,7 +65,7 @@ def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
     and de_power 0 stand for none. InputError for settings that make no sense."""
     given = spec.get("options", spec)
     spaces = given["spaces"].split(",") if isinstance(given["spaces"], str) else given["spaces"]
-    protocol = Protocol(given["protocol"], given.get("folds", 5), given.get("seed", 0))
+    protocol = EvaluationProtocol(given["protocol"], given.get("folds", 5), given.get("seed", 0))
     weighting = Weighting(given["power"], given["de_power"] or None, given["k"] or None, given["axis"])
     names = tuple(name.strip() for name in spaces if name.strip())
     return KnnSettings(names, protocol, SimilaritySettings(weighting, given["centre"], given["strength"]))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes
-from core.stats.score_inputs import outcome_of
+from core.stats.scores_and_labels import outcome_of
 
 Axis = Literal["gene", "pert", "both"]
 LABELLED, EFFECT, DIRECTED, UP = range(4)  # the columns of `Knowledge.flags` and of all label sums
@@ -85,7 +85,7 @@ def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
     return Knowledge(rows, flags).take(outcome.labelled)
 
 
-def allowed(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:
+def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:
     """Which known rows the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
     if parts is None:
         return np.ones(len(known), dtype=np.bool_)

@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes
-from core.stats.clustered import Estimate, estimates
-from core.stats.official_score import DE, DIR, MEAN, counts
-from core.stats.score_inputs import Outcome, Scores, outcome_of, shared_rows, tasks
-from core.transfer.cell_auroc import influence_within
-from core.transfer.fusion import Component, Fused, Percentiles, Reference, Weights, fuse, percentiles_of, weights_of
+from core.stats.delong import Estimate, estimates
+from core.stats.official_score import DE, DIR, MEAN, row_counts
+from core.stats.scores_and_labels import Outcome, Scores, outcome_of, shared_rows, tasks
+from core.transfer.cell_auroc import influence_within_cells
+from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights, fuse, percentiles_of, weights_of
 from core.transfer.labelled_rows import Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MetricChange:
     """One metric before and after, and the paired change, each with intervals by row, perturbation, gene and both."""
 
     before: Estimate
@@ -28,16 +28,16 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class FusionComparison:
     """The fused run at some weights against the baseline; n: rows; n_labelled, n_de: of them; NaN without labels."""
 
-    fused: Fused
+    fused: FusionResult
     n: int
     n_labelled: int
     n_de: int
-    de: Change
-    dir: Change
-    mean: Change
+    de: MetricChange
+    dir: MetricChange
+    mean: MetricChange
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,18 +51,18 @@ class LiveFusion:
     baseline: Scores
     cells: Codes | None
 
-    def at(self, weights: Weights) -> Verdict:
+    def score_at(self, weights: Weights) -> FusionComparison:
         """Fused scores, all metrics with their intervals, and the change against the baseline."""
         fused = fuse(self.percentiles, weights)
         before, after = shared_rows(self.baseline, fused.scores())
-        influence = influence_within([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
+        influence = influence_within_cells([*tasks(self.outcome, before), *tasks(self.outcome, after)], self.cells)
         none = np.zeros(2)
         alone = [np.concatenate(sides) for metric in (DE, DIR, MEAN) for sides in ((metric, none), (none, metric))]
         paired = [np.concatenate((-metric, metric)) for metric in (DE, DIR, MEAN)]
         scores = [found[0] for found in estimates(influence, self.rows.pert, self.rows.gene, alone)]
         moved = [found[0] for found in estimates(influence, self.rows.pert, self.rows.gene, paired, (-1.0, 1.0))]
-        changes = map(Change, scores[::2], scores[1::2], moved)
-        return Verdict(fused, *counts(self.outcome, len(self.rows)), *changes)
+        changes = map(MetricChange, scores[::2], scores[1::2], moved)
+        return FusionComparison(fused, *row_counts(self.outcome, len(self.rows)), *changes)
 
     def with_component(self, position: int, component: Component) -> LiveFusion:
         """The same with one component exchanged, as after a change of its power; the baseline stays."""

@@ -9,14 +9,21 @@ import numpy as np
 
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
-from core.transfer.knn import Priors, Similar, priors
+from core.transfer.knn import Priors, Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Parts, Rows
-from core.transfer.protocols import Protocol, SimilaritySettings, leaking, parts_of, settled, similar_of
-from core.transfer.provenance import Provenance, explain
-from core.transfer.similarity import Constant, Cosines, Matrices, Space, unit_vectors
+from core.transfer.prior_provenance import Provenance, explain_prior
+from core.transfer.protocols import (
+    EvaluationProtocol,
+    SimilaritySettings,
+    find_leaking_spaces,
+    parts_of,
+    shrink_by_support,
+    similarities_of,
+)
+from core.transfer.similarity import ConstantSimilarity, Cosines, SimilarityMatrices, Space, unit_vectors
 
 MAX_SYMBOLS = 4_000  # with more, a matrix of them takes more memory (128 MB) than the time it saves is worth
-KEPT = 8  # matrices at a time; the oldest goes
+MAX_MATRICES = 8  # matrices at a time; the oldest goes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,25 +43,27 @@ class Neighbourhood:
     def priors(self, names: Sequence[str], setting: SimilaritySettings) -> Priors:
         """The priors by the ensemble of the spaces of these names."""
         similar = self.similar(names, setting)
-        found = priors(self.queries, self.known, similar, setting.weighting, self.parts)
-        return settled(found, setting, self.known, similar, self.parts)
+        found = knn_priors(self.queries, self.known, similar, setting.weighting, self.parts)
+        return shrink_by_support(found, setting, self.known, similar, self.parts)
 
     def null(self, setting: SimilaritySettings) -> Priors:
         """The priors of a space that knows nothing."""
-        return priors(self.queries, self.known, Similar(Constant(), Constant()), setting.weighting, self.parts)
+        return knn_priors(
+            self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, self.parts
+        )
 
     def explain(self, row: int, names: Sequence[str], setting: SimilaritySettings, without: Codes | None = None) -> Provenance:
         """The neighbours of one query row; without: positions in the knowledge base that are left out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
-        return explain(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
+        return explain_prior(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
 
-    def similar(self, names: Sequence[str], setting: SimilaritySettings) -> Similar:
+    def similar(self, names: Sequence[str], setting: SimilaritySettings) -> Similarities:
         """The ensemble of the spaces of these names."""
         if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
-            return similar_of([self.spaces[name] for name in names], self.known, setting)
+            return similarities_of([self.spaces[name] for name in names], self.known, setting)
         matrices = tuple(self._cosines(name, setting.centre) for name in names)
-        ensemble = Matrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
-        return Similar(ensemble, ensemble)
+        ensemble = SimilarityMatrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
+        return Similarities(ensemble, ensemble)
 
     def _cosines(self, name: str, centre: bool) -> Floats:
         found = self.cosines.get((name, centre))
@@ -62,14 +71,14 @@ class Neighbourhood:
             columns = self.spaces[name].columns
             units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
             everyone = np.arange(len(columns))
-            while len(self.cosines) >= KEPT:
+            while len(self.cosines) >= MAX_MATRICES:
                 self.cosines.pop(next(iter(self.cosines)), None)
             found = self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
         return found
 
 
-def neighbourhood(
-    protocol: Protocol,
+def build_neighbourhood(
+    protocol: EvaluationProtocol,
     queries: Rows,
     known: Knowledge,
     spaces: Sequence[Space],
@@ -80,7 +89,7 @@ def neighbourhood(
 
     cosines: where to keep them, to be shared among neighbourhoods over the same symbols and knowledge base.
     """
-    for space in leaking(spaces, evaluated):
+    for space in find_leaking_spaces(spaces, evaluated):
         raise InputError(
             f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated; "
             "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"

@@ -19,18 +19,18 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.official_score import ScoreIntervals
-from core.stats.score_inputs import scores_from_probabilities
-from core.transfer.cell_auroc import score_within
-from core.transfer.knn import DEFAULT, Priors, Similar, Weighting, priors
-from core.transfer.labelled_rows import Knowledge, Parts, Rows, allowed
-from core.transfer.similarity import Constant, Space, cosines
-from core.transfer.support import support_aware, support_range
+from core.stats.scores_and_labels import scores_from_probabilities
+from core.transfer.cell_auroc import score_within_cells
+from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors
+from core.transfer.labelled_rows import Knowledge, Parts, Rows, visible_rows
+from core.transfer.prior_support import shrink_to_half, support_range
+from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 Kind = Literal["test", "loo", "folds"]
 
 
 @dataclass(frozen=True, slots=True)
-class Protocol:
+class EvaluationProtocol:
     """Which protocol; k and seed say how folds are cut."""
 
     kind: Kind = "folds"
@@ -43,7 +43,7 @@ class SimilaritySettings:
     """How similarities are made and used.
 
     centre: take away the mean of the knowledge base's genes first. strength: in [0, 1], how far the best supported priors
-    of an effect are drawn to a half (see `core.transfer.support`); 0 leaves them as they are.
+    of an effect are drawn to a half (see `core.transfer.prior_support`); 0 leaves them as they are.
     """
 
     weighting: Weighting = DEFAULT
@@ -60,13 +60,13 @@ class QueryGroup:
 
     rows: Codes
     known: Knowledge
-    at: Codes
-    similar: Similar
+    known_positions: Codes
+    similar: Similarities
     parts: Parts | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Predicted:
+class KnnPrediction:
     """Priors under a protocol, those of equal weights, and the cells to score within (None: overall).
 
     views: where the priors come from; each query row is in one of them.
@@ -75,7 +75,7 @@ class Predicted:
     priors: Priors
     null: Priors
     cells: Codes | None
-    views: tuple[QueryGroup, ...]
+    groups: tuple[QueryGroup, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Evaluation:
     null: ScoreIntervals
 
 
-def parts_of(protocol: Protocol, *rows: Rows) -> Parts | None:
+def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
     """Who may see whom among all these rows; None where everyone sees the whole knowledge base."""
     if protocol.kind == "test":
         return None
@@ -96,24 +96,24 @@ def parts_of(protocol: Protocol, *rows: Rows) -> Parts | None:
         return Parts(np.arange(perts.max(initial=-1) + 1), np.arange(genes.max(initial=-1) + 1))
     k = validate.whole_number("k", protocol.k, 2)
     rng = np.random.default_rng(protocol.seed)
-    return Parts(_cut(perts, k, rng), _cut(genes, k, rng))
+    return Parts(_cut_into_parts(perts, k, rng), _cut_into_parts(genes, k, rng))
 
 
-def cells_of(protocol: Protocol, rows: Rows, parts: Parts | None) -> Codes | None:
+def cells_of(protocol: EvaluationProtocol, rows: Rows, parts: Parts | None) -> Codes | None:
     """Each row's cell, from 0 to k² - 1, under folds; None under the other protocols."""
     if protocol.kind != "folds" or parts is None:
         return None
     return parts.pert[rows.pert] * protocol.k + parts.gene[rows.gene]
 
 
-def predict(
-    protocol: Protocol,
+def predict_priors(
+    protocol: EvaluationProtocol,
     queries: Rows,
     known: Knowledge,
     spaces: Sequence[Space],
     setting: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
-) -> Predicted:
+) -> KnnPrediction:
     """Priors of the query rows from the labelled rows of `known`, by the ensemble of `spaces`.
 
     spaces: over the symbols that the rows' codes stand for. evaluated: the name of the labels that the priors will be
@@ -124,23 +124,25 @@ def predict(
     if parts is None:
         _refuse_own_labels(queries, known)
     cells = cells_of(protocol, queries, parts)
-    null = priors(queries, known, Similar(Constant(), Constant()), setting.weighting, parts)
-    leaks = leaking(spaces, evaluated)
+    null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, parts)
+    leaks = find_leaking_spaces(spaces, evaluated)
     for space in leaks:
         _refuse_unless_rebuilt(space, protocol)
     if leaks and parts is not None and cells is not None:
-        views = _views_of_cells(queries, known, spaces, setting, parts, cells)
+        views = _groups_by_cell(queries, known, spaces, setting, parts, cells)
     else:
         everything = np.arange(len(queries)), known, np.arange(len(known))
-        views = (QueryGroup(*everything, similar_of(spaces, known, setting), parts),)
+        views = (QueryGroup(*everything, similarities_of(spaces, known, setting), parts),)
     columns: Floats = np.full((3, len(queries)), np.nan)
     for view in views:
-        found = priors(queries.take(view.rows), view.known, view.similar, setting.weighting, view.parts)
+        found = knn_priors(queries.take(view.rows), view.known, view.similar, setting.weighting, view.parts)
         columns[:, view.rows] = found.de, found.up, found.support
-    return Predicted(settled(Priors(*columns), setting, known, views[0].similar, parts), null, cells, views)
+    return KnnPrediction(shrink_by_support(Priors(*columns), setting, known, views[0].similar, parts), null, cells, views)
 
 
-def settled(found: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similar, parts: Parts | None) -> Priors:
+def shrink_by_support(
+    found: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
+) -> Priors:
     """Priors of an effect drawn to a half by their support, as `Setting.strength` says.
 
     Support is scaled over these rows, or where they see all of the knowledge base over the labelled rows left one out, so
@@ -150,41 +152,41 @@ def settled(found: Priors, setting: SimilaritySettings, known: Knowledge, simila
         return found
     support = found.support
     if parts is None:
-        loo = parts_of(Protocol("loo"), known.rows)
-        support = priors(known.rows, known, similar, setting.weighting, loo).support
-    return replace(found, de=support_aware(found.de, found.support, support_range(support), setting.strength))
+        loo = parts_of(EvaluationProtocol("loo"), known.rows)
+        support = knn_priors(known.rows, known, similar, setting.weighting, loo).support
+    return replace(found, de=shrink_to_half(found.de, found.support, support_range(support), setting.strength))
 
 
-def leaking(spaces: Sequence[Space], evaluated: str) -> list[Space]:
+def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
     """The spaces that were built from the labels of this name (from any labels, where it is not given)."""
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
-def similar_of(spaces: Sequence[Space], known: Knowledge, setting: SimilaritySettings) -> Similar:
+def similarities_of(spaces: Sequence[Space], known: Knowledge, setting: SimilaritySettings) -> Similarities:
     """The ensemble of the spaces, for both axes."""
-    ensemble = cosines(spaces, np.unique(known.rows.gene) if setting.centre else None)
-    return Similar(ensemble, ensemble)
+    ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if setting.centre else None)
+    return Similarities(ensemble, ensemble)
 
 
-def evaluate(labels: ArrayLike, rows: Rows, predicted: Predicted) -> Evaluation:
+def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
     """The score of the priors, and of the null; labels of shape (n_rows,)."""
-    return evaluation(labels, rows, predicted.priors, predicted.null, predicted.cells)
+    return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
 
 
-def evaluation(labels: ArrayLike, rows: Rows, found: Priors, null: Priors, cells: Codes | None) -> Evaluation:
+def evaluate_priors(labels: ArrayLike, rows: Rows, found: Priors, null: Priors, cells: Codes | None) -> Evaluation:
     """As `evaluate`, of priors and null by themselves."""
     labels = np.asarray(labels, dtype=object)
-    scores = (_scored(labels, rows, some, cells) for some in (found, null))
+    scores = (_score_covered(labels, rows, some, cells) for some in (found, null))
     return Evaluation(float(found.covered.mean()) if len(rows) else float("nan"), *scores)
 
 
-def _scored(labels: ArrayLike, rows: Rows, found: Priors, cells: Codes | None) -> ScoreIntervals:
+def _score_covered(labels: ArrayLike, rows: Rows, found: Priors, cells: Codes | None) -> ScoreIntervals:
     covered = found.covered
     scores = scores_from_probabilities(found.de[covered], found.up[covered])
-    return score_within(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
+    return score_within_cells(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
 
 
-def _cut(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
+def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
     """A part from 0 to k - 1 for every code in use, as equal in size as can be; -1 for the others."""
     used = np.unique(codes)
     parts = np.full(codes.max(initial=-1) + 1, -1)
@@ -192,17 +194,17 @@ def _cut(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
     return parts
 
 
-def _views_of_cells(
+def _groups_by_cell(
     queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: SimilaritySettings, parts: Parts, cells: Codes
 ) -> tuple[QueryGroup, ...]:
     """One view a cell, whose spaces are built from the rows that the cell may see."""
     views = []
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)
-        visible = allowed((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
+        visible = visible_rows((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
         own = [space if space.rebuild is None else _rebuilt(space, visible) for space in spaces]
         base = known.take(visible)
-        views.append(QueryGroup(rows, base, np.flatnonzero(visible), similar_of(own, base, setting), None))
+        views.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(own, base, setting), None))
     return tuple(views)
 
 
@@ -212,7 +214,7 @@ def _rebuilt(space: Space, visible: Bools) -> Space:
     return Space(space.name, space.rebuild(visible))
 
 
-def _refuse_unless_rebuilt(space: Space, protocol: Protocol) -> None:
+def _refuse_unless_rebuilt(space: Space, protocol: EvaluationProtocol) -> None:
     if protocol.kind != "folds" or space.rebuild is None:
         raise InputError(
             f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "

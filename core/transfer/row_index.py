@@ -26,15 +26,15 @@ class RowIndex:
     rows: Rows
     labels: NDArray[np.object_]
     known: Knowledge
-    known_at: Codes
-    place: Mapping[str, int]
+    known_positions: Codes
+    positions: Mapping[str, int]
 
-    def at(self, pair_ids: Sequence[str]) -> Codes:
+    def positions_of(self, pair_ids: Sequence[str]) -> Codes:
         """The positions of rows. InputError names the first id that is not there."""
-        missing = [key for key in pair_ids if key not in self.place]
+        missing = [key for key in pair_ids if key not in self.positions]
         if missing:
             raise InputError(f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,} ids are not)")
-        return np.fromiter((self.place[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids))
+        return np.fromiter((self.positions[key] for key in pair_ids), dtype=np.intp, count=len(pair_ids))
 
     def symbol(self, code: int) -> str:
         """The symbol of a code."""

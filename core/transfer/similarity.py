@@ -38,8 +38,8 @@ def space_over(
     orthologs: Mapping[str, str] | None = None,
     rebuild: Callable[[Bools], Floats] | None = None,
 ) -> Space:
-    """A gene space over these symbols, matched as `core.embeddings.match` does; rebuild: see `Space`."""
-    index = embeddings.match(space, symbols, orthologs).index
+    """A gene space over these symbols, matched as `core.embeddings.symbol_matching` does; rebuild: see `Space`."""
+    index = embeddings.match_symbols(space, symbols, orthologs).index
     columns = np.where(index[:, None] >= 0, space.vectors[index].astype(np.float64), np.nan)
     return Space(space.name, columns, space.built_from_labels or "", rebuild)
 
@@ -57,7 +57,7 @@ class Similarity(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Units:
+class UnitVectors:
     """Vectors of length 1 of the symbols that a space covers.
 
     vectors: of shape (n_covered, n_columns). row: each symbol's row of them, of shape (n_symbols,), -1 without one.
@@ -67,7 +67,7 @@ class Units:
     row: Codes
 
 
-def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> Units:
+def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> UnitVectors:
     """Each symbol's vector at length 1; NaN, or a vector without a direction, covers nothing.
 
     columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean
@@ -86,14 +86,14 @@ def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> Units:
     directed = np.flatnonzero(covered & (length > least))
     row = np.full(len(array), -1)
     row[directed] = np.arange(len(directed))
-    return Units(vectors[directed] / length[directed, None], row)
+    return UnitVectors(vectors[directed] / length[directed, None], row)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cosines:
     """Cosines clipped at 0, in one space or several."""
 
-    units: tuple[Units, ...]
+    units: tuple[UnitVectors, ...]
 
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
@@ -117,7 +117,7 @@ class Cosines:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matrices:
+class SimilarityMatrices:
     """Similarities that are already there: one matrix of shape (n_symbols, n_symbols) a space, none below 0.
 
     covered: of shape (n_spaces, n_symbols), which symbols each space covers; the rest of a matrix is not looked at.
@@ -130,18 +130,18 @@ class Matrices:
         """See `Similarity`."""
         total = np.zeros((len(queries), len(known)))
         for matrix, covered in zip(self.matrices, self.covered, strict=True):
-            part = _at(matrix, queries, known)
+            part = _block_of(matrix, queries, known)
             total += part if covered.all() else np.where(covered[queries, None] & covered[known], part, 0.0)
         return _mean(total, self.covered, queries, known)
 
     def per_space(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
-        found = np.stack([_at(matrix, queries, known) for matrix in self.matrices])
+        found = np.stack([_block_of(matrix, queries, known) for matrix in self.matrices])
         return _uncovered_as_nan(found, self.covered, queries, known)
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class ConstantSimilarity:
     """All symbols equally alike: the null that a protocol's bias is read from."""
 
     def block(self, queries: Codes, known: Codes) -> Floats:
@@ -153,7 +153,7 @@ class Constant:
         return self.block(queries, known)[None]
 
 
-def cosines(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
+def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
     """The ensemble of some spaces; centre_on as in `unit_vectors`."""
     if not spaces:
         raise InputError("spaces: got none; expected at least one")
@@ -165,20 +165,20 @@ def _lengths(vectors: Floats) -> Floats:
     return lengths
 
 
-def _clipped_cosine(units: Units, queries: Codes, known: Codes) -> Floats:
-    left = _at_rows(units, queries)
-    right = left if np.array_equal(queries, known) else _at_rows(units, known)  # of itself: half the work
+def _clipped_cosine(units: UnitVectors, queries: Codes, known: Codes) -> Floats:
+    left = _vectors_of(units, queries)
+    right = left if np.array_equal(queries, known) else _vectors_of(units, known)  # of itself: half the work
     product: Floats = left @ right.T
     product *= product >= ROUNDING
     return product
 
 
-def _at_rows(units: Units, symbols: Codes) -> Floats:
+def _vectors_of(units: UnitVectors, symbols: Codes) -> Floats:
     rows = units.row[symbols]
     return units.vectors if np.array_equal(rows, np.arange(len(units.vectors))) else units.vectors[rows]
 
 
-def _at(matrix: Floats, queries: Codes, known: Codes) -> Floats:
+def _block_of(matrix: Floats, queries: Codes, known: Codes) -> Floats:
     whole = np.arange(len(matrix))
     if np.array_equal(queries, whole) and np.array_equal(known, whole):
         return matrix

@@ -12,12 +12,20 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from core.stats.arrays import Floats
-from core.transfer.label_sums import CHUNK, Table, chunks, kept, least_kept, slices, table_of
+from core.transfer.label_sums import (
+    CHUNK,
+    LabelSumTable,
+    batches,
+    kth_largest_weights,
+    label_sum_table,
+    weight_chunks,
+    zero_below,
+)
 from core.transfer.labelled_rows import Knowledge, Parts, Rows
 from core.transfer.similarity import Similarity
 
 
-def product_sums(
+def two_axis_sums(
     queries: Rows,
     known: Knowledge,
     similarities: tuple[Similarity, Similarity],
@@ -30,27 +38,27 @@ def product_sums(
     similarities: of the genes and of the perturbations. k: how many of each are kept, None for all.
     """
     swapped = None if parts is None else parts.swapped()
-    genes, perts = table_of(known, parts), table_of(known.swapped(), swapped)
+    genes, perts = label_sum_table(known, parts), label_sum_table(known.swapped(), swapped)
     labels = _label_matrices(known, genes, perts)
     sums = np.empty((len(queries), 4))
-    for near in chunks(queries, genes, similarities[0], power, parts):
+    for near in weight_chunks(queries, genes, similarities[0], power, parts):
         spread = [near.weights @ label for label in labels] if k is None else []
-        near_least = np.zeros(len(near.rows)) if k is None else least_kept(near, genes, k)
-        for far in chunks(queries.take(near.rows).swapped(), perts, similarities[1], power, swapped):
-            far_least = np.zeros(len(far.rows)) if k is None else least_kept(far, perts, k)
-            for batch in slices(len(far.rows), CHUNK // max(near.weights.shape[1] + far.weights.shape[1], 1)):
+        near_least = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
+        for far in weight_chunks(queries.take(near.rows).swapped(), perts, similarities[1], power, swapped):
+            far_least = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
+            for batch in batches(len(far.rows), CHUNK // max(near.weights.shape[1] + far.weights.shape[1], 1)):
                 mine = far.rows[batch]
-                beside = kept(far.weights[far.gene[batch]], far_least[batch])
+                beside = zero_below(far.weights[far.gene[batch]], far_least[batch])
                 if k is None:
                     reached = [part[near.gene[mine]] for part in spread]
                 else:
-                    chosen = csr_array(kept(near.weights[near.gene[mine]], near_least[mine]))
+                    chosen = csr_array(zero_below(near.weights[near.gene[mine]], near_least[mine]))
                     reached = [(chosen @ label).toarray() for label in labels]
                 sums[near.rows[mine]] = np.stack([np.einsum("qp,qp->q", part, beside) for part in reached], axis=1)
     return sums
 
 
-def _label_matrices(known: Knowledge, genes: Table, perts: Table) -> list[Any]:
+def _label_matrices(known: Knowledge, genes: LabelSumTable, perts: LabelSumTable) -> list[Any]:
     """One sparse matrix of shape (n_genes, n_perts) for each flag."""
     at = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
     shape = len(genes.genes), len(perts.genes)

@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.clustered import estimates
+from core.stats.delong import estimates
 from core.stats.official_score import MEAN
-from core.stats.optimism import Optimism, tuning_optimism
-from core.stats.score_inputs import Outcome, Scores, tasks
-from core.transfer.cell_auroc import influence_within
+from core.stats.scores_and_labels import Outcome, Scores, tasks
+from core.stats.selection_optimism import Optimism, tuning_optimism
+from core.transfer.cell_auroc import influence_within_cells
 from core.transfer.fusion import fuse, weights_of
 from core.transfer.live_fusion import LiveFusion
 
@@ -53,7 +53,7 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLik
         raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of each")
     mean = (de[:, None] + direction) / 2
     i, j = int(de.argmax()), int(direction.argmax())
-    best = influence_within(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
+    best = influence_within_cells(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
     se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].two_way.se
     return WeightGrid(tuple(grid), de, direction, mean, (i, j), se, mean >= mean[i, j] - se)
 
@@ -90,4 +90,4 @@ def _scores(live: LiveFusion, grid: Sequence[float], shares: ArrayLike | None) -
 
 def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:
     """DE and DIR, of shape (2,)."""
-    return influence_within(tasks(outcome, scores), cells).values[:, 0]
+    return influence_within_cells(tasks(outcome, scores), cells).values[:, 0]

@@ -24,7 +24,7 @@ from core.store import imports, runs
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.protocols import Protocol
+from core.transfer.protocols import EvaluationProtocol
 from tests import cases, worlds
 from tests.actions.test_imports import everything
 from tests.embeddings.hostile import touches
@@ -379,7 +379,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
         import_upload(workspace, worlds.pack(kind), f"{kind}.json")
     build(workspace, "response")
     dataset = transfer.default_dataset(workspace, None)
-    plan = KnnSettings(("near",), Protocol("test"))
+    plan = KnnSettings(("near",), EvaluationProtocol("test"))
     transfer.save_knn(workspace, dataset, plan, "knn")
     wanted = Fusion("llm test", ("knn",), (0.5,), (0.5,))
     transfer.save_fusion(workspace, wanted, "fused")

@@ -27,8 +27,8 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.labelled_rows import allowed
-from core.transfer.protocols import Kind, Protocol, SimilaritySettings, cells_of, parts_of, predict
+from core.transfer.labelled_rows import visible_rows
+from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of, predict_priors
 from core.transfer.row_index import RowIndex, build_row_index
 from core.transfer.similarity import Space, space_over
 from core.types import Flag
@@ -37,7 +37,7 @@ from tests.actions.test_imports import everything
 from tests.worlds import Screen
 
 NAN = float("nan")
-TEST, LOO, FOLDS = Protocol("test"), Protocol("loo"), Protocol("folds", 3, 1)
+TEST, LOO, FOLDS = EvaluationProtocol("test"), EvaluationProtocol("loo"), EvaluationProtocol("folds", 3, 1)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def trace_of(workspace: Workspace, run: Run, pair_id: str) -> dict[str, Any]:
     return event
 
 
-def knn(workspace: Workspace, name: str, protocol: Protocol = TEST, space: str = "near", **more: Any) -> Run:
+def knn(workspace: Workspace, name: str, protocol: EvaluationProtocol = TEST, space: str = "near", **more: Any) -> Run:
     return transfer.save_knn(workspace, dataset_of(workspace), KnnSettings((space,), protocol, SimilaritySettings(**more)), name)
 
 
@@ -95,7 +95,7 @@ def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[Row
     rows = np.flatnonzero([(label is None) == test for label in world.labels])
     (folder / "near.csv").write_bytes(world.files()["near.csv"])
     space = space_over(load_space(folder / "near.csv", "near"), layout.symbols)
-    return layout, rows, predict(plan.protocol, layout.rows.take(rows), layout.known, [space], plan.setting).priors
+    return layout, rows, predict_priors(plan.protocol, layout.rows.take(rows), layout.known, [space], plan.setting).priors
 
 
 @pytest.mark.parametrize("protocol", [TEST, LOO, FOLDS], ids=lambda protocol: protocol.kind)
@@ -110,7 +110,7 @@ def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[Row
     ids=["plain", "many knobs", "pert", "both"],
 )
 def test_a_knn_run_holds_the_priors_of_its_plan(
-    workspace: Workspace, world: Screen, tmp_path: Path, protocol: Protocol, setting: SimilaritySettings
+    workspace: Workspace, world: Screen, tmp_path: Path, protocol: EvaluationProtocol, setting: SimilaritySettings
 ) -> None:
     plan = KnnSettings(("near",), protocol, setting)
     run = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn")
@@ -242,7 +242,7 @@ CROSSED = [(a, b) for a in SYMBOLS for b in SYMBOLS if a != b]
 def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Workspace, tmp_path: Path) -> None:
     """Labels that no row of a cell may see do not change that cell's priors, and do change others'."""
     labels = np.random.default_rng(0).choice(["up", "down", "none"], len(CROSSED))
-    protocol, setting = Protocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
+    protocol, setting = EvaluationProtocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
     layout = build_row_index(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
@@ -250,7 +250,7 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Worksp
     assert cells is not None
     own = cells == cells[0]
     first = int(layout.rows.pert[0]), int(layout.rows.gene[0])
-    hidden = ~allowed(first, layout.rows, parts)
+    hidden = ~visible_rows(first, layout.rows, parts)
     flipped = np.select([labels == "up", labels == "down"], ["down", "none"], "up")
     other = open_workspace(replace(workspace.settings, workspace=tmp_path / "other"))
     found = []
@@ -300,7 +300,9 @@ def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
         (["test.csv"], LOO, "labelled rows to learn from"),
     ],
 )
-def test_rows_that_are_missing_are_named(workspace: Workspace, rows: list[str], protocol: Protocol, lacking: str) -> None:
+def test_rows_that_are_missing_are_named(
+    workspace: Workspace, rows: list[str], protocol: EvaluationProtocol, lacking: str
+) -> None:
     files = worlds.screen().files()
     for name in [*rows, "near.csv"]:
         import_upload(workspace, files[name], name)
@@ -329,7 +331,7 @@ def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
 def test_shares_sum_to_one_and_to_the_priors_of_the_run(
     workspace: Workspace, world: Screen, kind: Kind, weighting: Weighting
 ) -> None:
-    plan = KnnSettings(("near",), Protocol(kind, 3, 1), SimilaritySettings(weighting))
+    plan = KnnSettings(("near",), EvaluationProtocol(kind, 3, 1), SimilaritySettings(weighting))
     run = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn")
     labels = dict(zip(world.ids, world.labels, strict=True))
     covered = 0
@@ -376,8 +378,8 @@ def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, w
         *(tuple(column[i] for i in keep) for column in (world.ids, world.pert, world.gene, world.labels)), world.vectors
     )
     layout = build_row_index(fewer.ids, fewer.pert, fewer.gene, fewer.labels)
-    query = layout.rows.take(layout.at(["Q0_H0"]))
-    again = predict(TEST, query, layout.known, [space_of(fewer, layout)]).priors
+    query = layout.rows.take(layout.positions_of(["Q0_H0"]))
+    again = predict_priors(TEST, query, layout.known, [space_of(fewer, layout)]).priors
     assert (found.why.prior_de, found.why.prior_up) == pytest.approx((again.de[0], again.up[0]), abs=1e-6)  # float32 files
     assert not set(out) & set(found.pair_ids)
     assert set(found.pair_ids) == set(near.pair_ids) - set(out)
@@ -560,7 +562,7 @@ def test_over_the_population_it_does_not(workspace: Workspace, world: Screen) ->
 def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) -> None:
     """The LLM against its run on labelled rows; the kNN against its own priors under folds."""
     run = knn(workspace, "knn")
-    knn(workspace, "own folds", Protocol("folds"))
+    knn(workspace, "own folds", EvaluationProtocol("folds"))
     made = fuse(workspace, "fused", "llm test", "knn", 0.25, reference="train", references={"llm test": "llm train"})
     mine, theirs, found = rows_of(workspace, "llm test"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
     labelled, folds = rows_of(workspace, "llm train"), rows_of(workspace, "own folds")
@@ -595,7 +597,7 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: 
     import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], [["Z_G0", "Z", "G0", "up"]]), "more.csv")
     with pytest.raises(StateError, match="again: its labels have changed"):
         fuse(workspace, "fused", "llm test", "again", reference="train", references=references)
-    knn(workspace, "folds", Protocol("folds"))
+    knn(workspace, "folds", EvaluationProtocol("folds"))
     assert fuse(workspace, "fused", "llm test", "knn", reference="train", references={**references, "knn": "folds"}).total == 6
 
 

@@ -31,7 +31,7 @@ LONG = "x" * brief_checks.SHORT
     ],
 )
 def test_findings(role: str, text: str, expected: tuple[str, ...]) -> None:
-    assert brief_checks.findings(role, text) == expected
+    assert brief_checks.check_brief(role, text) == expected
 
 
 def test_a_row_collapses_when_any_brief_is_an_option_and_cites_what_its_dossier_holds() -> None:
@@ -40,7 +40,7 @@ def test_a_row_collapses_when_any_brief_is_an_option_and_cites_what_its_dossier_
     argued = TraceEvent("de", "EFFECT", "brief", "Its heat response says so. " + LONG)
     option = TraceEvent("de", "NULL", "brief", "A) " + LONG)
     verdict = TraceEvent("de", "JUDGE", "verdict", "C) <prob>1</prob>")
-    findings, collapsed = brief_checks.of_rows(
+    findings, collapsed = brief_checks.check_rows(
         [RowResult(empty, (argued, verdict), (seen,)), RowResult(empty, (option, argued), ())]
     )
     assert findings == [("cites",), (), ("option", "against"), ()]
@@ -52,4 +52,4 @@ def test_the_rows_own_genes_are_no_citation() -> None:
     row = RowResult(
         Prediction("Perta_Genea", 0, 0, 0, None, "file"), (TraceEvent("de", "UP", "brief", "Perta " + LONG),), (seen,)
     )
-    assert brief_checks.of_rows([row])[0] == [()]
+    assert brief_checks.check_rows([row])[0] == [()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.audit.brief_conclusions import FAULTS, concludes_against, faults, sentences
+from core.audit.brief_conclusions import FAULTS, concludes_against, find_faults, sentences
 
 GOOD = "Pa sits upstream of Ga. Its partners changed many genes. So {end}"
 ENDS = {
@@ -17,7 +17,7 @@ ENDS = {
 
 @pytest.mark.parametrize("role", ENDS)
 def test_a_brief_for_its_own_side_has_no_fault(role: str) -> None:
-    assert faults(role, GOOD.format(end=ENDS[role]), "Pa", "Ga") == ()
+    assert find_faults(role, GOOD.format(end=ENDS[role]), "Pa", "Ga") == ()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_a_brief_for_its_own_side_has_no_fault(role: str) -> None:
     ],
 )
 def test_a_conclusion_for_the_other_side_is_found(role: str, end: str) -> None:
-    assert faults(role, GOOD.format(end=ENDS[end]), "Pa", "Ga") == ("conclusion",)
+    assert find_faults(role, GOOD.format(end=ENDS[end]), "Pa", "Ga") == ("conclusion",)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_only_the_first_sentence_and_the_last_two_conclude() -> None:
     ],
 )
 def test_faults(text: str, expected: tuple[str, ...]) -> None:
-    assert faults("UP", text, "Pa", "Ga") == expected
+    assert find_faults("UP", text, "Pa", "Ga") == expected
     assert set(expected) <= set(FAULTS)
 
 

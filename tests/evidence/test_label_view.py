@@ -6,7 +6,7 @@ import pytest
 from core.errors import InputError
 from core.evidence.label_view import Counts, LabelView, all_training, blinded, count, fold_views, pooled
 from core.transfer.labelled_rows import rows_of
-from core.transfer.protocols import Protocol, cells_of, parts_of
+from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.types import Pair
 from tests.evidence.world import DE, DOWN, NONE, PAIRS, TEST, TRAINING, UP, pair
 
@@ -99,7 +99,7 @@ def test_folds_are_those_of_the_knn_protocol() -> None:
     rows = screen(seed=1)
     perts, genes = ([getattr(row, axis) for row in rows] for axis in ("pert", "gene"))
     coded = rows_of(*(np.unique(symbols, return_inverse=True)[1] for symbols in (perts, genes)))
-    protocol = Protocol("folds", 5, seed=7)
+    protocol = EvaluationProtocol("folds", 5, seed=7)
     expected = cells_of(protocol, coded, parts_of(protocol, coded))
     assert expected is not None
     folds = fold_views(rows, 5, seed=7)

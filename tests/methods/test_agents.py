@@ -23,8 +23,8 @@ from core.llm.errors import Malformed, Refused
 from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_server import MODEL, Faults, Script, served, serving
 from core.methods import coordinator, prompt_options, react, track_limits
-from core.methods.agents import episode
-from core.methods.agents.episode import TooMuch
+from core.methods.agents import agent_episode
+from core.methods.agents.agent_episode import TrackLimitExceeded
 from core.methods.base import RowFailed, RowMethod, read_options
 from core.types import Flag, Pair, RowResult
 from tests.evidence.world import TEST
@@ -234,10 +234,10 @@ def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.Monke
     assert (track_limits.B_TOOL_CALLS, track_limits.B_TOOLS) == (250, 100)
     with pytest.raises(RowFailed) as failed:
         act(react.METHOD, *(step("base_rates") for _ in range(251)), max_steps=400)
-    assert isinstance(failed.value.cause, TooMuch)
+    assert isinstance(failed.value.cause, TrackLimitExceeded)
     assert "call 251" in str(failed.value.cause)
     assert len(failed.value.calls) == 251  # nothing was asked after it
-    monkeypatch.setattr(episode, "B_TOOLS", 1)
+    monkeypatch.setattr(agent_episode, "B_TOOLS", 1)
     with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
         act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
     with pytest.raises(InputError, match="expected at most 100"):
@@ -250,7 +250,7 @@ def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> No
 
     with canned(answer) as (url, asked), pytest.raises(RowFailed) as failed:
         predict(react.METHOD, url)
-    assert isinstance(failed.value.cause, TooMuch)
+    assert isinstance(failed.value.cause, TrackLimitExceeded)
     assert not [one for one in asked if one.path == CHAT]
 
 
@@ -354,8 +354,8 @@ def test_prompts_change_with_the_options_that_they_depend_on(method: RowMethod) 
 
 
 def test_without_dspy_the_error_names_the_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "core.methods.agents.program", raising=False)
-    monkeypatch.delattr("core.methods.agents.program", raising=False)
+    monkeypatch.delitem(sys.modules, "core.methods.agents.dspy_program", raising=False)
+    monkeypatch.delattr("core.methods.agents.dspy_program", raising=False)
     monkeypatch.setitem(sys.modules, "dspy", None)
     with pytest.raises(MissingPackage, match=r"requirements-agents\.txt"):
         react.METHOD.prompts(read_options(react.METHOD.options, {}))

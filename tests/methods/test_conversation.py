@@ -20,8 +20,8 @@ from core.methods.conversation import (
     NoBaseRates,
     RowConversation,
     base_rates,
-    collect_failure,
     gather_all,
+    raise_with_calls,
     read_probability,
     show_letter,
     show_probability,
@@ -99,7 +99,7 @@ def test_a_rows_failure_carries_its_calls_whatever_it_was(error: Exception) -> N
                 await row.ask(ANYONE, WORDS)
                 raise error
 
-            await collect_failure(row, work())
+            await raise_with_calls(row, work())
 
     with serving() as url, pytest.raises(RowFailed) as failed:
         asyncio.run(fail(url))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from core.audit.brief_checks import of_rows
+from core.audit.brief_checks import check_rows
 from core.errors import DeskError, InputError, NotFound
 from core.evidence.registry import TOOLS
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
@@ -115,7 +115,7 @@ def test_a_model_that_answers_an_option_to_everything_is_found_out(judge: str) -
     assert [event.role for event in briefs] == ["EFFECT", "NULL", "UP", "DOWN"]
     assert all("opens with the letter of an option" in event.meta["role_collapse"] for event in briefs)
     assert found.prediction.flags == (Flag.ROLE_COLLAPSE, Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
-    assert of_rows([found])[1] == [True]
+    assert check_rows([found])[1] == [True]
     # 5 of the 9 rows in view changed, 3 of them up; said in the verdict too.
     assert (found.prediction.p_de, found.prediction.p_up_given_de) == (pytest.approx(5 / 9), pytest.approx(3 / 5))
     verdicts = [event for event in found.events if event.kind == "verdict"]
@@ -137,7 +137,7 @@ def test_a_brief_that_gets_better_when_asked_again_is_taken() -> None:
     assert Counter(kind for _, _, kind in parts(found)) == {"rejected": 4, "brief": 4, "verdict": 2}
     assert all(event.content == ARGUED and "role_collapse" not in event.meta for event in found.events if event.kind == "brief")
     assert found.prediction.flags == ()
-    assert of_rows([found])[1] == [False]
+    assert check_rows([found])[1] == [False]
     chats = [one for one in asked if one.path == CHAT]
     assert found.prediction.tokens == 5 * len(chats) == 5 * 10  # each answer says 3 and 2
     assert found.prediction.prompt_tokens == 200

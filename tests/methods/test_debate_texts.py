@@ -23,9 +23,9 @@ NAMES = [tool.name for tool in prompt_options.tools_of(prompt_options.TOOLS.defa
 CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC], [ABC]\b|\b[ABC] or [ABC]\b|\?$", re.MULTILINE)
 
 
-def case(pair: Pair, **options: object) -> texts.Case:
+def case(pair: Pair, **options: object) -> texts.DebateCase:
     found = dossier(gathered(pair, PACKS, VIEW, NAMES), pair).text
-    return texts.Case(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.options, options))
+    return texts.DebateCase(pair.pert, pair.gene, found, examples(pair, VIEW, 4, 0), read_options(METHOD.options, options))
 
 
 def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
@@ -33,9 +33,9 @@ def advocate_prompts(pair: Pair, context: str, judge: str) -> list[str]:
     shown = case(pair, context=context, judge=judge, rounds=2)
     sent = []
     for side in texts.OPPONENT:
-        messages = (*texts.brief(side, shown), *texts.rebuttal(side, shown, ARGUED, ARGUED))
+        messages = (*texts.brief_messages(side, shown), *texts.rebuttal_messages(side, shown, ARGUED, ARGUED))
         sent += [message.content for message in messages if message.role != "assistant"]
-        sent.append(texts.again(side, shown, "it has fewer than 3 sentences"))
+        sent.append(texts.ask_brief_again(side, shown, "it has fewer than 3 sentences"))
     return sent
 
 
@@ -47,7 +47,7 @@ def test_no_advocate_prompt_holds_an_option(context: str, judge: str) -> None:
 
 
 def test_what_that_test_looks_for_is_found_where_it_is() -> None:
-    judged = "".join(message.content for message in texts.verdict("de", case(TEST, judge="logprob"), ()))
+    judged = "".join(message.content for message in texts.verdict_messages("de", case(TEST, judge="logprob"), ()))
     assert CHOICE.search(judged)
     for question in ("A) up", "(B) down", "C. none", "Reply with A, B or C.", "Give your answer.", "Does it change?"):
         assert CHOICE.search(question)
@@ -56,7 +56,7 @@ def test_what_that_test_looks_for_is_found_where_it_is() -> None:
 @pytest.mark.parametrize("side", texts.OPPONENT)
 def test_an_advocate_is_told_the_pair_its_side_and_the_dossier(side: str) -> None:
     shown = case(TEST)
-    system, task = texts.brief(side, shown)
+    system, task = texts.brief_messages(side, shown)
     assert system.role == "system"
     assert f"Your side: {side}\n" in task.content
     assert task.content.startswith("Perturbed gene: Jak1\nTarget gene: Gm12345\n")
@@ -65,15 +65,15 @@ def test_an_advocate_is_told_the_pair_its_side_and_the_dossier(side: str) -> Non
 
 def test_every_judge_is_told_how_to_answer() -> None:
     for judge, stage in itertools.product(texts.JUDGES, texts.SIDES):
-        task = texts.verdict(stage, case(TEST, judge=judge), (("UP", "Said."),))[1].content
+        task = texts.verdict_messages(stage, case(TEST, judge=judge), (("UP", "Said."),))[1].content
         assert ("<answer>" in task, "<prob>" in task) == (judge == "logprob", judge != "logprob")
         assert "UP:\nSaid." in task
         assert not set("{}") & set(task)
-    sharp = {stage: texts.verdict(stage, case(TEST, judge="sharp"), ())[1].content for stage in texts.SIDES}
+    sharp = {stage: texts.verdict_messages(stage, case(TEST, judge="sharp"), ())[1].content for stage in texts.SIDES}
     assert "Start from 45" in sharp["de"]
     assert "Start from 65" in sharp["dir"]
 
 
 def test_a_row_that_no_tool_knows_says_so() -> None:
-    bare = texts.Case("Jak1", "Il6", "", "", read_options(METHOD.options, {}))
-    assert "No tool gave any evidence." in texts.brief("UP", bare)[1].content
+    bare = texts.DebateCase("Jak1", "Il6", "", "", read_options(METHOD.options, {}))
+    assert "No tool gave any evidence." in texts.brief_messages("UP", bare)[1].content

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from core.methods.knn import NAMED, prediction, results
-from core.transfer.knn import Weighting, priors
+from core.transfer.knn import Weighting, knn_priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import rows_of
-from core.transfer.protocols import Predicted, Protocol, QueryGroup, SimilaritySettings
+from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup, SimilaritySettings
 from core.transfer.row_index import RowIndex, build_row_index
 from core.types import Flag, RowResult
 from tests.transfer.oracles import World, oracle, row_weights, some_space, worlds
@@ -45,15 +45,15 @@ def laid_out(world: World) -> RowIndex:
     pert, gene = ([names[code] for code in axis] for axis in (world.rows.pert, world.rows.gene))
     found = build_row_index([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
     # Codes of the layout are those of the world, of which some symbols may be in no row.
-    return RowIndex(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_at, found.place)
+    return RowIndex(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_positions, found.positions)
 
 
 def run_on(world: World, strength: float = 0.0) -> list[RowResult]:
     everyone = np.arange(len(world.rows))
-    found = priors(world.rows, world.known, world.similar, world.weighting, world.parts)
+    found = knn_priors(world.rows, world.known, world.similar, world.weighting, world.parts)
     view = QueryGroup(everyone, world.known, np.arange(len(world.known)), world.similar, world.parts)
-    plan = KnnSettings(("near",), Protocol("loo"), SimilaritySettings(world.weighting, strength=strength))
-    return results(laid_out(world), everyone, Predicted(found, found, None, (view,)), plan)
+    plan = KnnSettings(("near",), EvaluationProtocol("loo"), SimilaritySettings(world.weighting, strength=strength))
+    return results(laid_out(world), everyone, KnnPrediction(found, found, None, (view,)), plan)
 
 
 def subject(world: World, row: int) -> str:

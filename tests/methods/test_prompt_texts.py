@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.methods.prompt_texts import check_fields, fill, text
+from core.methods.prompt_texts import check_fields, fill, prompt_text
 
 
 def test_a_text_is_the_file_without_its_last_newline() -> None:
-    assert text("question_de").startswith("Does losing {pert} change")
-    assert not text("question_de").endswith("\n")
+    assert prompt_text("question_de").startswith("Does losing {pert} change")
+    assert not prompt_text("question_de").endswith("\n")
 
 
 @given(st.text(alphabet="{}ab!:. \t", max_size=30))

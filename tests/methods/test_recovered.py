@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from core.methods.recovered import results
-from core.transfer.decompose import Recovered
+from core.transfer.fusion_decomposition import RecoveredComponent
 from core.types import Flag
 
 NAN = float("nan")
 
 
 def test_rows_by_hand() -> None:
-    found = Recovered(np.array([0.25, NAN, 0.75]), np.array([0.5, NAN, NAN]), (0.0, 0.0))
+    found = RecoveredComponent(np.array([0.25, NAN, 0.75]), np.array([0.5, NAN, NAN]), (0.0, 0.0))
     first, second, third = results(["a", "b", "c"], found, "llm", "published")
     assert [row.prediction.pair_id for row in (first, second, third)] == ["a", "b", "c"]
     assert (first.prediction.p_de, first.prediction.p_up_given_de, first.prediction.flags) == (0.25, 0.5, ())

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.plots import gene_map, marks, theme
+from core.plots import drawing, gene_map, theme
 
 AXES = ("PC 1 (12% of variance)", "PC 2 <b>")
 TABLE = pd.DataFrame(
@@ -70,7 +70,7 @@ def test_names_never_touch_and_stay_beside_the_plot(places: list[float], query: 
     rows += [("q", 0.0, query, "query", 0.0, ""), ("far", 0.0, -1.0, "other", 0.0, "")]
     chart = gene_map.figure(pd.DataFrame(rows, columns=list(gene_map.COLUMNS)), "q", AXES)
     low, high = chart.layout.yaxis.range
-    line = marks.TEXT_PX * (high - low) / gene_map.HEIGHT_PX  # of text, at least: axis and key take some of the height
+    line = drawing.TEXT_PX * (high - low) / gene_map.HEIGHT_PX  # of text, at least: axis and key take some of the height
     levels = np.array([note.ay for note in chart.layout.annotations[:-1]])
     assert (np.diff(levels) >= line).all()
     assert low <= levels.min()

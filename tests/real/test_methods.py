@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.audit.brief_checks import findings
+from core.audit.brief_checks import check_brief
 from core.audit.brief_conclusions import concludes_against
 from core.datasets import PairTable, SubmissionTable, knowledge, read_path
 from core.evidence.label_view import LabelView, all_training
@@ -76,9 +76,9 @@ def test_advocates_see_no_option_and_prompts_stay_short(packs: Packs, view: Labe
     options = read_options(DEBATE.options, {})
     for row in asked[::20]:
         found = dossier(gathered(row, packs, view, NAMES), row).text
-        case = texts.Case(row.pert, row.gene, found, "", options)
+        case = texts.DebateCase(row.pert, row.gene, found, "", options)
         for side in texts.OPPONENT:
-            sent = "\n".join(message.content for message in texts.brief(side, case))
+            sent = "\n".join(message.content for message in texts.brief_messages(side, case))
             assert not re.search(r"^\W*[A-E][).:]|<answer>|<prob>", sent, re.MULTILINE), sent
             assert len(sent.encode()) < B_PROMPT_TOKENS  # and no tokenizer makes more tokens than bytes
 
@@ -104,6 +104,6 @@ def test_the_phrase_list_finds_no_argued_brief_but_those_that_were_read(briefs: 
     assert (len(marks), sum(marks.values())) == (100, 100)  # what the module's first lines state
     assert found.keys() >= marks.keys()
     # Every brief that it finds and that opens with no option was read: a new one has to be read and marked first.
-    assert {name for name, key in found.items() if "option" not in findings(key[1], briefs[key])} <= marks.keys()
+    assert {name for name, key in found.items() if "option" not in check_brief(key[1], briefs[key])} <= marks.keys()
     # The published count of briefs that open with an option.
-    assert sum("option" in findings(role, text) for (_, role), text in briefs.items()) == 776 + 822 + 1_343 + 1_246
+    assert sum("option" in check_brief(role, text) for (_, role), text in briefs.items()) == 776 + 822 + 1_343 + 1_246

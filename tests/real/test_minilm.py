@@ -18,7 +18,7 @@ from core.store import predictions, runs
 from core.transfer.fusion import component_of, weights_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import live_fusion
-from core.transfer.protocols import Protocol, SimilaritySettings, cells_of, parts_of
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, cells_of, parts_of
 
 pytestmark = [
     pytest.mark.real,
@@ -47,7 +47,7 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Wo
     return made
 
 
-def plan(centre: bool, protocol: Protocol) -> KnnSettings:
+def plan(centre: bool, protocol: EvaluationProtocol) -> KnnSettings:
     return KnnSettings(("minilm",), protocol, SimilaritySettings(centre=centre))
 
 
@@ -55,9 +55,9 @@ def plan(centre: bool, protocol: Protocol) -> KnnSettings:
 def test_all_of_train(workspace: Workspace, centre: bool) -> None:
     dataset = transfer.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
-    loo = transfer.prepare(workspace, dataset, plan(centre, Protocol("loo"))).evaluation()
+    loo = transfer.prepare(workspace, dataset, plan(centre, EvaluationProtocol("loo"))).evaluation()
     assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
-    found = [transfer.prepare(workspace, dataset, plan(centre, Protocol(seed=seed))).evaluation() for seed in SEEDS]
+    found = [transfer.prepare(workspace, dataset, plan(centre, EvaluationProtocol(seed=seed))).evaluation() for seed in SEEDS]
     assert np.mean([each.score.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
     assert np.mean([each.score.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
 
@@ -66,14 +66,14 @@ def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
     dataset = transfer.default_dataset(workspace, None)
     with workspace.store.read() as db:
         pool = runs.find(db, POOL)
-    knn = transfer.save_knn(workspace, dataset, plan(True, Protocol("loo")), "knn")
+    knn = transfer.save_knn(workspace, dataset, plan(True, EvaluationProtocol("loo")), "knn")
     fused = transfer.save_fusion(workspace, transfer.Fusion(pool.id, (knn.id,), (0.5,), (0.5,)), "fused")
     with workspace.store.read() as db:
         rows, alone = predictions.frame(db, fused.id), predictions.frame(db, knn.id)
-    found = run_scores.scored(rows, run_scores.submitted(rows))
+    found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
     assert (found.de.value, found.dir.value) == pytest.approx((0.592, 0.621), abs=LOO)
     alone = alone[alone["pair_id"].isin(rows["pair_id"])]
-    by_itself = run_scores.scored(alone, run_scores.submitted(alone))
+    by_itself = run_scores.score_rows(alone, run_scores.submitted_scores(alone))
     assert (by_itself.de.value, by_itself.dir.value) == pytest.approx((0.566, 0.597), abs=LOO)
 
 
@@ -84,9 +84,9 @@ def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
     ids = pool["pair_id"].tolist()
     before, after = [], []
     for seed in SEEDS:
-        protocol = Protocol(seed=seed)
+        protocol = EvaluationProtocol(seed=seed)
         prepared = transfer.prepare(workspace, dataset, plan(True, protocol))
-        layout, at = prepared.layout, prepared.layout.at(ids)
+        layout, at = prepared.layout, prepared.layout.positions_of(ids)
         place = {int(row): i for i, row in enumerate(prepared.rows)}
         priors = prepared.predicted.priors
         mine = np.array([place[int(row)] for row in at])
@@ -94,7 +94,7 @@ def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
         knn = replace(base, name="knn", p_de=priors.de[mine], p_up=priors.up[mine])
         rows = layout.rows.take(at)
         cells = cells_of(protocol, rows, parts_of(protocol, layout.rows.take(prepared.rows), layout.known.rows))
-        verdict = live_fusion(layout.labels[at], rows, [base, knn], cells=cells).at(weights_of([0.5], [0.5]))
+        verdict = live_fusion(layout.labels[at], rows, [base, knn], cells=cells).score_at(weights_of([0.5], [0.5]))
         before.append((verdict.de.before.value, verdict.dir.before.value))
         after.append((verdict.de.after.value, verdict.dir.after.value))
     np.testing.assert_allclose(np.mean(before, axis=0), (0.577, 0.580), atol=CELLS)

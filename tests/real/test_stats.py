@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score, both_axes
-from core.stats.controls import leakage_audit
+from core.stats.count_controls import leakage_audit
 from core.stats.official_score import official_score, score_with_intervals
-from core.stats.score_inputs import scores_from_submission
-from core.stats.stratified import stratified_score
+from core.stats.scores_and_labels import scores_from_submission
+from core.stats.stratified_score import stratified_score
 
 pytestmark = pytest.mark.real
 

@@ -13,14 +13,14 @@ from scipy.sparse import coo_array, diags_array, eye_array
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from core.stats.official_score import score_of
-from core.stats.score_inputs import Scores, scores_from_probabilities
-from core.transfer.decompose import Recovered, decompose
+from core.stats.official_score import point_score
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
-from core.transfer.knn import Similar, priors
+from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
+from core.transfer.knn import Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
-from core.transfer.protocols import Protocol, evaluate, parts_of, predict
-from core.transfer.similarity import Space, cosines
+from core.transfer.protocols import EvaluationProtocol, evaluate, parts_of, predict_priors
+from core.transfer.similarity import Space, cosine_similarity
 
 pytestmark = pytest.mark.real
 
@@ -88,7 +88,7 @@ def train(shared_data: Path) -> Train:
 @pytest.mark.parametrize("name", TABLE)
 def test_leave_one_out(train: Train, name: str) -> None:
     coverage, de, direction, _, _ = TABLE[name]
-    predicted = predict(Protocol("loo"), train.rows, train.known, [train.space(name)])
+    predicted = predict_priors(EvaluationProtocol("loo"), train.rows, train.known, [train.space(name)])
     found = evaluate(train.labels, train.rows, predicted)
     assert found.coverage == pytest.approx(coverage, abs=0.005)
     assert (found.score.de.value, found.score.dir.value) == pytest.approx((de, direction), abs=LOO)
@@ -98,8 +98,10 @@ def test_leave_one_out(train: Train, name: str) -> None:
 @pytest.mark.parametrize("name", TABLE)
 def test_folds(train: Train, name: str) -> None:
     _, _, _, de, direction = TABLE[name]
-    seeds = [Protocol("folds", 5, seed) for seed in range(4)]
-    found = [evaluate(train.labels, train.rows, predict(seed, train.rows, train.known, [train.space(name)])) for seed in seeds]
+    seeds = [EvaluationProtocol("folds", 5, seed) for seed in range(4)]
+    found = [
+        evaluate(train.labels, train.rows, predict_priors(seed, train.rows, train.known, [train.space(name)])) for seed in seeds
+    ]
     assert np.mean([each.score.de.value for each in found]) == pytest.approx(de, abs=FOLDS)
     assert np.mean([each.score.dir.value for each in found]) == pytest.approx(direction, abs=FOLDS)
     for each in found:
@@ -111,14 +113,14 @@ def test_fusion_with_the_labelled_pool(shared_data: Path, train: Train) -> None:
         train.frame.assign(row=np.arange(len(train.frame))), on="id", validate="1:1"
     )
     at, labels = pool["row"].to_numpy(), pool["label"].to_numpy(dtype=object)
-    similar = Similar(cosines([train.space("text")]))
-    knn = priors(train.rows.take(at), train.known, similar, parts=parts_of(Protocol("loo"), train.rows))
+    similar = Similarities(cosine_similarity([train.space("text")]))
+    knn = knn_priors(train.rows.take(at), train.known, similar, parts=parts_of(EvaluationProtocol("loo"), train.rows))
     covered = knn.covered
-    alone = score_of(labels[covered], scores_from_probabilities(knn.de[covered], knn.up[covered]))
+    alone = point_score(labels[covered], scores_from_probabilities(knn.de[covered], knn.up[covered]))
     assert (alone.de, alone.dir) == pytest.approx((0.564, 0.571), abs=0.004)
     llm = _file_scores(pool)
     components = [Component("llm", llm.p_de, llm.p_up), Component("knn", knn.de, knn.up)]
-    fused = score_of(labels, fuse(percentiles_of(components), weights_of([0.5], [0.5])).scores())
+    fused = point_score(labels, fuse(percentiles_of(components), weights_of([0.5], [0.5])).scores())
     assert (fused.de, fused.dir) == pytest.approx((0.593, 0.602), abs=0.004)
 
 
@@ -143,8 +145,8 @@ class Published:
     def fusion(self, name: str) -> pd.DataFrame:
         return _submission(self.data, name).set_index("id").loc[self.ids]
 
-    def recovered(self, name: str, w_dir: float = 0.5) -> Recovered:
-        return decompose(self.base, _file_scores(self.fusion(name)), 0.5, w_dir)
+    def recovered(self, name: str, w_dir: float = 0.5) -> RecoveredComponent:
+        return decompose_fusion(self.base, _file_scores(self.fusion(name)), 0.5, w_dir)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ from tests import cases
 def rows_of(workspace: Workspace, name: str) -> tuple[Run, pd.DataFrame]:
     with workspace.store.read() as db:
         run = runs.find(db, name)
-        return run, run_scores.with_counts(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
+        return run, run_scores.add_count_controls(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
 
 
 def test_counts_are_over_the_whole_split_and_not_over_the_run(small_workspace: Workspace) -> None:
@@ -37,7 +37,7 @@ def test_counts_are_over_the_whole_split_and_not_over_the_run(small_workspace: W
 
 def test_the_score_is_the_official_one(demo_workspace: Workspace) -> None:
     _, rows = rows_of(demo_workspace, "simulated debate")
-    found = run_scores.scored(rows, run_scores.submitted(rows))
+    found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
     official = official_score(run_scores.labels(rows), rows["prediction_up"], rows["prediction_down"])
     assert (found.de.value, found.dir.value, found.mean.value) == pytest.approx(
         (official.de, official.dir, official.mean), abs=1e-12
@@ -46,11 +46,11 @@ def test_the_score_is_the_official_one(demo_workspace: Workspace) -> None:
 
 def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
     run, rows = rows_of(demo_workspace, "simulated debate test")
-    found = run_scores.scored(rows, run_scores.submitted(rows))
+    found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
     shape = json_shapes.score(found, None)
     assert (shape["n_labelled"], shape["de"], shape["dir"], shape["mean"]) == (0, None, None, None)
-    pair = run_scores.paired(run, rows, run, rows)
-    result = run_scores.compared(pair.rows, pair.a, pair.b)
+    pair = run_scores.pair_runs(run, rows, run, rows)
+    result = run_scores.compare_rows(pair.rows, pair.a, pair.b)
     [sentence] = sentences.comparison_sentences(result, "a", "b")
     assert "No labels here" in sentence
     assert json_shapes.comparison(result, [sentence])["delta_mean"] is None
@@ -70,9 +70,9 @@ FIELDS = {  # a slice's filter in Debates; slices by neighbours have none
 @pytest.mark.parametrize("by", FIELDS)
 def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace, by: str) -> None:
     run, rows = rows_of(demo_workspace, "simulated debate")
-    assert by in run_scores.slices_of(rows)
+    assert by in run_scores.available_slices(rows)
     pert, gene = run_scores.codes(rows["pert"]), run_scores.codes(rows["gene"])
-    found = by_slice(run_scores.labels(rows), run_scores.submitted(rows), run_scores.SLICES[by](rows), pert, gene)
+    found = by_slice(run_scores.labels(rows), run_scores.submitted_scores(rows), run_scores.SLICES[by](rows), pert, gene)
     assert sum(part.n for part in found) == len(rows)
     assert sum(part.mean.cost for part in found) == pytest.approx(0, abs=1e-12)
     with demo_workspace.store.read() as db:
@@ -87,9 +87,12 @@ def filter_of(by: str, name: str) -> RowFilter:
 
 def test_slices_by_neighbours_are_for_runs_that_have_some(demo_workspace: Workspace) -> None:
     _, debate = rows_of(demo_workspace, "simulated debate")
-    assert set(run_scores.SLICES) - set(run_scores.slices_of(debate)) == {"coverage by neighbours", "support of neighbours"}
+    assert set(run_scores.SLICES) - set(run_scores.available_slices(debate)) == {
+        "coverage by neighbours",
+        "support of neighbours",
+    }
     rows = pd.DataFrame({"support": [3.0, 1.0, 0.0, 2.0, 4.0], "flags": [[], [], ["uncovered"], ["partly_covered"], ["x"]]})
-    assert set(run_scores.SLICES) == set(run_scores.slices_of(rows))
+    assert set(run_scores.SLICES) == set(run_scores.available_slices(rows))
     quarters = ["third quarter", "least quarter", "none", "second quarter", "most quarter"]
     assert run_scores.SLICES["support of neighbours"](rows).tolist() == quarters
     covered = run_scores.SLICES["coverage by neighbours"](rows).tolist()
@@ -105,7 +108,7 @@ def test_the_ranges_of_gene_rows_leave_no_gap() -> None:
 def test_runs_on_different_datasets_are_not_compared(small_workspace: Workspace) -> None:
     run, rows = rows_of(small_workspace, "debate")
     with pytest.raises(InputError, match="different labels"):
-        run_scores.paired(run, rows, dataclasses.replace(run, dataset="other", name="b"), rows)
+        run_scores.pair_runs(run, rows, dataclasses.replace(run, dataset="other", name="b"), rows)
 
 
 def test_runs_without_a_row_in_common_are_not_compared(small_workspace: Workspace) -> None:
@@ -113,7 +116,7 @@ def test_runs_without_a_row_in_common_are_not_compared(small_workspace: Workspac
     first, rows = rows_of(small_workspace, "debate")
     second, others = rows_of(small_workspace, "second")
     with pytest.raises(InputError, match="no row in common"):
-        run_scores.paired(first, rows, second, others)
+        run_scores.pair_runs(first, rows, second, others)
 
 
 def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
@@ -121,13 +124,13 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
         rows_of(demo_workspace, "simulated debate"),
         rows_of(demo_workspace, "simulated collapsed debate"),
     )
-    pair = run_scores.paired(bad, rows_bad, good, rows_good)
-    result = run_scores.compared(pair.rows, pair.a, pair.b)
+    pair = run_scores.pair_runs(bad, rows_bad, good, rows_good)
+    result = run_scores.compare_rows(pair.rows, pair.a, pair.b)
     assert result.mean.change.two_way.low > 0
     assert "is better than" in sentences.comparison_sentences(result, bad.name, good.name)[0]
-    back = run_scores.compared(pair.rows, pair.b, pair.a)
+    back = run_scores.compare_rows(pair.rows, pair.b, pair.a)
     assert "is worse than" in sentences.comparison_sentences(back, good.name, bad.name)[0]
-    itself = run_scores.compared(pair.rows, pair.a, pair.a)
+    itself = run_scores.compare_rows(pair.rows, pair.a, pair.a)
     words = sentences.comparison_sentences(itself, "a", "a")
     assert "do not tell" in words[0]
     assert "not evidence that they are equal" in words[1]
@@ -136,7 +139,7 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
 def test_one_class_is_said_and_not_scored() -> None:
     rows = pd.DataFrame({"label": ["none"] * 3, "pert": list("abc"), "gene": list("abc")})
     scores = run_scores.scores_from_probabilities(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
-    result = run_scores.compared(rows, scores, scores)
+    result = run_scores.compare_rows(rows, scores, scores)
     assert "only one class" in sentences.comparison_sentences(result, "a", "b")[0]
     assert math.isnan(result.mean.change.two_way.estimate)
 
@@ -144,6 +147,6 @@ def test_one_class_is_said_and_not_scored() -> None:
 def test_leakage_needs_labels(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         frame = pairs.frame(db, runs.find(db, "debate").dataset)
-    assert run_scores.leakage(frame).shared_genes == 0
+    assert run_scores.audit_leakage(frame).shared_genes == 0
     with pytest.raises(InputError, match="no labelled rows"):
-        run_scores.leakage(frame[frame["split"] == "test"])
+        run_scores.audit_leakage(frame[frame["split"] == "test"])

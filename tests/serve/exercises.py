@@ -30,7 +30,7 @@ from core.llm.scripted_text import Ask
 from core.methods import debate, debate_texts, prompt_only, react
 from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, show_letter, show_probability
-from core.methods.debate_texts import SIDES, Case, Stage
+from core.methods.debate_texts import SIDES, DebateCase, Stage
 from core.types import Label, Pair, RowResult
 from tests.conftest import SHARED_DATA
 
@@ -97,8 +97,8 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         yield _exercise("letter", (prompt,), letters)
         again = show_letter(Unparsed("none of A, B, C is named"), LETTERS)
         yield _exercise("letter", (prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
-        found = dossier(asyncio.run(gather(pair, Packs(), seen, debate.tools(debated))), pair).text
-        yield from _debates(Case(pair.pert, pair.gene, found, "", debated), pairs, rng)
+        found = dossier(asyncio.run(gather(pair, Packs(), seen, debate.tool_names(debated))), pair).text
+        yield from _debates(DebateCase(pair.pert, pair.gene, found, "", debated), pairs, rng)
 
 
 def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
@@ -141,12 +141,12 @@ def _fields(said: dict[str, str]) -> str:
     return "\n\n".join([*(f"[[ ## {name} ## ]]\n{value}" for name, value in said.items()), "[[ ## completed ## ]]"])
 
 
-def _debates(case: Case, pairs: Sequence[Pair], rng: random.Random) -> Iterator[dict[str, Any]]:
+def _debates(case: DebateCase, pairs: Sequence[Pair], rng: random.Random) -> Iterator[dict[str, Any]]:
     for stage, sides in SIDES.items():
         for side in sides:
-            asked = debate_texts.brief(side, case)
+            asked = debate_texts.brief_messages(side, case)
             yield _exercise("brief", asked, [_line(side, pairs, rng)])
-            again = Message("user", debate_texts.again(side, case, FAULTS["genes"]))
+            again = Message("user", debate_texts.ask_brief_again(side, case, FAULTS["genes"]))
             rejected = Message("assistant", _line(side, pairs, rng)), again
             yield _exercise("brief again", (*asked, *rejected), [_line(side, pairs, rng)])
         yield _verdict(stage, case, pairs, rng)
@@ -156,8 +156,8 @@ def _line(side: str, pairs: Sequence[Pair], rng: random.Random) -> str:
     return LINES[side].format(pert=rng.choice(pairs).pert, gene=rng.choice(pairs).gene)
 
 
-def _verdict(stage: Stage, case: Case, pairs: Sequence[Pair], rng: random.Random) -> dict[str, Any]:
-    asked = debate_texts.verdict(stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]])
+def _verdict(stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.Random) -> dict[str, Any]:
+    asked = debate_texts.verdict_messages(stage, case, [(side, _line(side, pairs, rng)) for side in SIDES[stage]])
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]
     if rng.random() < 0.5:
         return _exercise("verdict", asked, [f"The dossier says little. {prob}" for prob in probs])

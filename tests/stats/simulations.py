@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from core.stats.score_inputs import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 
 SIGNAL_DE, SIGNAL_DIR = 0.45, 0.6
 

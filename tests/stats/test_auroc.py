@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
+from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 from core.errors import InputError
-from core.stats.auroc import auroc, placements
+from core.stats.auroc import auroc, placements, roc_curve
 from tests.stats.oracles import scored_rows, wins
 
 
@@ -62,3 +63,28 @@ def test_placements_inside_strata_equal_each_stratum_alone(rows: tuple[np.ndarra
         assert together.won[inside].tolist() == alone.won.tolist()
         assert (together.positives[s], together.negatives[s]) == (alone.positives[0], alone.negatives[0])
         np.testing.assert_equal(together.auroc[s], alone.auroc[0])
+
+
+@given(scored_rows(least=1))
+def test_the_curve_equals_scikit_learn(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+    positive, (values,) = rows
+    false, true, threshold = sklearn_roc_curve(positive, values, drop_intermediate=False)
+    found = roc_curve(positive, values)
+    np.testing.assert_allclose(found.false_positive_rate, false, atol=1e-15)
+    np.testing.assert_allclose(found.true_positive_rate, true, atol=1e-15)
+    np.testing.assert_allclose(found.threshold, threshold)
+
+
+@given(scored_rows(least=1))
+def test_the_area_under_the_curve_is_the_auroc(rows: tuple[np.ndarray, list[np.ndarray]]) -> None:
+    positive, (values,) = rows
+    found = roc_curve(positive, values)
+    area = np.trapezoid(found.true_positive_rate, found.false_positive_rate)
+    assert area == pytest.approx(auroc(positive, values))
+
+
+def test_a_missing_class_has_no_rates_on_the_curve() -> None:
+    found = roc_curve([1, 1], [0.3, 0.3])
+    assert np.isnan(found.false_positive_rate).all()
+    assert found.true_positive_rate.tolist() == [0.0, 1.0]
+    assert len(roc_curve([], []).threshold) == 1

@@ -8,19 +8,26 @@ from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
 from core.stats import bootstrap, validate
-from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_difference, bootstrap_score, both_axes, weight_blocks
-from core.stats.official_score import score_of, score_with_intervals
-from core.stats.score_inputs import Scores, scores_from_probabilities
+from core.stats.bootstrap import (
+    ResamplingPlan,
+    ResamplingUnit,
+    bootstrap_difference,
+    bootstrap_score,
+    both_axes,
+    resampling_weights,
+)
+from core.stats.official_score import point_score, score_with_intervals
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(41)
 LABELS, DE, UP = some_rows(RNG, 250)
 A, B = scores_from_probabilities(DE, UP), scores_from_probabilities(DE + 0.5 * RNG.random(250), UP + 0.5 * RNG.random(250))
 PERT, GENE = RNG.integers(0, 30, 250), RNG.integers(0, 40, 250)
-UNITS: list[Drawn] = ["row", "pert", "gene", "two-way"]
+UNITS: list[ResamplingUnit] = ["row", "pert", "gene", "two-way"]
 
 
-def axes(unit: Drawn) -> list[np.ndarray]:
+def axes(unit: ResamplingUnit) -> list[np.ndarray]:
     """The unit of each row on every resampled axis."""
     pert, gene = validate.codes("pert", PERT), validate.codes("gene", GENE)
     return {"row": [np.arange(250)], "pert": [pert], "gene": [gene], "two-way": [pert, gene]}[unit]
@@ -28,7 +35,7 @@ def axes(unit: Drawn) -> list[np.ndarray]:
 
 def row_weights(plan: ResamplingPlan) -> np.ndarray:
     """Weight of each row (first axis) in each resample."""
-    weights = np.concatenate(list(weight_blocks(axes(plan.unit), plan)), axis=1)
+    weights = np.concatenate(list(resampling_weights(axes(plan.unit), plan)), axis=1)
     return weights if plan.unit == "two-way" else weights[axes(plan.unit)[0]]
 
 
@@ -45,7 +52,7 @@ def loop(plan: ResamplingPlan, *runs: tuple[np.ndarray, np.ndarray]) -> np.ndarr
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: Drawn) -> None:
+def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: ResamplingUnit) -> None:
     plan = ResamplingPlan(unit, seed=3, resamples=60)
     values = loop(plan, (A.p_de, A.p_up))[:, 0]
     found = bootstrap_score(LABELS, A, plan, PERT, GENE)
@@ -56,19 +63,19 @@ def test_equals_a_loop_over_scikit_learn_with_the_same_weights(unit: Drawn) -> N
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_difference_scores_both_runs_in_the_same_resamples(unit: Drawn) -> None:
+def test_a_difference_scores_both_runs_in_the_same_resamples(unit: ResamplingUnit) -> None:
     plan = ResamplingPlan(unit, seed=4, resamples=60)
     values = loop(plan, (A.p_de, A.p_up), (B.p_de, B.p_up))
     changes = (values[:, 1] - values[:, 0])[:, 2]
     found = bootstrap_difference(LABELS, A, B, plan, PERT, GENE).mean
     assert (found.low, found.high) == pytest.approx(tuple(np.quantile(changes, [0.025, 0.975])), abs=1e-12)
     assert found.p_gt_0 == np.mean(changes > 0)
-    assert found.estimate == pytest.approx(score_of(LABELS, B).mean - score_of(LABELS, A).mean, abs=1e-12)
+    assert found.estimate == pytest.approx(point_score(LABELS, B).mean - point_score(LABELS, A).mean, abs=1e-12)
 
 
 def test_the_record_says_what_was_done() -> None:
     found = bootstrap_score(LABELS, A, ResamplingPlan("pert", seed=9, resamples=50), PERT, GENE)
-    score = score_of(LABELS, A)
+    score = point_score(LABELS, A)
     assert (found.de.estimate, found.dir.estimate, found.mean.estimate) == pytest.approx((score.de, score.dir, score.mean))
     assert (found.de.n, found.dir.n, found.mean.n) == (250, score.n_de, 250)
     assert (found.mean.unit, found.mean.method, found.mean.resamples, found.mean.seed) == ("pert", "bootstrap", 50, 9)
@@ -76,7 +83,7 @@ def test_the_record_says_what_was_done() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_resamples_do_not_depend_on_the_size_of_the_blocks(unit: Drawn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resamples_do_not_depend_on_the_size_of_the_blocks(unit: ResamplingUnit, monkeypatch: pytest.MonkeyPatch) -> None:
     plan = ResamplingPlan(unit, seed=5, resamples=70)
     whole = row_weights(plan)
     monkeypatch.setattr(bootstrap, "BLOCK_WEIGHTS", 250 * 11)
@@ -94,7 +101,7 @@ def test_a_seed_repeats_and_another_one_differs() -> None:
 def test_units_are_drawn_with_replacement_as_many_as_there_are() -> None:
     for unit, n in (("row", 250), ("pert", 30), ("gene", 40)):
         plan = ResamplingPlan(unit, seed=6, resamples=2000)  # type: ignore[arg-type]
-        drawn = np.concatenate(list(weight_blocks(axes(plan.unit), plan)), axis=1)
+        drawn = np.concatenate(list(resampling_weights(axes(plan.unit), plan)), axis=1)
         assert (drawn.sum(axis=0) == n).all()
         # a multinomial count of n draws from n units has mean 1 and variance 1 - 1/n
         assert drawn.mean() == pytest.approx(1)
@@ -104,7 +111,7 @@ def test_units_are_drawn_with_replacement_as_many_as_there_are() -> None:
 def test_both_axes_multiply() -> None:
     plan = ResamplingPlan("two-way", seed=7, resamples=40)
     (pert, gene), weights = axes("two-way"), row_weights(plan)
-    alone = np.concatenate(list(weight_blocks([pert], plan)), axis=1)[pert]
+    alone = np.concatenate(list(resampling_weights([pert], plan)), axis=1)[pert]
     assert (weights[alone == 0] == 0).all()
     assert (weights[alone > 0] % alone[alone > 0] == 0).all()
     same_gene = weights[gene == 0] / np.where(alone[gene == 0] > 0, alone[gene == 0], np.nan)
@@ -114,7 +121,7 @@ def test_both_axes_multiply() -> None:
 
 def test_the_axes_are_drawn_independently_of_each_other() -> None:
     plan, units = ResamplingPlan("two-way", seed=7, resamples=2000), np.arange(40)
-    weights = np.concatenate(list(weight_blocks([units, units], plan)), axis=1)
+    weights = np.concatenate(list(resampling_weights([units, units], plan)), axis=1)
     # a product of two independent counts has mean 1; of a count with itself, 1 + its variance, about 2
     assert weights.mean() == pytest.approx(1, abs=0.05)
 
@@ -123,7 +130,7 @@ def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
     inside, plan = np.arange(250) >= 80, ResamplingPlan("row", seed=1, resamples=50)
     lacking = Scores(B.p_de, np.where(inside, B.p_up, np.nan))
     found = bootstrap_difference(LABELS, A, lacking, plan, PERT, GENE).dir
-    both = score_of(LABELS[inside], B.take(inside)).dir - score_of(LABELS[inside], A.take(inside)).dir
+    both = point_score(LABELS[inside], B.take(inside)).dir - point_score(LABELS[inside], A.take(inside)).dir
     assert found.estimate == pytest.approx(both, abs=1e-12)
     assert found.n == (LABELS[inside] != "none").sum()
 
@@ -159,7 +166,7 @@ def test_resamples_without_both_classes_are_counted() -> None:
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_without_labels_there_is_nothing_to_resample(unit: Drawn) -> None:
+def test_without_labels_there_is_nothing_to_resample(unit: ResamplingUnit) -> None:
     found = bootstrap_score([None] * 250, A, ResamplingPlan(unit, 1, 20), PERT, GENE).mean
     assert np.isnan([found.estimate, found.low, found.high, found.p_gt_0]).all()
     assert (found.n, found.undefined) == (0, 20)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from core.stats.bootstrap import Drawn, ResamplingPlan, bootstrap_score, both_axes
+from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_score, both_axes
 from core.stats.intervals import Interval
 from core.stats.official_score import score_with_intervals
 from tests.stats.simulations import Simulated, simulated
@@ -22,7 +22,7 @@ RESAMPLES = 400
 ROWS = 900
 SPREADS = {"row": (0.0, 0.0), "pert": (0.6, 0.0), "gene": (0.0, 0.6), "two-way": (0.45, 0.45)}
 UNITS = ("row", "pert", "gene", "two-way")
-DRAWN: tuple[Drawn, ...] = ("row", "pert", "gene")
+DRAWN: tuple[ResamplingUnit, ...] = ("row", "pert", "gene")
 
 
 def data_sets(unit: str, number: int) -> Iterator[tuple[int, Simulated]]:
@@ -45,7 +45,7 @@ def analytic_coverage(unit: str, number: int) -> float:
     return covered(found)
 
 
-def bootstrap_coverage(unit: Drawn, number: int) -> float:
+def bootstrap_coverage(unit: ResamplingUnit, number: int) -> float:
     """The same of the bootstrap that draws rows, perturbations or genes."""
     return covered(
         [
@@ -82,7 +82,7 @@ def test_analytic_intervals_hold_the_truth(unit: str) -> None:
 
 
 @pytest.mark.parametrize("unit", DRAWN)
-def test_bootstraps_hold_the_truth(unit: Drawn) -> None:
+def test_bootstraps_hold_the_truth(unit: ResamplingUnit) -> None:
     assert_nominal(bootstrap_coverage(unit, DATA_SETS), DATA_SETS)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.stats.influence import covariance, influence_of, variance_of
-from core.stats.score_inputs import outcome_of, scores_from_probabilities, tasks
+from core.stats.scores_and_labels import outcome_of, scores_from_probabilities, tasks
 from tests.stats.oracles import some_rows
 
 RNG_SEED = 11
@@ -38,6 +38,6 @@ def test_a_weight_of_zero_keeps_an_undefined_auroc_out() -> None:
     labels = ["de", "de", "none", "none"]  # no direction is known: DIR is undefined, DE is not
     influence = influence_of(tasks(outcome_of(labels), scores_from_probabilities([4, 2, 3, 1], [0.5] * 4)))
     matrix = covariance(influence)
-    assert influence.combined(np.array([1.0, 0.0]))[0] == 0.75
+    assert influence.combine(np.array([1.0, 0.0]))[0] == 0.75
     assert variance_of(np.array([1.0, 0.0]), matrix)[0] > 0
-    assert np.isnan(influence.combined(np.array([0.5, 0.5]))[0])
+    assert np.isnan(influence.combine(np.array([0.5, 0.5]))[0])

@@ -5,9 +5,9 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
-from core.stats.clustered import two_way_delong
-from core.stats.official_score import official_score, score_of, score_with_intervals
-from core.stats.score_inputs import scores_from_probabilities
+from core.stats.delong import two_way_delong
+from core.stats.official_score import official_score, point_score, score_with_intervals
+from core.stats.scores_and_labels import scores_from_probabilities
 from tests.stats.oracles import delong_covariance, some_rows
 
 
@@ -34,8 +34,8 @@ def test_nothing_at_all_counts_as_zero_officially_and_as_missing_elsewhere() -> 
     labels, up, down = ["up", "up", "down", "none"], [0.0, 0.6, 0.2, 0.1], [0.0, 0.2, 0.6, 0.1]
     assert official_score(labels, up, down).dir == 0.5  # 0 < 1/4 loses, 3/4 > 1/4 wins
     scores = scores_from_probabilities([0.0, 0.8, 0.8, 0.2], [np.nan, 0.75, 0.25, 0.5])
-    assert score_of(labels, scores).dir == 1.0  # the one pair that has both directions
-    assert score_of(labels, scores).de == official_score(labels, up, down).de
+    assert point_score(labels, scores).dir == 1.0  # the one pair that has both directions
+    assert point_score(labels, scores).de == official_score(labels, up, down).de
 
 
 def test_without_labels_there_is_no_score() -> None:
@@ -50,17 +50,17 @@ def test_unlabelled_rows_do_not_count() -> None:
     hidden = np.where(rng.random(200) < 0.3, None, labels.astype(object))
     known = hidden != None  # noqa: E711 (elementwise)
     some, alone = (
-        score_of(hidden, scores_from_probabilities(de, up)),
-        score_of(labels[known], scores_from_probabilities(de[known], up[known])),
+        point_score(hidden, scores_from_probabilities(de, up)),
+        point_score(labels[known], scores_from_probabilities(de[known], up[known])),
     )
     assert (some.de, some.dir, some.n_labelled) == (alone.de, alone.dir, known.sum())
 
 
 def test_data_sets_of_one_kind_have_half_a_score() -> None:
-    changed = score_of(["de", "none", "none"], scores_from_probabilities([3, 2, 1], [0.5] * 3))
+    changed = point_score(["de", "none", "none"], scores_from_probabilities([3, 2, 1], [0.5] * 3))
     assert (changed.de, changed.n_de) == (1.0, 1)
     assert np.isnan([changed.dir, changed.mean]).all()
-    directed = score_of(["up", "down", "up"], scores_from_probabilities([3, 2, 1], [0.9, 0.5, 0.1]))
+    directed = point_score(["up", "down", "up"], scores_from_probabilities([3, 2, 1], [0.9, 0.5, 0.1]))
     assert directed.dir == 0.5
     assert np.isnan([directed.de, directed.mean]).all()
 

@@ -13,7 +13,7 @@ from core.stats.power import (
     public_score_noise,
     se_of_difference,
 )
-from core.stats.score_inputs import scores_from_probabilities
+from core.stats.scores_and_labels import scores_from_probabilities
 from tests.stats.oracles import some_rows
 
 RNG = np.random.default_rng(51)

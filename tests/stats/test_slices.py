@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats.official_score import score_of, score_with_intervals
-from core.stats.score_inputs import scores_from_probabilities
+from core.stats.official_score import point_score, score_with_intervals
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.stats.slices import by_slice
 from tests.stats.oracles import some_rows, wins
 
@@ -17,7 +17,7 @@ SLICES = RNG.choice(["kinase", "none", "receptor"], 400)
 
 def test_counts_sum_to_the_whole() -> None:
     hidden = np.where(np.arange(400) % 5 == 0, None, LABELS.astype(object))
-    found, whole = by_slice(hidden, SCORES, SLICES, PERT, GENE), score_of(hidden, SCORES)
+    found, whole = by_slice(hidden, SCORES, SLICES, PERT, GENE), point_score(hidden, SCORES)
     assert [s.name for s in found] == ["kinase", "none", "receptor"]
     for count in ("n", "n_labelled", "n_de"):
         assert sum(getattr(s, count) for s in found) == getattr(whole, count)
@@ -36,7 +36,7 @@ def test_a_slice_scores_like_its_rows_alone() -> None:
 
 
 def test_losses_sum_to_what_the_whole_lacks_and_costs_to_nothing() -> None:
-    found, whole = by_slice(LABELS, SCORES, SLICES, PERT, GENE), score_of(LABELS, SCORES)
+    found, whole = by_slice(LABELS, SCORES, SLICES, PERT, GENE), point_score(LABELS, SCORES)
     for metric in ("de", "dir", "mean"):
         assert sum(getattr(s, metric).loss for s in found) == pytest.approx(1 - getattr(whole, metric), abs=1e-12)
         assert sum(getattr(s, metric).cost for s in found) == pytest.approx(0, abs=1e-12)

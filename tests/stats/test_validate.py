@@ -59,7 +59,7 @@ def test_codes_of_names_and_of_numbers_agree() -> None:
     assert validate.codes("gene", ["b", "a", "b"]).tolist() == [1, 0, 1]
     assert validate.codes("gene", np.array(["b", "a", "b"], dtype=object)).tolist() == [1, 0, 1]
     assert validate.codes("gene", [7, 3, 7]).tolist() == [1, 0, 1]
-    assert validate.coded("gene", ["nan", "NA"])[0].tolist() == ["NA", "nan"]  # names like any other
+    assert validate.names_and_codes("gene", ["nan", "NA"])[0].tolist() == ["NA", "nan"]  # names like any other
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])

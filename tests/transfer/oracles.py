@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from core.transfer.knn import Similar, Weighting
+from core.transfer.knn import Similarities, Weighting
 from core.transfer.labelled_rows import Knowledge, Parts, Rows, knowledge_of, rows_of
-from core.transfer.similarity import Space, cosines
+from core.transfer.similarity import Space, cosine_similarity
 
 LABELS = ("up", "down", "none", "de", None)
 
@@ -29,9 +29,9 @@ class World:
         return knowledge_of(self.labels, self.rows)
 
     @property
-    def similar(self) -> Similar:
-        ensemble = cosines(self.spaces)
-        return Similar(ensemble, ensemble)
+    def similar(self) -> Similarities:
+        ensemble = cosine_similarity(self.spaces)
+        return Similarities(ensemble, ensemble)
 
     def keep(self, rows: np.ndarray) -> World:
         return replace(self, rows=self.rows.take(rows), labels=self.labels[rows])

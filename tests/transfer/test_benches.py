@@ -7,14 +7,16 @@ import pytest
 
 from bench import knn, whatif
 from core.stats.delong import delong
-from core.transfer.knn import Similar, priors
-from core.transfer.protocols import Protocol, parts_of
-from core.transfer.similarity import cosines
+from core.transfer.knn import Similarities, knn_priors
+from core.transfer.protocols import EvaluationProtocol, parts_of
+from core.transfer.similarity import cosine_similarity
 
 
 def test_the_reference_is_the_definition() -> None:
     known, spaces = knn.make_table(300, 15, 60, (8, 4))
-    found = priors(known.rows, known, Similar(cosines(spaces)), parts=parts_of(Protocol("loo"), known.rows))
+    found = knn_priors(
+        known.rows, known, Similarities(cosine_similarity(spaces)), parts=parts_of(EvaluationProtocol("loo"), known.rows)
+    )
     de, up = knn.by_definition(known, spaces)
     assert np.isnan(de).any()
     np.testing.assert_allclose(found.de, de, atol=1e-12)

@@ -8,14 +8,14 @@ from hypothesis import given
 
 from core.errors import InputError
 from core.transfer import label_sums
-from core.transfer.knn import Priors, Similar, Weighting, priors
+from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Parts, knowledge_of, rows_of
-from core.transfer.similarity import Constant, Matrices, Space
+from core.transfer.similarity import ConstantSimilarity, SimilarityMatrices, Space
 from tests.transfer.oracles import World, oracle, some_space, worlds
 
 
 def found(world: World) -> Priors:
-    return priors(world.rows, world.known, world.similar, world.weighting, world.parts)
+    return knn_priors(world.rows, world.known, world.similar, world.weighting, world.parts)
 
 
 def assert_equal_to_oracle(world: World) -> None:
@@ -55,9 +55,9 @@ def test_equal_on_a_larger_table(axis: str, k: int | None, n_parts: int) -> None
 
 def test_by_hand() -> None:
     # gene 0 is like gene 1 (0.5) and gene 2 (1.0); power 2: weights 0.25 and 1
-    similarity = Matrices((np.array([[1, 0.5, 1.0], [0.5, 1, 0], [1.0, 0, 1]]),), np.ones((1, 3), dtype=bool))
+    similarity = SimilarityMatrices((np.array([[1, 0.5, 1.0], [0.5, 1, 0], [1.0, 0, 1]]),), np.ones((1, 3), dtype=bool))
     known = knowledge_of(["up", "none", "down"], rows_of([0, 1, 2], [1, 1, 2]))
-    ours = priors(rows_of([9], [0]), known, Similar(gene=similarity))
+    ours = knn_priors(rows_of([9], [0]), known, Similarities(gene=similarity))
     # Σw = 0.25 + 0.25 + 1; effect 0.25 + 1, of which up 0.25
     assert (ours.de[0], ours.up[0], ours.support[0]) == pytest.approx((1.25 / 1.5, 0.25 / 1.25, 1.5))
 
@@ -69,8 +69,8 @@ def test_nothing_left_is_nan_and_never_a_rounding_error() -> None:
     rows = rows_of(np.zeros(29, dtype=int), np.arange(1, 30))
     alone = np.arange(30)
     known = knowledge_of(rng.choice(["up", "down"], 29), rows)
-    similar = Similar(gene=Matrices((matrix,), np.ones((1, 30), dtype=bool)))
-    ours = priors(rows_of([0], [0]), known, similar, parts=Parts(alone, alone))
+    similar = Similarities(gene=SimilarityMatrices((matrix,), np.ones((1, 30), dtype=bool)))
+    ours = knn_priors(rows_of([0], [0]), known, similar, parts=Parts(alone, alone))
     assert np.isnan([ours.de[0], ours.up[0]]).all()
     assert ours.support[0] == 0.0
 
@@ -82,16 +82,16 @@ def test_nearly_nothing_left_is_exact() -> None:
     rows = rows_of(np.r_[1, np.zeros(28, dtype=int)], np.arange(1, 30))
     labels = ["up"] + ["down"] * 28
     alone = np.arange(30)
-    similar = Similar(gene=Matrices((matrix,), np.ones((1, 30), dtype=bool)))
-    ours = priors(rows_of([0], [0]), knowledge_of(labels, rows), similar, parts=Parts(alone, alone))
+    similar = Similarities(gene=SimilarityMatrices((matrix,), np.ones((1, 30), dtype=bool)))
+    ours = knn_priors(rows_of([0], [0]), knowledge_of(labels, rows), similar, parts=Parts(alone, alone))
     assert (ours.de[0], ours.up[0]) == (1.0, 1.0)
     assert ours.support[0] == pytest.approx(1e-16, rel=1e-9)
 
 
 def test_neighbours_level_with_the_last_are_kept() -> None:
-    similarity = Matrices((np.array([[1, 0.5, 0.5, 0.1]] * 4),), np.ones((1, 4), dtype=bool))
+    similarity = SimilarityMatrices((np.array([[1, 0.5, 0.5, 0.1]] * 4),), np.ones((1, 4), dtype=bool))
     known = knowledge_of(["up", "down", "none"], rows_of([1, 2, 3], [1, 2, 3]))
-    ours = priors(rows_of([0], [0]), known, Similar(gene=similarity), Weighting(k=1))
+    ours = knn_priors(rows_of([0], [0]), known, Similarities(gene=similarity), Weighting(k=1))
     assert (ours.de[0], ours.up[0], ours.support[0]) == pytest.approx((1.0, 0.5, 0.5))
 
 
@@ -103,23 +103,23 @@ def test_masking_is_leaving_rows_out(world: World) -> None:
     parts, rows = world.parts, world.rows
     visible = (parts.pert[rows.pert] != parts.pert[rows.pert[0]]) & (parts.gene[rows.gene] != parts.gene[rows.gene[0]])
     left = replace(world.keep(visible), parts=None)
-    apart = priors(rows.take(np.array([0])), left.known, left.similar, left.weighting)
+    apart = knn_priors(rows.take(np.array([0])), left.known, left.similar, left.weighting)
     ours = found(world)
     np.testing.assert_allclose([ours.de[0], ours.up[0]], [apart.de[0], apart.up[0]], atol=1e-9)
 
 
 def test_an_empty_knowledge_base_says_nothing() -> None:
     rows = rows_of([0, 1], [0, 1])
-    ours = priors(rows, knowledge_of([None, None], rows), Similar(gene=Constant()), Weighting(k=2))
+    ours = knn_priors(rows, knowledge_of([None, None], rows), Similarities(gene=ConstantSimilarity()), Weighting(k=2))
     assert np.isnan(ours.de).all()
     assert not ours.covered.any()
 
 
 @pytest.mark.parametrize("axis", ["gene", "both"])
 def test_no_queries_give_no_priors(axis: str) -> None:
-    similar, nobody = Similar(Constant(), Constant()), np.zeros(0, dtype=np.intp)
+    similar, nobody = Similarities(ConstantSimilarity(), ConstantSimilarity()), np.zeros(0, dtype=np.intp)
     weighting = Weighting(axis=axis)  # type: ignore[arg-type]
-    assert len(priors(rows_of(nobody, nobody), knowledge_of(["up"], rows_of([0], [0])), similar, weighting)) == 0
+    assert len(knn_priors(rows_of(nobody, nobody), knowledge_of(["up"], rows_of([0], [0])), similar, weighting)) == 0
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,10 @@ def test_no_queries_give_no_priors(axis: str) -> None:
         (lambda: rows_of([0.5], [1]), "pert: got an array of float64"),
         (lambda: rows_of([-1], [1]), "pert: row 0: got -1"),
         (lambda: rows_of([1, 2], [1]), "different lengths"),
-        (lambda: priors(rows_of([0], [0]), knowledge_of(["up"], rows_of([0], [0])), Similar()), "none for the gene axis"),
+        (
+            lambda: knn_priors(rows_of([0], [0]), knowledge_of(["up"], rows_of([0], [0])), Similarities()),
+            "none for the gene axis",
+        ),
     ],
 )
 def test_refused(make: object, message: str) -> None:

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.protocols import Protocol, SimilaritySettings
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from tests.transfer.oracles import weightings
 
 NAME = st.text(min_size=1, max_size=5).map(str.strip).filter(lambda name: name and "," not in name)
 NAMES = st.lists(NAME, min_size=1, max_size=3, unique=True).map(tuple)
 PROTOCOLS = st.one_of(
-    st.sampled_from([Protocol("test"), Protocol("loo")]),
-    st.builds(Protocol, st.just("folds"), st.integers(2, 9), st.integers(0, 99)),
+    st.sampled_from([EvaluationProtocol("test"), EvaluationProtocol("loo")]),
+    st.builds(EvaluationProtocol, st.just("folds"), st.integers(2, 9), st.integers(0, 99)),
 )
 SETTINGS = st.builds(SimilaritySettings, weightings(), st.booleans(), st.floats(0, 1))
 
@@ -36,7 +36,7 @@ def test_options_of_the_method_give_the_same_plan(plan: KnnSettings) -> None:
 
 
 def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
-    specs = [KnnSettings(("s",), Protocol(kind, 7, 3)).as_spec() for kind in ("test", "loo", "folds")]
+    specs = [KnnSettings(("s",), EvaluationProtocol(kind, 7, 3)).as_spec() for kind in ("test", "loo", "folds")]
     assert specs[0] | {"protocol": "loo"} == specs[1]
     assert (specs[2]["folds"], specs[2]["seed"]) == (7, 3)
     assert not {"folds", "seed"} & set(specs[1])
@@ -47,17 +47,17 @@ def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
     [
         (KnnSettings(("near",)), "near · by target gene · power 2 · 5×5 folds, seed 0"),
         (
-            KnnSettings(("a", "b"), Protocol("loo"), SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5)),
+            KnnSettings(("a", "b"), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5)),
             "a + b, centred · by both axes · power 2.5 (DE 1) · 10 nearest · support strength 0.5 · leave-one-out",
         ),
         (
-            KnnSettings(("a",), Protocol("test"), SimilaritySettings(Weighting(axis="pert"))),
+            KnnSettings(("a",), EvaluationProtocol("test"), SimilaritySettings(Weighting(axis="pert"))),
             "a · by perturbation · power 2 · all labelled rows known",
         ),
     ],
 )
 def test_a_plan_in_words(plan: KnnSettings, words: str) -> None:
-    assert plan.words() == words
+    assert plan.describe() == words
 
 
 SPEC = KnnSettings(("s",)).as_spec()

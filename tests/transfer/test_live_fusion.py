@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.stats.compare import compare
-from core.stats.score_inputs import scores_from_probabilities
+from core.stats.comparison import compare
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.live_fusion import live_fusion
-from core.transfer.neighbourhood import neighbourhood
-from core.transfer.protocols import Protocol, SimilaritySettings, predict
+from core.transfer.neighbourhood import build_neighbourhood
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
 from core.transfer.similarity import Space
 
 N = 500
@@ -26,7 +26,7 @@ WEIGHTS = weights_of([0.3], [0.6])
 
 def test_a_verdict_is_the_comparison_of_the_fusion_with_the_baseline() -> None:
     baseline = scores_from_probabilities(BASE.p_de, BASE.p_up)
-    found = live_fusion(LABELS, ROWS, [BASE, OTHER], baseline=baseline).at(WEIGHTS)
+    found = live_fusion(LABELS, ROWS, [BASE, OTHER], baseline=baseline).score_at(WEIGHTS)
     fused = fuse(percentiles_of([BASE, OTHER]), WEIGHTS)
     np.testing.assert_array_equal(found.fused.p_de, fused.p_de)
     expected = compare(LABELS, baseline, scores_from_probabilities(fused.p_de, fused.p_up), ROWS.pert, ROWS.gene)
@@ -36,37 +36,39 @@ def test_a_verdict_is_the_comparison_of_the_fusion_with_the_baseline() -> None:
 
 
 def test_the_base_alone_against_itself_does_not_change() -> None:
-    found = live_fusion(LABELS, ROWS, [BASE, OTHER]).at(weights_of([0.0], [0.0]))
+    found = live_fusion(LABELS, ROWS, [BASE, OTHER]).score_at(weights_of([0.0], [0.0]))
     assert (found.mean.change.value, found.mean.change.two_way.se) == (0.0, 0.0)
 
 
 def test_without_labels_there_is_no_score() -> None:
-    found = live_fusion([None] * N, ROWS, [BASE, OTHER]).at(WEIGHTS)
+    found = live_fusion([None] * N, ROWS, [BASE, OTHER]).score_at(WEIGHTS)
     assert found.n_labelled == 0
     assert np.isnan(found.mean.after.value)
 
 
 def test_priors_are_those_of_the_protocol_whatever_was_asked_before() -> None:
     known = knowledge_of(LABELS, ROWS)
-    kept = neighbourhood(Protocol(), ROWS, known, SPACES)
+    kept = build_neighbourhood(EvaluationProtocol(), ROWS, known, SPACES)
     for names, setting in (
         (("6",), SimilaritySettings()),
         (("6", "3"), SimilaritySettings(Weighting(power=3.0, k=9), centre=True)),
         (("3", "6"), SimilaritySettings(Weighting(axis="both"))),
         (("6",), SimilaritySettings(centre=True)),
     ):
-        expected = predict(Protocol(), ROWS, known, [s for s in SPACES if s.name in names], setting).priors
+        expected = predict_priors(EvaluationProtocol(), ROWS, known, [s for s in SPACES if s.name in names], setting).priors
         found = kept.priors(names, setting)
         np.testing.assert_allclose(found.de, expected.de, atol=1e-9)
         np.testing.assert_allclose(found.up, expected.up, atol=1e-9)
 
 
 def test_an_exchanged_component_is_as_if_it_had_been_there() -> None:
-    prior = neighbourhood(Protocol(), ROWS, knowledge_of(LABELS, ROWS), SPACES).priors(("6",), SimilaritySettings())
+    prior = build_neighbourhood(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), SPACES).priors(
+        ("6",), SimilaritySettings()
+    )
     knn = Component("knn", prior.de, prior.up)
     cells = ROWS.pert % 4
-    exchanged = live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells).with_component(1, knn).at(WEIGHTS)
-    fresh = live_fusion(LABELS, ROWS, [BASE, knn], cells=cells).at(WEIGHTS)
+    exchanged = live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells).with_component(1, knn).score_at(WEIGHTS)
+    fresh = live_fusion(LABELS, ROWS, [BASE, knn], cells=cells).score_at(WEIGHTS)
     assert exchanged.mean == fresh.mean
     np.testing.assert_array_equal(exchanged.fused.p_up, fresh.fused.p_up)
 
@@ -74,4 +76,4 @@ def test_an_exchanged_component_is_as_if_it_had_been_there() -> None:
 def test_a_space_from_the_same_labels_is_refused() -> None:
     space = Space("leak", SPACES[0].columns, built_from="view", rebuild=lambda _rows: SPACES[0].columns)
     with pytest.raises(InputError, match="space leak: built from the labels of view"):
-        neighbourhood(Protocol(), ROWS, knowledge_of(LABELS, ROWS), [space], evaluated="view")
+        build_neighbourhood(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), [space], evaluated="view")

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.transfer import neighbourhood as module
-from core.transfer.knn import Similar, Weighting, priors
+from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
-from core.transfer.neighbourhood import KEPT, Neighbourhood, neighbourhood
-from core.transfer.protocols import Protocol, SimilaritySettings, predict
-from core.transfer.provenance import explain
-from core.transfer.similarity import Constant, Space, cosines
+from core.transfer.neighbourhood import MAX_MATRICES, Neighbourhood, build_neighbourhood
+from core.transfer.prior_provenance import explain_prior
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
+from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 N, SYMBOLS = 120, 30
 RNG = np.random.default_rng(3)
@@ -49,12 +49,12 @@ CHOICES = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3, uni
 def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
     kind: str, asked: list[tuple[list[str], SimilaritySettings]]
 ) -> None:
-    protocol = Protocol(kind, 3, 2)  # type: ignore[arg-type]
+    protocol = EvaluationProtocol(kind, 3, 2)  # type: ignore[arg-type]
     queries = TEST_ROWS if kind == "test" else KNOWN.rows
-    near = neighbourhood(protocol, queries, KNOWN, SPACES)
+    near = build_neighbourhood(protocol, queries, KNOWN, SPACES)
     for names, setting in asked:
         chosen = [each for each in SPACES if each.name in names]
-        expected = predict(protocol, queries, KNOWN, chosen, setting)
+        expected = predict_priors(protocol, queries, KNOWN, chosen, setting)
         close(near.priors(names, setting), expected.priors)
         close(near.null(setting), expected.null)
 
@@ -63,12 +63,12 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
 def test_a_rows_neighbours_are_those_of_its_prior(
     row: int, names: list[str], setting: SimilaritySettings, out: list[int]
 ) -> None:
-    near = neighbourhood(Protocol("test"), TEST_ROWS, KNOWN, SPACES)
+    near = build_neighbourhood(EvaluationProtocol("test"), TEST_ROWS, KNOWN, SPACES)
     chosen = [each for each in SPACES if each.name in names]
-    ensemble = cosines(chosen, np.unique(KNOWN.rows.gene) if setting.centre else None)
+    ensemble = cosine_similarity(chosen, np.unique(KNOWN.rows.gene) if setting.centre else None)
     codes = int(TEST_ROWS.pert[row]), int(TEST_ROWS.gene[row])
     left_out = np.array(out, dtype=np.intp)
-    expected = explain(codes, KNOWN, Similar(ensemble, ensemble), setting.weighting, None, left_out)
+    expected = explain_prior(codes, KNOWN, Similarities(ensemble, ensemble), setting.weighting, None, left_out)
     found = near.explain(row, names, setting, left_out)
     assert sorted(found.neighbours) == sorted(expected.neighbours)
     np.testing.assert_allclose(found.similarity, expected.similarity, atol=1e-9)
@@ -76,39 +76,44 @@ def test_a_rows_neighbours_are_those_of_its_prior(
 
 
 def test_a_null_needs_no_space() -> None:
-    near = neighbourhood(Protocol("loo"), KNOWN.rows, KNOWN, [])
-    close(near.null(SimilaritySettings()), priors(KNOWN.rows, KNOWN, Similar(Constant()), parts=near.parts))
+    near = build_neighbourhood(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [])
+    close(near.null(SimilaritySettings()), knn_priors(KNOWN.rows, KNOWN, Similarities(ConstantSimilarity()), parts=near.parts))
     with pytest.raises(InputError, match="spaces: got none"):
         near.priors([], SimilaritySettings())
 
 
 def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
-    spaces = [space(str(i), 2) for i in range(KEPT + 2)]
+    spaces = [space(str(i), 2) for i in range(MAX_MATRICES + 2)]
     kept: dict[tuple[str, bool], np.ndarray] = {}
 
-    def near(protocol: Protocol) -> Neighbourhood:
-        return neighbourhood(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
+    def near(protocol: EvaluationProtocol) -> Neighbourhood:
+        return build_neighbourhood(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
 
-    near(Protocol("loo")).priors(["0"], SimilaritySettings())
+    near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings())
     first = kept["0", False]
-    near(Protocol("folds", 3)).priors(["0"], SimilaritySettings(Weighting(power=3.0)))  # another protocol, the same cosines
+    near(EvaluationProtocol("folds", 3)).priors(
+        ["0"], SimilaritySettings(Weighting(power=3.0))
+    )  # another protocol, the same cosines
     assert list(kept) == [("0", False)]
     assert kept["0", False] is first
-    near(Protocol("loo")).priors(["0"], SimilaritySettings(centre=True))
+    near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings(centre=True))
     assert list(kept) == [("0", False), ("0", True)]
     for each in spaces[1:]:
-        near(Protocol("loo")).priors([each.name], SimilaritySettings())
-    assert len(kept) == KEPT
+        near(EvaluationProtocol("loo")).priors([each.name], SimilaritySettings())
+    assert len(kept) == MAX_MATRICES
     assert ("0", False) not in kept
-    expected = predict(Protocol("loo"), KNOWN.rows, KNOWN, spaces[:1]).priors
-    close(near(Protocol("loo")).priors(["0"], SimilaritySettings()), expected)
+    expected = predict_priors(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, spaces[:1]).priors
+    close(near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings()), expected)
 
 
 def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SYMBOLS", SYMBOLS)
-    near = neighbourhood(Protocol("loo"), KNOWN.rows, KNOWN, SPACES)
+    near = build_neighbourhood(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, SPACES)
     setting = SimilaritySettings(Weighting(k=5), centre=True)
-    close(near.priors(["a", "c"], setting), predict(Protocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], setting).priors)
+    close(
+        near.priors(["a", "c"], setting),
+        predict_priors(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], setting).priors,
+    )
     assert near.cosines == {}
 
 
@@ -116,6 +121,6 @@ def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.Monk
 def test_a_space_from_the_labels_is_refused_even_where_it_could_be_rebuilt(evaluated: str) -> None:
     leaky = Space("leaky", SPACES[0].columns, "bmdm", lambda _: SPACES[0].columns)
     with pytest.raises(InputError, match=r"space leaky: built from the labels of bmdm.*cannot be changed live"):
-        neighbourhood(Protocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
-    near = neighbourhood(Protocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
+        build_neighbourhood(EvaluationProtocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
+    near = build_neighbourhood(EvaluationProtocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
     assert near.priors(["leaky"], SimilaritySettings()).covered.any()

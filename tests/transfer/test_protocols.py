@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.transfer.knn import Similar, Weighting, priors
-from core.transfer.labelled_rows import Rows, allowed, knowledge_of, rows_of
-from core.transfer.protocols import Protocol, SimilaritySettings, cells_of, evaluate, parts_of, predict
-from core.transfer.similarity import Constant, Space, cosines
+from core.transfer.knn import Similarities, Weighting, knn_priors
+from core.transfer.labelled_rows import Rows, knowledge_of, rows_of, visible_rows
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, cells_of, evaluate, parts_of, predict_priors
+from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 
 def sparse_screen(seed: int = 0, n: int = 1500) -> tuple[np.ndarray, Rows]:
@@ -27,58 +27,58 @@ NOISE = Space("noise", np.random.default_rng(1).normal(size=(300, 8)))
 
 def test_a_space_without_information_scores_a_half_under_folds() -> None:
     for seed in range(4):
-        found = evaluate(LABELS, ROWS, predict(Protocol(seed=seed), ROWS, KNOWN, [FLAT]))
+        found = evaluate(LABELS, ROWS, predict_priors(EvaluationProtocol(seed=seed), ROWS, KNOWN, [FLAT]))
         for score in (found.score, found.null):
             assert (score.de.value, score.dir.value) == pytest.approx((0.5, 0.5), abs=1e-12)
 
 
 def test_leave_one_out_is_biased_there_and_its_null_shows_it() -> None:
-    found = evaluate(LABELS, ROWS, predict(Protocol("loo"), ROWS, KNOWN, [FLAT]))
+    found = evaluate(LABELS, ROWS, predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [FLAT]))
     assert found.score.dir.value < 0.35
     assert (found.score.de.value, found.score.dir.value) == (found.null.de.value, found.null.dir.value)
 
 
 def test_folds_are_disjoint_on_both_axes_seeded_and_even() -> None:
-    protocol = Protocol(k=4, seed=3)
+    protocol = EvaluationProtocol(k=4, seed=3)
     parts = parts_of(protocol, ROWS)
     assert parts is not None
     cells = cells_of(protocol, ROWS, parts)
     assert cells is not None
     for i in (0, 700, 1499):
-        seen = allowed((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
+        seen = visible_rows((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
         cell = cells == cells[i]
         assert not set(ROWS.pert[seen]) & set(ROWS.pert[cell])
         assert not set(ROWS.gene[seen]) & set(ROWS.gene[cell])
     np.testing.assert_array_equal(np.bincount(parts.pert[np.unique(ROWS.pert)]), [15] * 4)
-    again, other = parts_of(protocol, ROWS), parts_of(Protocol(k=4, seed=4), ROWS)
+    again, other = parts_of(protocol, ROWS), parts_of(EvaluationProtocol(k=4, seed=4), ROWS)
     np.testing.assert_array_equal(parts.gene, again.gene)  # type: ignore[union-attr]
     assert (parts.gene != other.gene).any()  # type: ignore[union-attr]
 
 
 def test_folds_do_not_depend_on_the_order_of_rows() -> None:
     order = np.random.default_rng(0).permutation(len(ROWS))
-    first, second = parts_of(Protocol(), ROWS), parts_of(Protocol(), ROWS.take(order))
+    first, second = parts_of(EvaluationProtocol(), ROWS), parts_of(EvaluationProtocol(), ROWS.take(order))
     np.testing.assert_array_equal(first.pert, second.pert)  # type: ignore[union-attr]
 
 
 def test_a_row_is_predicted_from_the_rows_outside_its_cell_alone() -> None:
-    found = predict(Protocol(), ROWS, KNOWN, [NOISE], SimilaritySettings(Weighting(k=20), centre=True))
-    parts = parts_of(Protocol(), ROWS)
-    ensemble = cosines([NOISE], np.unique(ROWS.gene))
+    found = predict_priors(EvaluationProtocol(), ROWS, KNOWN, [NOISE], SimilaritySettings(Weighting(k=20), centre=True))
+    parts = parts_of(EvaluationProtocol(), ROWS)
+    ensemble = cosine_similarity([NOISE], np.unique(ROWS.gene))
     for i in (0, 10, 900):
-        seen = allowed((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
-        apart = priors(ROWS.take(np.array([i])), KNOWN.take(seen), Similar(ensemble), Weighting(k=20))
+        seen = visible_rows((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
+        apart = knn_priors(ROWS.take(np.array([i])), KNOWN.take(seen), Similarities(ensemble), Weighting(k=20))
         assert (found.priors.de[i], found.priors.up[i]) == pytest.approx((apart.de[0], apart.up[0]), abs=1e-12)
 
 
 def test_the_test_protocol_sees_everything_and_refuses_its_own_rows() -> None:
     others = rows_of([100, 101], [5, 6])
-    found = predict(Protocol("test"), others, KNOWN, [NOISE])
+    found = predict_priors(EvaluationProtocol("test"), others, KNOWN, [NOISE])
     assert found.cells is None
-    expected = priors(others, KNOWN, Similar(cosines([NOISE])))
+    expected = knn_priors(others, KNOWN, Similarities(cosine_similarity([NOISE])))
     np.testing.assert_array_equal(found.priors.de, expected.de)
     with pytest.raises(InputError, match="protocol test: row 1: in the knowledge base with its own label"):
-        predict(Protocol("test"), rows_of([100, ROWS.pert[7]], [5, ROWS.gene[7]]), KNOWN, [NOISE])
+        predict_priors(EvaluationProtocol("test"), rows_of([100, ROWS.pert[7]], [5, ROWS.gene[7]]), KNOWN, [NOISE])
 
 
 def built(rebuild: object = None) -> Space:
@@ -97,16 +97,16 @@ def columns_from(rows: np.ndarray) -> np.ndarray:
 def test_a_space_from_the_same_labels_is_refused(kind: str, evaluated: str) -> None:
     rows = rows_of([100], [5]) if kind == "test" else ROWS
     with pytest.raises(InputError, match="space co-response: built from the labels of demo/all"):
-        predict(Protocol(kind), rows, KNOWN, [built()], evaluated=evaluated)  # type: ignore[arg-type]
+        predict_priors(EvaluationProtocol(kind), rows, KNOWN, [built()], evaluated=evaluated)  # type: ignore[arg-type]
 
 
 def test_a_builder_is_no_help_to_leave_one_out() -> None:
     with pytest.raises(InputError, match="protocol loo"):
-        predict(Protocol("loo"), ROWS, KNOWN, [built(columns_from)], evaluated="demo/all")
+        predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [built(columns_from)], evaluated="demo/all")
 
 
 def test_other_labels_are_fine() -> None:
-    assert predict(Protocol(), ROWS, KNOWN, [built()], evaluated="other").priors.covered.any()
+    assert predict_priors(EvaluationProtocol(), ROWS, KNOWN, [built()], evaluated="other").priors.covered.any()
 
 
 def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
@@ -116,26 +116,26 @@ def test_a_builder_sees_only_the_rows_of_its_cell() -> None:
         seen.append(rows)
         return columns_from(rows)
 
-    found = predict(Protocol(k=3), ROWS, KNOWN, [built(rebuild), NOISE], evaluated="demo/all")
-    parts = parts_of(Protocol(k=3), ROWS)
+    found = predict_priors(EvaluationProtocol(k=3), ROWS, KNOWN, [built(rebuild), NOISE], evaluated="demo/all")
+    parts = parts_of(EvaluationProtocol(k=3), ROWS)
     assert len(seen) == 9
     i = 123
-    mine = allowed((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
+    mine = visible_rows((int(ROWS.pert[i]), int(ROWS.gene[i])), ROWS, parts)
     assert any(np.array_equal(mine, rows) for rows in seen)
-    own = Similar(cosines([Space("", columns_from(mine)), NOISE]))
-    apart = priors(ROWS.take(np.array([i])), KNOWN.take(mine), own)
+    own = Similarities(cosine_similarity([Space("", columns_from(mine)), NOISE]))
+    apart = knn_priors(ROWS.take(np.array([i])), KNOWN.take(mine), own)
     assert found.priors.de[i] == pytest.approx(apart.de[0], abs=1e-12)
 
 
 def test_coverage_counts_rows_with_a_prior() -> None:
     half = Space("half", np.where(np.arange(300)[:, None] < 150, 1.0, np.nan))
-    found = evaluate(LABELS, ROWS, predict(Protocol(), ROWS, KNOWN, [half]))
+    found = evaluate(LABELS, ROWS, predict_priors(EvaluationProtocol(), ROWS, KNOWN, [half]))
     assert found.coverage == pytest.approx((ROWS.gene < 150).mean())
     assert found.score.n == (ROWS.gene < 150).sum()
     assert found.null.n == len(ROWS)
 
 
 def test_the_null_is_equal_weights() -> None:
-    found = predict(Protocol("loo"), ROWS, KNOWN, [NOISE])
-    expected = priors(ROWS, KNOWN, Similar(Constant()), parts=parts_of(Protocol("loo"), ROWS))
+    found = predict_priors(EvaluationProtocol("loo"), ROWS, KNOWN, [NOISE])
+    expected = knn_priors(ROWS, KNOWN, Similarities(ConstantSimilarity()), parts=parts_of(EvaluationProtocol("loo"), ROWS))
     np.testing.assert_array_equal(found.null.up, expected.up)

@@ -28,17 +28,17 @@ def test_one_table_of_symbols_for_both_axes() -> None:
 
 def test_labelled_rows_are_the_knowledge_base() -> None:
     found = some()
-    assert found.known_at.tolist() == [0, 2]
+    assert found.known_positions.tolist() == [0, 2]
     np.testing.assert_array_equal(found.known.rows.gene, found.rows.gene[[0, 2]])
     np.testing.assert_array_equal(found.known.flags[:, [LABELLED, EFFECT, UP]], [[1, 1, 1], [1, 0, 0]])
 
 
 def test_rows_are_found_by_id_and_a_missing_one_is_named() -> None:
     found = some()
-    assert found.at(["c_x", "B_x", "c_x"]).tolist() == [3, 0, 3]
-    assert found.at([]).tolist() == []
+    assert found.positions_of(["c_x", "B_x", "c_x"]).tolist() == [3, 0, 3]
+    assert found.positions_of([]).tolist() == []
     with pytest.raises(InputError, match=r"row 'no': not in this dataset \(2 of 3 ids are not\)"):
-        found.at(["B_x", "no", "nor"])
+        found.positions_of(["B_x", "no", "nor"])
 
 
 def test_a_dataset_without_labels_or_without_rows() -> None:
@@ -65,5 +65,5 @@ def test_codes_and_labels_read_back_as_they_were(rows: list[tuple[str, str, str 
     assert list(found.symbols) == sorted({*pert, *gene})
     assert [found.symbol(code) for code in found.rows.pert] == pert
     assert [found.symbol(code) for code in found.rows.gene] == gene
-    assert found.known_at.tolist() == [i for i, label in enumerate(labels) if label is not None]
-    assert [labels[i] != "none" for i in found.known_at] == found.known.flags[:, EFFECT].tolist()
+    assert found.known_positions.tolist() == [i for i, label in enumerate(labels) if label is not None]
+    assert [labels[i] != "none" for i in found.known_positions] == found.known.flags[:, EFFECT].tolist()

@@ -5,7 +5,15 @@ import pytest
 
 from core import embeddings
 from core.errors import InputError
-from core.transfer.similarity import Constant, Cosines, Matrices, Space, cosines, space_over, unit_vectors
+from core.transfer.similarity import (
+    ConstantSimilarity,
+    Cosines,
+    SimilarityMatrices,
+    Space,
+    cosine_similarity,
+    space_over,
+    unit_vectors,
+)
 
 NAN = float("nan")
 FIRST = np.array([[1.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [NAN, NAN], [0.0, 0.0]])
@@ -14,7 +22,7 @@ ALL = np.arange(5)
 
 
 def test_one_space_by_hand() -> None:
-    found = cosines([Space("a", FIRST)]).block(ALL, ALL)
+    found = cosine_similarity([Space("a", FIRST)]).block(ALL, ALL)
     assert found[0, :2] == pytest.approx([1.0, np.sqrt(0.5)])
     assert found[0, 2] == 0.0  # opposite: a cosine of -1, cut at 0
     assert not found[3].any()  # not covered
@@ -22,7 +30,7 @@ def test_one_space_by_hand() -> None:
 
 
 def test_the_mean_is_over_the_spaces_that_cover_both() -> None:
-    ensemble = cosines([Space("a", FIRST), Space("b", SECOND)])
+    ensemble = cosine_similarity([Space("a", FIRST), Space("b", SECOND)])
     found = ensemble.block(ALL, ALL)
     assert found[0, 1] == pytest.approx(np.sqrt(0.5))  # the first alone
     assert found[0, 2] == pytest.approx((0.0 + 1.0) / 2)
@@ -46,7 +54,7 @@ def test_what_centring_leaves_nothing_of_is_not_covered() -> None:
 
 def test_vectors_of_any_length_count_alike() -> None:
     extreme = np.array([[1e30, 1e30], [1e-30, 1e-30], [3e38, 0]])
-    found = cosines([Space("extreme", extreme)]).block(np.arange(3), np.arange(3))
+    found = cosine_similarity([Space("extreme", extreme)]).block(np.arange(3), np.arange(3))
     np.testing.assert_allclose(found, [[1, 1, 0.5**0.5], [1, 1, 0.5**0.5], [0.5**0.5, 0.5**0.5, 1]])
 
 
@@ -65,11 +73,11 @@ def test_a_right_angle_is_no_similarity() -> None:
 def test_matrices_and_blocks_agree_with_vectors() -> None:
     rng = np.random.default_rng(0)
     columns = [np.where(rng.random((40, 1)) < 0.7, rng.normal(size=(40, n)), np.nan) for n in (3, 6)]
-    ensemble = cosines([Space(str(n), column) for n, column in enumerate(columns)])
+    ensemble = cosine_similarity([Space(str(n), column) for n, column in enumerate(columns)])
     everyone, some, others = np.arange(40), rng.permutation(40)[:7], rng.permutation(40)[:9]
     per_space = ensemble.per_space(everyone, everyone)
     covered = np.stack([~np.isnan(column[:, 0]) for column in columns])
-    given = Matrices(tuple(per_space), covered)  # NaN where not covered: never looked at
+    given = SimilarityMatrices(tuple(per_space), covered)  # NaN where not covered: never looked at
     for queries, known in ((everyone, everyone), (some, others)):
         np.testing.assert_allclose(given.block(queries, known), ensemble.block(queries, known), atol=1e-12)
         np.testing.assert_allclose(given.per_space(queries, known), ensemble.per_space(queries, known), atol=1e-12)
@@ -79,12 +87,12 @@ def test_matrices_and_blocks_agree_with_vectors() -> None:
 
 
 def test_the_null_knows_nothing() -> None:
-    assert (Constant().block(ALL, ALL[:2]) == 1).all()
-    assert Constant().per_space(ALL, ALL[:2]).shape == (1, 5, 2)
+    assert (ConstantSimilarity().block(ALL, ALL[:2]) == 1).all()
+    assert ConstantSimilarity().per_space(ALL, ALL[:2]).shape == (1, 5, 2)
 
 
 def test_refused() -> None:
     with pytest.raises(InputError, match="spaces: got none"):
-        cosines([])
+        cosine_similarity([])
     with pytest.raises(InputError, match=r"columns: got an array of shape \(3,\)"):
         unit_vectors(np.ones(3))

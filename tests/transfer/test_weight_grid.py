@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.stats.official_score import score_of
+from core.stats.official_score import point_score
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import live_fusion
 from core.transfer.weight_grid import weight_grid, weight_optimism
@@ -19,7 +19,7 @@ def test_every_point_of_the_plane_is_the_score_at_its_weights(cells: np.ndarray 
     plane = weight_grid(prepared, GRID)
     for i, w_de in enumerate(GRID):
         for j, w_dir in enumerate(GRID):
-            assert plane.mean[i, j] == pytest.approx(prepared.at(weights_of([w_de], [w_dir])).mean.after.value, abs=1e-12)
+            assert plane.mean[i, j] == pytest.approx(prepared.score_at(weights_of([w_de], [w_dir])).mean.after.value, abs=1e-12)
     assert plane.mean[plane.best] == plane.mean.max()
 
 
@@ -27,7 +27,7 @@ def test_the_plateau_is_within_one_standard_error_of_the_best() -> None:
     prepared = live_fusion(LABELS, ROWS, [BASE, OTHER])
     plane = weight_grid(prepared, GRID)
     i, j = plane.best
-    assert plane.se == pytest.approx(prepared.at(weights_of([GRID[i]], [GRID[j]])).mean.after.two_way.se)
+    assert plane.se == pytest.approx(prepared.score_at(weights_of([GRID[i]], [GRID[j]])).mean.after.two_way.se)
     np.testing.assert_array_equal(plane.plateau, plane.mean >= plane.mean.max() - plane.se)
     assert plane.plateau.any()
     assert not plane.plateau.all()
@@ -36,7 +36,7 @@ def test_the_plateau_is_within_one_standard_error_of_the_best() -> None:
 def test_several_components_divide_their_weight() -> None:
     prepared = live_fusion(LABELS, ROWS, [BASE, OTHER, BASE])
     plane = weight_grid(prepared, GRID, shares=[0.75, 0.25])
-    found = prepared.at(weights_of([0.5 * 0.75, 0.5 * 0.25], [0.5 * 0.75, 0.5 * 0.25]))
+    found = prepared.score_at(weights_of([0.5 * 0.75, 0.5 * 0.25], [0.5 * 0.75, 0.5 * 0.25]))
     assert plane.mean[2, 2] == pytest.approx(found.mean.after.value)
 
 
@@ -59,8 +59,8 @@ def test_the_tuned_value_is_the_mean_of_the_folds() -> None:
     for fold in range(3):
         rows = folds == fold
         weights = weights_of([settings[found.best][0]], [settings[found.best][1]])
-        fused = prepared.at(weights).fused
-        values.append((score_of(LABELS[rows], fused.scores().take(rows)).mean, rows.sum()))
+        fused = prepared.score_at(weights).fused
+        values.append((point_score(LABELS[rows], fused.scores().take(rows)).mean, rows.sum()))
     assert found.tuned == pytest.approx(sum(v * n for v, n in values) / len(LABELS), abs=1e-12)
 
 

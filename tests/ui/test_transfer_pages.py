@@ -13,10 +13,10 @@ import pytest
 from core.actions import presets, spaces, transfer
 from core.actions.workspace import Workspace, open_workspace
 from core.scoring import run_scores
-from core.stats.score_inputs import scores_from_probabilities
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.store import pairs, predictions, runs
 from core.transfer.knn_settings import KnnSettings
-from core.transfer.protocols import Protocol
+from core.transfer.protocols import EvaluationProtocol
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
 
@@ -91,7 +91,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert not app.error
     run = the_run(copy, "mixed")
     with copy.store.read() as db:
-        rows = run_scores.with_counts(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
+        rows = run_scores.add_count_controls(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
         parent = runs.find(db, run.parents[1])
     assert (run.spec["w_de"], run.spec["w_dir"], parent.method) == ([0.8], [0.5], "knn")
     loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
@@ -100,9 +100,9 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     alone = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
     base = the_run(copy, LABELLED)
     with copy.store.read() as db:
-        own = run_scores.with_counts(predictions.frame(db, base.id), pairs.frame(db, base.dataset))
+        own = run_scores.add_count_controls(predictions.frame(db, base.id), pairs.frame(db, base.dataset))
     ranked = scores_from_probabilities(own["p_de"], own["p_up_given_de"])  # from the trace: the file's sums are rounded
-    assert metric(alone, "DE") == f"{run_scores.scored(own, ranked).de.value:.3f}"
+    assert metric(alone, "DE") == f"{run_scores.score_rows(own, ranked).de.value:.3f}"
     assert len(rows) == len(own)
 
 
@@ -170,10 +170,10 @@ def test_a_reader_of_what_if_finds_nothing_to_save(
 
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspace) -> None:
     dataset = transfer.default_dataset(copy, None)
-    run = transfer.save_knn(copy, dataset, KnnSettings(("simulated",), Protocol("loo")), "loo")
+    run = transfer.save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
     wanted = transfer.Fusion(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
     transfer.save_fusion(copy, wanted, "fused")
-    null = transfer.prepare(copy, dataset, KnnSettings(("simulated",), Protocol("loo"))).evaluation().null
+    null = transfer.prepare(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo"))).evaluation().null
     told = f"an empty space {null.de.value:.3f}"
     for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
         text = text_of(visit(copy, page, run=name)).replace("\\", "")

@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.plots import distributions, marks, reliability, roc
-from core.plots import slices as slices_plot
+from core.plots import drawing, reliability, roc_curves, score_histograms
+from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores
 from core.stats.calibration import tie_bounds
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
-from core.stats.score_inputs import outcome_of, tasks
+from core.stats.scores_and_labels import outcome_of, tasks
 from core.stats.slices import Slice, by_slice
-from core.stats.stratified import stratified_score
+from core.stats.stratified_score import stratified_score
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, figure, themed
@@ -37,11 +37,11 @@ PARAMETERS = {
 def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
     """One kind of slice, costliest first: figure and table, each slice linked to its rows."""
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
-    by = left.selectbox("Slice by", run_scores.slices_of(rows), key="by", bind="query-params")
+    by = left.selectbox("Slice by", run_scores.available_slices(rows), key="by", bind="query-params")
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
     found = by_slice(
         run_scores.labels(rows),
-        run_scores.submitted(rows),
+        run_scores.submitted_scores(rows),
         run_scores.SLICES[by](rows),
         run_scores.codes(rows["pert"]),
         run_scores.codes(rows["gene"]),
@@ -55,7 +55,7 @@ def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
     )
     counted = getattr(loaders.count_score(run.id), metric.lower()).value
     figure(
-        themed(slices_plot.figure(table.head(SHOWN), overall, counted, marks.METRICS[metric])),
+        themed(slices_plot.figure(table.head(SHOWN), overall, counted, drawing.METRICS[metric])),
         table.drop(columns="rows"),
         f"slices-{by}",
         caption,
@@ -104,7 +104,7 @@ def _value(by: str, name: str) -> str | list[str]:
 
 def _within(rows: pd.DataFrame) -> None:
     """How far the run ranks inside one gene or one perturbation, where counts of them cannot help."""
-    labels, scores = run_scores.labels(rows), run_scores.submitted(rows)
+    labels, scores = run_scores.labels(rows), run_scores.submitted_scores(rows)
     for column, (title, name) in zip(st.columns(2), (("gene", "gene"), ("perturbation", "pert")), strict=True):
         within = stratified_score(labels, scores, run_scores.codes(rows[name]))
         de, direction = within.de, within.dir
@@ -126,9 +126,9 @@ def _stratified(part: object) -> str:
 def curves(run: Run, rows: pd.DataFrame) -> None:
     """ROC curves of DE and DIR beside the count-only control's."""
     labels = run_scores.labels(rows)
-    table = roc.table(labels, {run.name: run_scores.submitted(rows), "count-only": run_scores.controls(rows)})
+    table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.controls(rows)})
     caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs stand above"
-    figure(themed(roc.figure(table)), table, "roc", caption)
+    figure(themed(roc_curves.figure(table)), table, "roc", caption)
 
 
 def spread(run: Run, rows: pd.DataFrame) -> None:
@@ -146,7 +146,7 @@ def spread(run: Run, rows: pd.DataFrame) -> None:
                 continue
             table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
             figure(
-                themed(distributions.figure(table, name)),
+                themed(score_histograms.figure(table, name)),
                 table,
                 f"spread-{name}",
                 f"{run.name} · {len(table):,} rows with a label",
@@ -183,7 +183,7 @@ def ties(run: Run, rows: pd.DataFrame) -> None:
     distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
     sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
     outcome = outcome_of(run_scores.labels(rows))
-    de, _ = tasks(outcome, run_scores.submitted(rows))
+    de, _ = tasks(outcome, run_scores.submitted_scores(rows))
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
         bounds = tie_bounds(de.positive[de.rows], de.values[de.rows])
         sentence += f" DE is {bounds.auroc:.3f} with ties counted half; broken for or against the labels, they would make it "

@@ -6,12 +6,12 @@ import math
 
 import streamlit as st
 
-from core.plots import changes as changes_plot
+from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
-from core.scoring.run_scores import Paired, labels
-from core.stats.compare import Comparison
-from core.stats.paired import agreement, rank_movement, row_changes
+from core.scoring.run_scores import PairedRuns, labels
+from core.stats.comparison import Comparison
 from core.stats.ranks import midranks
+from core.stats.row_changes import agreement, rank_movement, row_changes
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
@@ -58,7 +58,7 @@ def changes(result: Comparison, baseline: Run, run: Run) -> None:
     figure(themed(changes_plot.figure(table, result.mean.detectable)), table, "changes", caption)
 
 
-def gained_and_lost(pair: Paired, baseline: Run, run: Run) -> None:
+def gained_and_lost(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """The rows that moved the score most, either way."""
     de, direction = row_changes(labels(pair.rows), pair.a, pair.b)
     table = pair.rows[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
@@ -83,7 +83,7 @@ def gained_and_lost(pair: Paired, baseline: Run, run: Run) -> None:
         )
 
 
-def movement(pair: Paired, baseline: Run, run: Run) -> None:
+def movement(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """Ranks of the two runs against each other, and how far they agree; with labels or without."""
     together = agreement(pair.a, pair.b)
     st.markdown("### How they differ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.plots import gene_counts
+from core.plots import gene_row_counts
 from core.scoring import run_scores
 from core.scoring.sentences import interval_text
 from core.ui.shared import loaders
@@ -50,9 +50,9 @@ def show(view: PageContext) -> None:
         "Intervals by perturbations and genes."
     )
     known = rows[rows["label"].notna()]
-    table = gene_counts.table(run_scores.labels(known), known["gene"])
+    table = gene_row_counts.table(run_scores.labels(known), known["gene"])
     caption = f"{view.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-    figure(themed(gene_counts.figure(table)), table, "gene-counts", caption)
+    figure(themed(gene_row_counts.figure(table)), table, "gene-counts", caption)
     _spread(rows)
 
 

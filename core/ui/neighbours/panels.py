@@ -11,8 +11,8 @@ import streamlit as st
 from core.plots import cumulative_share, gene_map
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
-from core.transfer.labelled_rows import allowed
-from core.transfer.provenance import Provenance
+from core.transfer.labelled_rows import visible_rows
+from core.transfer.prior_provenance import Provenance
 from core.ui.shared import links, loaders, widgets
 from core.ui.shared.neighbour_controls import Around
 from core.ui.shared.shell import PageContext
@@ -59,7 +59,7 @@ def _grouped() -> bool:
 
 def _picked(found: Around, pair_id: str) -> str:
     """The key of the table of neighbours: another row, or other settings, list others."""
-    return f"picked {pair_id} {found.plan.words()} {_grouped()}"
+    return f"picked {pair_id} {found.plan.describe()} {_grouped()}"
 
 
 def numbers(found: Around, whole: Provenance, rest: Provenance, label: str | None) -> None:
@@ -87,7 +87,7 @@ def masked(found: Around) -> None:
         st.caption(f"A row without a label: it sees all {n:,} labelled rows of the dataset.")
         return
     pert, gene = int(found.near.queries.pert[0]), int(found.near.queries.gene[0])
-    seen = int(allowed((pert, gene), known, parts).sum())
+    seen = int(visible_rows((pert, gene), known, parts).sum())
     by_pert, by_gene = parts.pert[known.pert] == parts.pert[pert], parts.gene[known.gene] == parts.gene[gene]
     own_pert, own_gene = known.pert == pert, known.gene == gene
     where = "lie in its fold of" if found.plan.protocol.kind == "folds" else "share"
@@ -110,7 +110,7 @@ def _masked_rows(found: Around, at: Codes) -> pd.DataFrame:
         [
             {
                 "row": _pair(found, int(i)),
-                "label": widgets.label_text(str(layout.labels[layout.known_at[i]])),
+                "label": widgets.label_text(str(layout.labels[layout.known_positions[i]])),
                 "masked for": why[bool(known.pert[i] == pert), bool(known.gene[i] == gene)],
             }
             for i in at
@@ -131,7 +131,7 @@ def table(found: Around, whole: Provenance, grouped: bool) -> pd.DataFrame:
     """
     layout, at, axis = found.layout, whole.neighbours, found.plan.setting.weighting.axis
     known = layout.known.rows
-    labels = [str(label) for label in layout.labels[layout.known_at[at]]]
+    labels = [str(label) for label in layout.labels[layout.known_positions[at]]]
     spaces = found.plan.spaces if len(found.plan.spaces) > 1 else ()
     rows = pd.DataFrame(
         {
@@ -202,7 +202,7 @@ def listing(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
 def pictures(view: PageContext, found: Around, rows: pd.DataFrame, pair_id: str) -> None:
     """How few neighbours hold the prior, and where they lie."""
     assert view.dataset is not None
-    caption = f"{view.dataset.name} · {pair_id} · {rows['at'].map(len).sum():,} labelled rows · {found.plan.words()}"
+    caption = f"{view.dataset.name} · {pair_id} · {rows['at'].map(len).sum():,} labelled rows · {found.plan.describe()}"
     st.segmented_control("One line a", PER, default=PER[0], key="per", bind="query-params", required=True)
     left, right = st.columns(2, gap="medium")
     with left:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.audit.attention import Concern, RunFacts, concerns
+from core.audit.concerns import Concern, RunFacts, find_concerns
 from core.plots import ladder as ladder_plot
 from core.store.runs import Run
 from core.ui.shared import links, loaders, score_box
@@ -153,7 +153,7 @@ def attention(view: PageContext) -> None:
     facts = [
         RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id), _remarks(r)) for r in view.runs
     ]
-    found = concerns(facts, len(rejected))
+    found = find_concerns(facts, len(rejected))
     if not found:
         st.caption("Nothing: no fallback, no collapsed role, no rejected row.")
     for run in view.runs:

@@ -14,8 +14,8 @@ from core.store.spaces import SpaceRecord
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
-from core.transfer.neighbourhood import Neighbourhood, neighbourhood
-from core.transfer.protocols import Evaluation, Kind, Protocol, SimilaritySettings, cells_of, evaluation
+from core.transfer.neighbourhood import Neighbourhood, build_neighbourhood
+from core.transfer.protocols import Evaluation, EvaluationProtocol, Kind, SimilaritySettings, cells_of, evaluate_priors
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, empty
@@ -91,7 +91,7 @@ def controls(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bool) -> 
     k = nearest if isinstance(nearest, int) else None
     weighting = Weighting(power, 1.0 if strength else None, k, AXES[axis])
     kind: Kind = PROTOCOLS[protocol] if labelled else "test"
-    return KnnSettings(tuple(chosen), Protocol(kind), SimilaritySettings(weighting, centre, strength))
+    return KnnSettings(tuple(chosen), EvaluationProtocol(kind), SimilaritySettings(weighting, centre, strength))
 
 
 def _kept(key: str) -> dict[str, Any]:
@@ -107,11 +107,11 @@ def _widest(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
 def around(dataset: Dataset, plan: KnnSettings, pair_ids: tuple[str, ...]) -> Around:
     """The neighbourhood of some rows of a dataset; everyone who looks at the dataset shares the similarities."""
     layout = loaders.row_index(dataset.id)
-    rows = layout.at(pair_ids)
+    rows = layout.positions_of(pair_ids)
     queries = layout.rows.take(rows)
     spaces = [loaders.space_vectors(dataset.id, name) for name in plan.spaces]
     evaluated = UNLABELLED if plan.protocol.kind == "test" else dataset.name
-    near = neighbourhood(plan.protocol, queries, layout.known, spaces, evaluated, loaders.cosine_cache(dataset.id))
+    near = build_neighbourhood(plan.protocol, queries, layout.known, spaces, evaluated, loaders.cosine_cache(dataset.id))
     return Around(layout, rows, near, plan, cells_of(plan.protocol, queries, near.parts))
 
 
@@ -125,4 +125,4 @@ def evaluated(found: Around) -> Evaluation:
     """What the priors score on their rows, beside a space that knows nothing."""
     near, setting = found.near, found.plan.setting
     labels = found.layout.labels[found.rows]
-    return evaluation(labels, near.queries, near.priors(found.plan.spaces, setting), near.null(setting), found.cells)
+    return evaluate_priors(labels, near.queries, near.priors(found.plan.spaces, setting), near.null(setting), found.cells)

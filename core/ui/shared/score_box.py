@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.scoring.sentences import interval_text
-from core.stats.clustered import Estimate
+from core.stats.delong import Estimate
 from core.stats.official_score import ScoreIntervals
 from core.ui.shared import loaders
 from core.ui.shared.widgets import as_text

@@ -11,13 +11,13 @@ import streamlit as st
 
 from core.scoring import sentences
 from core.stats.arrays import Codes
-from core.stats.score_inputs import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import Component, Reference, Weights, component_of, weights_of
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.live_fusion import LiveFusion, live_fusion
-from core.transfer.protocols import Protocol, cells_of, parts_of
+from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.widgets import as_text
 
@@ -139,7 +139,7 @@ def prepared(mix: FusionChoice, baseline: Run) -> LiveFusion:
     rows = loaders.run_rows(mix.base.id)
     ids = tuple(rows["pair_id"])
     layout = loaders.row_index(mix.dataset.id)
-    at = layout.at(ids)
+    at = layout.positions_of(ids)
     components = [_component(mix, mix.base.id, ids), *(_component(mix, key, ids) for key in mix.others)]
     return live_fusion(
         layout.labels[at],
@@ -183,9 +183,9 @@ def _knn_component(dataset: Dataset, plan: KnnSettings, ids: tuple[str, ...], na
     if reference == "population":
         return found
     layout = loaders.row_index(dataset.id)
-    labelled = tuple(layout.pair_ids[i] for i in layout.known_at)
+    labelled = tuple(layout.pair_ids[i] for i in layout.known_positions)
     own_de, own_up = neighbour_controls.priors(
-        neighbour_controls.around(dataset, replace(plan, protocol=Protocol("folds")), labelled)
+        neighbour_controls.around(dataset, replace(plan, protocol=EvaluationProtocol("folds")), labelled)
     )
     return replace(found, reference_de=own_de, reference_up=own_up)
 
@@ -223,8 +223,8 @@ def alone(mix: FusionChoice) -> str:
 def folds_of(mix: FusionChoice) -> Codes:
     """A part of the perturbations for each row of the base: weights are chosen on the others."""
     layout = loaders.row_index(mix.dataset.id)
-    rows = layout.rows.take(layout.at(tuple(loaders.run_rows(mix.base.id)["pair_id"])))
-    parts = parts_of(Protocol("folds"), rows)
+    rows = layout.rows.take(layout.positions_of(tuple(loaders.run_rows(mix.base.id)["pair_id"])))
+    parts = parts_of(EvaluationProtocol("folds"), rows)
     assert parts is not None
     return parts.pert[rows.pert]
 

@@ -11,18 +11,18 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.plots import movers as movers_plot
-from core.plots import rank_scatter, weight_plane
+from core.plots import rank_movers as movers_plot
+from core.plots import rank_scatter, weight_heatmap
 from core.scoring.sentences import interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
-from core.stats.optimism import Optimism
-from core.stats.paired import agreement
 from core.stats.ranks import midranks
-from core.stats.score_inputs import Scores
+from core.stats.row_changes import agreement
+from core.stats.scores_and_labels import Scores
+from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
 from core.transfer import weight_grid
-from core.transfer.live_fusion import LiveFusion, Verdict
+from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.ui.shared import links, loaders, score_box
 from core.ui.shared.widgets import as_text, figure, label_text, themed
 from core.ui.what_if import fusion_controls
@@ -43,7 +43,7 @@ class Tuned:
     alone: str
 
 
-def numbers(found: Verdict, baseline: Run) -> None:
+def numbers(found: FusionComparison, baseline: Run) -> None:
     """DE, DIR and mean with intervals, and the change against the baseline."""
     score_box.show(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
@@ -63,12 +63,12 @@ def beside(made: FusionChoice, prepared: LiveFusion, tuned: Tuned | None) -> Non
         st.caption(as_text("; ".join(said)))
 
 
-def remarks(made: FusionChoice, found: Verdict) -> None:
+def remarks(made: FusionChoice, found: FusionComparison) -> None:
     """How the numbers were made."""
     uncovered = int(found.fused.uncovered.sum())
     said = [f"{made.base.name} · {found.n:,} rows"]
     if made.plan is not None:
-        said.append(f"neighbours: {made.plan.words()}")
+        said.append(f"neighbours: {made.plan.describe()}")
     if uncovered:
         said.append(f"rows that lack a component and count the others alone: {uncovered:,}")
     said.append(
@@ -99,7 +99,7 @@ def tuned_on(made: FusionChoice, prepared: LiveFusion, baseline: Run) -> Tuned |
 def surface(made: FusionChoice, tuned: Tuned) -> None:
     """The mean over all weights, with the plateau that a standard error cannot tell from the best."""
     found, optimism = tuned.plane, tuned.optimism
-    table = weight_plane.table(found.grid, found.mean, found.plateau)
+    table = weight_heatmap.table(found.grid, found.mean, found.plateau)
     now = sum(made.w_de), sum(made.w_dir)
     best = found.grid[found.best[0]], found.grid[found.best[1]]
     of = "the others together, shared as the sliders do" if len(made.others) > 1 else "the other"
@@ -112,10 +112,10 @@ def surface(made: FusionChoice, tuned: Tuned) -> None:
         caption += (
             f" · weights chosen on other perturbations score {optimism.optimism:.3f} less, over {len(optimism.chosen)} folds"
         )
-    figure(themed(weight_plane.figure(table, now, best)), table, "weight-plane", caption)
+    figure(themed(weight_heatmap.figure(table, now, best)), table, "weight-plane", caption)
 
 
-def _moved(made: FusionChoice, found: Verdict) -> tuple[pd.DataFrame, str]:
+def _moved(made: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, str]:
     """The rows that move most in ranks, either way, and in which probability."""
     which: str = st.session_state.get("moved", MOVED[0])
     rows = loaders.run_rows(made.base.id)
@@ -129,7 +129,7 @@ def _moved(made: FusionChoice, found: Verdict) -> tuple[pd.DataFrame, str]:
     return table.loc[most.index], which
 
 
-def movers(made: FusionChoice, found: Verdict) -> None:
+def movers(made: FusionChoice, found: FusionComparison) -> None:
     """The rows that the fusion moves most against its base, linked to their debates."""
     st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], key="moved", bind="query-params", required=True)
     table, _ = _moved(made, found)
@@ -158,7 +158,7 @@ def movers(made: FusionChoice, found: Verdict) -> None:
     )
 
 
-def movers_chart(made: FusionChoice, found: Verdict) -> None:
+def movers_chart(made: FusionChoice, found: FusionComparison) -> None:
     """The same rows, before and after."""
     table, which = _moved(made, found)
     if len(table):
@@ -166,7 +166,7 @@ def movers_chart(made: FusionChoice, found: Verdict) -> None:
         figure(themed(movers_plot.figure(table, made.base.name, "the fusion", which)), table, "movers", caption)
 
 
-def no_score(made: FusionChoice, found: Verdict) -> None:
+def no_score(made: FusionChoice, found: FusionComparison) -> None:
     """Without labels: how far the fusion agrees with its base."""
     together = agreement(_base_scores(made), found.fused.scores())
     st.markdown(
@@ -175,7 +175,7 @@ def no_score(made: FusionChoice, found: Verdict) -> None:
     )
 
 
-def ranks(made: FusionChoice, found: Verdict) -> None:
+def ranks(made: FusionChoice, found: FusionComparison) -> None:
     """Without labels, or with one class only: where the fusion puts the base's rows."""
     rows = loaders.run_rows(made.base.id)
     moved = rows[["pair_id", "pert", "gene", "label"]].assign(

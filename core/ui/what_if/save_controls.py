@@ -12,7 +12,7 @@ from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
-from core.transfer.protocols import Protocol
+from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
@@ -167,5 +167,5 @@ def _parent(workspace: Workspace, made: FusionChoice, key: str, name: str, on_te
     if plan is None:
         return key
     if on_test:
-        plan = replace(plan, protocol=Protocol("test"))
+        plan = replace(plan, protocol=EvaluationProtocol("test"))
     return transfer.save_knn(workspace, made.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}").id

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from core.audit.debate_audit import DebateAudit, audit
+from core.audit.debate_audit import DebateAudit, audit_debate
 from core.errors import NotFound
 from core.store import Cursor, calls, evidence, notes, pairs, predictions, runs, traces
 from core.store.predictions import Order, RowFilter
@@ -117,7 +117,7 @@ def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame, bool]:
     with reading() as db:
         briefs, lengths, has_dossier = traces.briefs(db, run), traces.brief_lengths(db, run), evidence.kept(db, run)
         flags, p_de = predictions.flag_counts(db, run), predictions.p_de_of(db, run)
-    return audit(briefs, flags, p_de), lengths, has_dossier
+    return audit_debate(briefs, flags, p_de), lengths, has_dossier
 
 
 def runs_with_row(dataset: str, pair_id: str) -> list[str]:

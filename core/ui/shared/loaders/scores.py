@@ -7,7 +7,7 @@ import pandas as pd
 from core.actions import transfer
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
-from core.stats.controls import LeakageAudit
+from core.stats.count_controls import LeakageAudit
 from core.stats.official_score import ScoreIntervals
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
@@ -19,37 +19,39 @@ from core.ui.shared.loaders.records import dataset_rows
 
 @cached("run:{0}", "datasets", entries=12, shared=True)
 def run_rows(run: str) -> pd.DataFrame:
-    """A run's rows in file order, with the count-only controls of each (see `run_scores.with_counts`)."""
+    """A run's rows in file order, with the count-only controls of each (see `run_scores.add_count_controls`)."""
     with reading() as db:
         rows, dataset = predictions.frame(db, run), pairs.frame(db, runs.find(db, run).dataset)
-    return run_scores.with_counts(rows, dataset)
+    return run_scores.add_count_controls(rows, dataset)
 
 
 @cached("run:{0}", "datasets", entries=50)
 def run_score(run: str) -> ScoreIntervals:
     """A run's score with its intervals."""
     rows = run_rows(run)
-    return run_scores.scored(rows, run_scores.submitted(rows))
+    return run_scores.score_rows(rows, run_scores.submitted_scores(rows))
 
 
 @cached("run:{0}", "datasets", entries=50)
 def beats_counts(run: str) -> str:
     """Whether a run's DE beats row counts alone: yes, no or cannot tell."""
     rows = run_rows(run)
-    return sentences.beats_control(run_scores.compared(rows, run_scores.controls(rows), run_scores.submitted(rows)))
+    return sentences.beats_control(
+        run_scores.compare_rows(rows, run_scores.control_scores(rows), run_scores.submitted_scores(rows))
+    )
 
 
 @cached("run:{0}", "datasets", entries=50)
 def count_score(run: str) -> ScoreIntervals:
     """The score of row counts alone on a run's labelled rows."""
     rows = run_rows(run)
-    return run_scores.scored(rows, run_scores.controls(rows))
+    return run_scores.score_rows(rows, run_scores.control_scores(rows))
 
 
 @cached("datasets", entries=4, shared=True)
 def leakage_audit(dataset: str) -> LeakageAudit:
     """How far row counts alone predict the labels of a dataset (id)."""
-    return run_scores.leakage(dataset_rows(dataset))
+    return run_scores.audit_leakage(dataset_rows(dataset))
 
 
 @cached("run:{0}", "datasets", "spaces", entries=30)

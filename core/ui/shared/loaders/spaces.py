@@ -13,7 +13,7 @@ from core.store import datasets, knowledge, spaces
 from core.store.knowledge import PackRecord
 from core.store.spaces import SpaceRecord
 from core.transfer.row_index import RowIndex
-from core.transfer.similarity import Space, cosines
+from core.transfer.similarity import Space, cosine_similarity
 from core.ui.shared.loaders.cache import cached, reading, workspace
 from core.ui.shared.loaders.records import dataset_rows
 
@@ -79,7 +79,7 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
 
     Components are of shape (n_symbols, 2).
     """
-    return embeddings.two_axes(space_vectors(dataset, space).columns)
+    return embeddings.project_to_two_axes(space_vectors(dataset, space).columns)
 
 
 @cached("spaces", "datasets", entries=50)
@@ -89,7 +89,7 @@ def most_similar(dataset: str, space: str, role: str, symbol: str, n: int = 15) 
     names = sorted(rows[role].unique())
     code_of = {name: i for i, name in enumerate(row_index(dataset).symbols)}
     codes = np.array([code_of[name] for name in names])
-    similarity = cosines([space_vectors(dataset, space)]).block(np.array([code_of[symbol]]), codes)[0]
+    similarity = cosine_similarity([space_vectors(dataset, space)]).block(np.array([code_of[symbol]]), codes)[0]
     table = pd.DataFrame({"symbol": names, "similarity": similarity})
     table = table[(table["similarity"] > 0) & (table["symbol"] != symbol)].nlargest(n, "similarity")
     counts = rows.groupby([role, "label"]).size().unstack(fill_value=0)

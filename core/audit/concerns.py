@@ -1,0 +1,64 @@
+"""What in a workspace a person should look at before believing a number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.types import Flag
+
+
+@dataclass(frozen=True, slots=True)
+class Concern:
+    """One thing to look at: about which run (an id, or None for the workspace), in words, and the flag to filter by."""
+
+    run: str | None
+    text: str
+    flag: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What is needed of a run to judge it: its counts, its flags' counts, and what else is to be said of it."""
+
+    id: str
+    name: str
+    done: int
+    failed: int
+    tokens_unknown: int
+    flags: Mapping[str, int]
+    remarks: tuple[str, ...] = ()
+
+
+def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
+    """Everything worth a look, the gravest first within each run."""
+    found = [concern for run in runs for concern in _concerns_of_run(run)]
+    if rejected:
+        found.append(Concern(None, f"{rejected:,} rows of imported files could not be read"))
+    return found
+
+
+_SENTENCES = {
+    Flag.ROLE_COLLAPSE: "a brief opens with a multiple-choice option instead of arguing",
+    Flag.DE_FALLBACK: "the judge's P(DE) could not be read and a constant stands in",
+    Flag.DIR_FALLBACK: "the judge's P(up | DE) could not be read and a constant stands in",
+    Flag.UNIFORM: "nothing was predicted (.333/.333)",
+    Flag.UNCOVERED: "no labelled row is similar and .5 stands in for both probabilities",
+    Flag.UNCOVERED_DIR: "no similar row has a direction and .5 stands in for P(up | DE)",
+    Flag.PARTLY_COVERED: "a component of the fusion says nothing and the others count alone",
+    Flag.TRACE_DIFFERS: "the submitted numbers are not those of the trace: the file was changed afterwards",
+}
+
+
+def _concerns_of_run(run: RunFacts) -> list[Concern]:
+    found = []
+    if run.failed:
+        found.append(Concern(run.id, f"{run.failed:,} of {run.done + run.failed:,} rows failed"))
+    for flag, sentence in _SENTENCES.items():
+        n = run.flags.get(flag, 0)
+        if n:
+            found.append(Concern(run.id, f"{n:,} of {run.done:,} rows: {sentence}", flag))
+    found += [Concern(run.id, remark) for remark in run.remarks]
+    if 0 < run.tokens_unknown < run.done:
+        found.append(Concern(run.id, f"{run.tokens_unknown:,} of {run.done:,} rows do not know their tokens"))
+    return found

@@ -1,0 +1,109 @@
+"""Which vector of a space belongs to which symbol of a dataset, and how much of the dataset that covers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.embeddings.space import Space
+
+Rule = Literal["exact", "case", "ortholog"]
+
+
+@dataclass(frozen=True, eq=False)
+class SymbolMatches:
+    """What a space has for each wanted symbol.
+
+    index: shape (len(wanted),), the row of the space, -1 where it has none. rules: how each was found, None where it was
+    not. ambiguous: wanted symbols that several spellings of the space would fit, with those spellings; the first is used.
+    coverage: the share of wanted symbols found, in [0, 1], NaN when none was wanted.
+    """
+
+    symbols: tuple[str, ...]
+    index: NDArray[np.int64]
+    rules: tuple[Rule | None, ...]
+    ambiguous: Mapping[str, tuple[str, ...]]
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        return self.index >= 0
+
+    @property
+    def coverage(self) -> float:
+        return float(self.covered.mean()) if self.symbols else float("nan")
+
+    def count(self, rule: Rule) -> int:
+        """How many wanted symbols were found by a rule."""
+        return self.rules.count(rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Shares in [0, 1] of a dataset's distinct perturbations and genes, and of its rows by either and by both."""
+
+    perts: float
+    genes: float
+    rows_by_pert: float
+    rows_by_gene: float
+    rows_by_both: float
+
+
+class _Spellings:
+    """The keys of a table, found as they are spelled or else whatever their case."""
+
+    def __init__(self, symbols: Iterable[str]) -> None:
+        self.place = {symbol: i for i, symbol in enumerate(symbols)}
+        self._folded: dict[str, list[str]] = {}
+        for symbol in sorted(self.place):  # so that the order of the table decides nothing
+            self._folded.setdefault(symbol.casefold(), []).append(symbol)
+
+    def find(self, symbol: str) -> tuple[str, ...]:
+        """The spelling itself, else every one that differs in case only, in the order of their characters."""
+        return (symbol,) if symbol in self.place else tuple(self._folded.get(symbol.casefold(), ()))
+
+
+def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, str] | None = None) -> SymbolMatches:
+    """Find each wanted symbol: spelled the same, else in another case, else under its ortholog's symbol in any case.
+
+    orthologs: from a wanted symbol (in any case) to the symbol of the space's organism. Where several spellings fit, the
+    first in the order of characters is used, so TP53 rather than Tp53; the order of the space's rows decides nothing.
+    """
+    genes, table = _Spellings(space.symbols), _Spellings(orthologs or ())
+    index = np.full(len(wanted), -1, dtype=np.int64)
+    rules: list[Rule | None] = [None] * len(wanted)
+    ambiguous: dict[str, tuple[str, ...]] = {}
+    for i, symbol in enumerate(wanted):
+        found, rule = _look_up(symbol, genes, table, orthologs or {})
+        if found:
+            index[i], rules[i] = genes.place[found[0]], rule
+        if len(found) > 1:
+            ambiguous[symbol] = found
+    return SymbolMatches(tuple(wanted), index, tuple(rules), ambiguous)
+
+
+def coverage(space: Space, perts: Sequence[str], genes: Sequence[str], orthologs: Mapping[str, str] | None = None) -> Coverage:
+    """How much of a dataset a space covers; perts and genes: one of each a row, equally many."""
+    by_pert, pert_share = _covered_rows(space, perts, orthologs)
+    by_gene, gene_share = _covered_rows(space, genes, orthologs)
+    if not len(perts):
+        return Coverage(*[float("nan")] * 5)
+    return Coverage(pert_share, gene_share, float(by_pert.mean()), float(by_gene.mean()), float((by_pert & by_gene).mean()))
+
+
+def _look_up(symbol: str, genes: _Spellings, table: _Spellings, orthologs: Mapping[str, str]) -> tuple[tuple[str, ...], Rule]:
+    found = genes.find(symbol)
+    if found:
+        return found, "exact" if found == (symbol,) else "case"
+    entries = table.find(symbol)
+    return (genes.find(orthologs[entries[0]]) if entries else ()), "ortholog"
+
+
+def _covered_rows(space: Space, symbols: Sequence[str], orthologs: Mapping[str, str] | None) -> tuple[NDArray[np.bool_], float]:
+    place: dict[str, int] = {}
+    row = np.array([place.setdefault(symbol, len(place)) for symbol in symbols], dtype=np.int64)
+    matched = match_symbols(space, list(place), orthologs)
+    return matched.covered[row], matched.coverage

@@ -1,0 +1,140 @@
+"""A row of an agent from its beginning to its prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.errors import InputError, MissingPackage
+from core.llm.logprobs import LETTERS
+from core.llm.messages import Message, Reply
+from core.llm.parsing import Unparsed, label, probability
+from core.llm.tokens import TokenCount
+from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_options import PromptOutline
+from core.methods.agents.tool_binding import BoundTool
+from core.methods.conversation import base_rates, show_letter, show_probability, system_tokens
+from core.methods.prompt_options import cell_desc, examples
+from core.methods.prompt_texts import fill, prompt_text
+from core.types import Flag, Label, Prediction, RowResult
+
+if TYPE_CHECKING:
+    from core.methods.agents.dspy_program import Answer
+
+V = TypeVar("V")
+HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
+
+
+def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline]) -> str:
+    """Every text of a prompt, apart from the pair and what tools say. Raises MissingPackage where DSPy is not installed."""
+    sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
+    return "\n\n".join((*sent, cell_desc(options), *map(prompt_text, ("examples", "reask_field", "reask_prob", "reask_letter"))))
+
+
+async def answer_row(
+    episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], colleagues: Sequence[PromptOutline] = ()
+) -> RowResult:
+    """The prediction of the agent that was given the pair, after the length of every agent's prompt was checked."""
+    program = _program()
+    outlines = (outline, *colleagues)
+    counted = await system_tokens(episode.context, lambda: [p for each in outlines for p in program.system_prompts(each)])
+    episode.check_prompt(counted)
+    return await _finish(episode, await program.run_agent(episode, outline, tools, _input_values(episode)), counted)
+
+
+async def consult_colleague(episode: Episode, who: str, outline: PromptOutline, tools: Sequence[BoundTool], question: str) -> str:
+    """What another agent answers to a question, its steps written down between the question and the answer."""
+    if not question.strip():
+        raise InputError(f"{who}: no question, expected one in words")
+    with episode.consult_as(who):
+        episode.record_event(who, "question", question)
+        found = await _program().run_agent(episode, outline, tools, {"question": question})
+        said = str(found.fields["answer"])
+        episode.record_event(who, "answer", said)
+    return said
+
+
+async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowResult:
+    """The prediction that follows from an agent's answer; what cannot be read is asked for once more."""
+    letter = "answer" in answer.fields
+    p_de, p_up, flags = await (_read_letter if letter else _read_probabilities)(episode, answer.fields)
+    said = "; ".join(f"{name}: {value}" for name, value in answer.fields.items())
+    meta: dict[str, Any] = {
+        "p_de": p_de,
+        "p_up_given_de": p_up,
+        "fallback": bool(flags),
+        "largest_request_tokens": _largest_request(episode),
+    }
+    meta |= {"prompt_tokens_counted_by": counted.counted_by}
+    episode.record_event(episode.agent, "answer", f"{answer.reasoning}\n\n{said}".strip(), **meta)
+    up = p_de * p_up if p_up is not None else 0.0
+    prediction = Prediction(
+        *(episode.pair.pair_id, up, p_de - up, p_de, p_up, "file" if letter else "trace"),
+        flags=flags,
+        tokens=episode.conversation.tokens,
+        prompt_tokens=counted.tokens,
+        tool_calls=episode.tool_calls,
+    )
+    return RowResult(prediction, tuple(episode.events), tuple(episode.evidence.values()), episode.conversation.calls)
+
+
+def _largest_request(episode: Episode) -> int | None:
+    """The tokens of the longest request, as the server counted them; of a call with several attempts nobody knows which."""
+    return max((call.prompt_tokens for call in episode.conversation.calls if call.attempts == 1), default=None)
+
+
+async def _read_probabilities(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float, tuple[Flag, ...]]:
+    p_de = await _read_field(episode, "p_de", fields["p_de"], probability, show_probability)
+    p_up = await _read_field(episode, "p_up_given_de", fields["p_up_given_de"], probability, show_probability)
+    flags = tuple(flag for flag, p in ((Flag.DE_FALLBACK, p_de), (Flag.DIR_FALLBACK, p_up)) if p is None)
+    rates = base_rates(episode.view, episode.pair) if flags else (0.0, 0.0)
+    return rates[0] if p_de is None else p_de, rates[1] if p_up is None else p_up, flags
+
+
+async def _read_letter(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float | None, tuple[Flag, ...]]:
+    found = await _read_field(episode, "answer", fields["answer"], label, lambda problem: show_letter(problem, LETTERS))
+    if found is None:
+        return *base_rates(episode.view, episode.pair), (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
+    return *HARD[found], ()
+
+
+async def _read_field(
+    episode: Episode, field: str, said: str, reader: Callable[[str], V | Unparsed], re_ask: Callable[[Unparsed], str]
+) -> V | None:
+    """What a field says, else what the reply to one more question says, else None."""
+    found = reader(said)
+    if not isinstance(found, Unparsed):
+        return found
+    episode.record_event(episode.agent, "rejected", said, field=field, why=found.reason)
+    sent, reply = _last(episode)
+    question = fill(prompt_text("reask_field"), field=field, reask=re_ask(found))
+    again = (*sent, Message("assistant", reply.content), Message("user", question))
+    said = (await episode.ask_model([message._asdict() for message in again])).content
+    episode.record_event(episode.agent, "second answer", said, field=field)
+    found = reader(said)
+    return None if isinstance(found, Unparsed) else found
+
+
+def _last(episode: Episode) -> tuple[tuple[Message, ...], Reply]:
+    if episode.last is None:
+        raise InputError(f"{episode.pair.pair_id}: nothing was asked yet, expected a conversation")
+    return episode.last
+
+
+def _input_values(episode: Episode) -> dict[str, str]:
+    """The agent's input fields."""
+    context, pair = episode.context, episode.pair
+    shown = examples(pair, episode.view, context.options["shots"], context.seed)
+    given = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
+    return {**given, "measured_pairs": shown} if context.options["shots"] else given
+
+
+def _program() -> Any:
+    """The module that runs DSPy. Raises MissingPackage where that is not installed."""
+    try:
+        from core.methods.agents import dspy_program
+    except ModuleNotFoundError as error:
+        raise MissingPackage(
+            f"agents need the package {error.name}, which is not installed: pip install -r requirements-agents.txt"
+        ) from error
+    return dspy_program

@@ -1,0 +1,172 @@
+"""DSPy's ReAct over an episode: the model is asked through our own client, and what happens is written down as it happens."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import dspy
+from dspy.utils.callback import BaseCallback
+from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
+
+from core.llm.answers import well_formed
+from core.llm.errors import Malformed, Refused
+from core.methods.agents.agent_episode import Episode
+from core.methods.agents.agent_options import PromptOutline
+from core.methods.agents.tool_binding import BoundTool, call_tool
+
+_TOO_LONG = re.compile(r"context (?:length|window)", re.IGNORECASE)
+
+
+class Answer(NamedTuple):
+    """What an agent said in the end: its reasons, and its output fields as text."""
+
+    reasoning: str
+    fields: Mapping[str, str]
+
+
+class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
+    """DSPy's way to our client. It overrides `acall` itself: retries, cache, history and usage are ours."""
+
+    def __init__(self, episode: Episode) -> None:
+        super().__init__(episode.context.model, cache=False)
+        self._episode = episode
+
+    async def acall(
+        self, prompt: str | None = None, *, messages: Sequence[Mapping[str, Any]] | None = None, **_: Any
+    ) -> list[str]:
+        """The reply's text. What does not fit into the context is reported so that DSPy leaves the oldest steps out."""
+        episode = self._episode
+        try:
+            reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
+        except Refused as error:
+            if not _TOO_LONG.search(str(error)):
+                raise
+            episode.failure = None
+            episode.record_event(
+                episode.agent, "shortened", "The conversation no longer fits: the oldest step is left out from here on."
+            )
+            raise ContextWindowExceededError(message="the conversation is too long") from error
+        return [reply.content]
+
+
+class _CallableTool:
+    """A tool as ReAct calls it. Its arguments are checked by us, since DSPy shows the model where its files lie when it does."""
+
+    def __init__(self, episode: Episode, bound: BoundTool) -> None:
+        self._episode, self._bound = episode, bound
+
+    async def acall(self, /, **given: Any) -> str:
+        return await call_tool(self._episode, self._bound, {well_formed(name): _plain(value) for name, value in given.items()})
+
+
+class _Finish:
+    """The tool that ends the steps, whatever it is called with."""
+
+    async def acall(self, /, **_: Any) -> str:
+        return "Completed."
+
+
+class _StepRecorder(BaseCallback):  # type: ignore[misc]
+    """Writes down each step that an agent decides on."""
+
+    def __init__(self, episode: Episode) -> None:
+        self._episode = episode
+
+    def on_module_end(self, call_id: str, outputs: Any, exception: BaseException | None = None) -> None:  # noqa: ARG002
+        if exception is None and "next_tool_name" in outputs:
+            self._episode.record_step(outputs.next_thought, outputs.next_tool_name, outputs.next_tool_args)
+
+
+class _Step(dspy.Predict):  # type: ignore[misc]
+    """One step. Where it cannot be read, nor a second try in JSON, the agent answers from what it has, as ReAct means it to."""
+
+    async def acall(self, **given: Any) -> Any:
+        try:
+            return await super().acall(**given)
+        except AdapterParseError as error:
+            raise ValueError("the step could not be read") from error
+
+
+class _Agent(dspy.ReAct):  # type: ignore[misc]
+    """ReAct whose conversation is put together in linear time: DSPy makes a pydantic model of all steps for every step."""
+
+    def __init__(self, signature: Any, tools: Sequence[dspy.Tool], max_steps: int) -> None:
+        super().__init__(signature, list(tools), max_steps)
+        step: Any = self.react
+        self.react: Any = _Step(step.signature)
+
+    def _format_trajectory(self, trajectory: Mapping[str, Any]) -> str:
+        return "\n\n".join(f"[[ ## {name} ## ]]\n{_as_text(value)}" for name, value in trajectory.items())
+
+
+def _as_text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], given: Mapping[str, str]) -> Answer:
+    """Let one agent work until it answers; given: the values of its input fields. Raises what ended the row."""
+    most = episode.context.options["max_steps"]
+    agent = copy.copy(_agent(_key(outline), most))
+    agent.tools = {**{bound.description.name: _CallableTool(episode, bound) for bound in tools}, "finish": _Finish()}
+    settings = {
+        "lm": _Model(episode),
+        "adapter": dspy.ChatAdapter(),
+        "callbacks": [_StepRecorder(episode)],
+        "disable_history": True,
+        "trace": None,  # else every conversation of the run would stay in memory
+    }
+    try:
+        with dspy.context(**settings):
+            found = await agent.acall(**given)
+    except (AdapterParseError, ContextWindowExceededError) as error:
+        reason = "the conversation does not fit" if isinstance(error, ContextWindowExceededError) else "the answer cannot be read"
+        asked = ", ".join(name for name, _ in outline.output_fields)
+        raise episode.failure or Malformed(f"{episode.pair.pair_id}: {reason}, expected {asked}") from None
+    if episode.failure is not None:
+        raise episode.failure
+    _record_cut_short(episode, most)
+    return Answer(str(found.reasoning), {name: str(getattr(found, name)) for name, _ in outline.output_fields})
+
+
+def system_prompts(outline: PromptOutline) -> tuple[str, str]:
+    """What DSPy sends first with every step, and with the question for the answer: instructions, fields and tools."""
+    agent, adapter = _agent(_key(outline), 1), dspy.ChatAdapter()
+    step, answer = agent.react.signature, agent.extract.predict.signature
+    return str(adapter.format_system_message(step)), str(adapter.format_system_message(answer))
+
+
+def _key(outline: PromptOutline) -> str:
+    return json.dumps(asdict(outline))
+
+
+@lru_cache(maxsize=32)
+def _agent(key: str, max_steps: int) -> _Agent:
+    """An agent of this outline, whose tools do nothing yet; made once, since its pydantic models take 20 ms."""
+    outline = json.loads(key)
+    fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in outline["input_fields"]}
+    fields |= {name: (str, dspy.OutputField(desc=what)) for name, what in outline["output_fields"]}
+    tools = [dspy.Tool(_placeholder_tool, name=t["name"], desc=t["description"], args=t["arguments"]) for t in outline["tools"]]
+    return _Agent(dspy.Signature(fields, outline["instructions"]), tools, max_steps)
+
+
+def _placeholder_tool() -> None:
+    """Stands in for a tool that is described here and called elsewhere."""
+
+
+def _record_cut_short(episode: Episode, most: int) -> None:
+    """A remark where the agent was cut short: it answers from what it has."""
+    if episode.chosen[-1:] == ["finish"]:
+        return
+    why = f"after {most} steps, the most allowed" if len(episode.chosen) >= most else "since no next step could be had"
+    episode.record_event(episode.agent, "cut short", f"Stopped {why}; the answer follows from what was found until then.")
+
+
+def _plain(value: Any) -> Any:
+    """A value of JSON whose text could be sent and stored."""
+    return well_formed(value) if isinstance(value, str) else value

@@ -1,0 +1,122 @@
+"""What figures draw alike: whiskers, named lines, and text of others that stays text."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.errors import InputError
+from core.plots import theme
+
+CHANCE: Final = 0.5  # the AUROC of a coin
+TEXT_PX: Final = 18  # one line of text above a plot
+SMALL: Final = 12  # font size of names beside lines and curves
+METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
+_CHARACTER_PX, _NARROW_PX = 7, 160  # of a plot in half a page, between the names and the numbers of its rows
+
+
+def require_columns(figure: str, table: pd.DataFrame, needed: Sequence[str]) -> None:
+    """InputError names the columns that the table of `figure` lacks."""
+    missing = [name for name in needed if name not in table.columns]
+    if missing:
+        got = ", ".join(map(str, table.columns)) or "none"
+        s = "s" if len(missing) > 1 else ""
+        raise InputError(f"{figure}: missing column{s} {', '.join(missing)}; got {got}; expected {', '.join(needed)}")
+
+
+def require_values(figure: str, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
+    """InputError names the values of a column that the figure has no mark for."""
+    unknown = sorted(set(map(str, table[column])) - set(known))
+    if unknown:
+        raise InputError(f"{figure}: {column}: got {', '.join(map(repr, unknown))}; expected {', '.join(known)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A straight line across a plot with its name; NaN is not drawn."""
+
+    at: float
+    name: str
+    colour: str = theme.BASELINE
+    dash: Literal["solid", "dot", "dash"] = "dash"
+
+
+def reference_lines(lines: Mapping[str, float]) -> list[Line]:
+    """Chance, always, and the controls of `lines`, each named with its value."""
+    chance = Line(CHANCE, f"chance {CHANCE}", dash="dot")
+    return [chance, *(Line(at, f"{name} {at:.3f}") for name, at in lines.items() if name != "chance")]
+
+
+def plain(text: object, longest: int = 1000) -> str:
+    """Text of others as plotly shows it letter by letter, without markup or links, cut at `longest` characters."""
+    words = str(text)
+    words = words if len(words) <= longest else words[: longest - 1] + "…"
+    return html.escape(words, quote=False)
+
+
+def number(value: float, form: str = ".3f") -> str:
+    """A number with a real minus sign; an en dash where it is missing."""
+    return "–" if np.isnan(value) else f"{value:{form}}".replace("-", "−")
+
+
+def with_interval(estimate: float, low: float, high: float, form: str = ".3f") -> str:
+    """ "0.621 [0.604, 0.638]", in words where there is no interval, and an en dash where there is nothing."""
+    if np.isnan(estimate):
+        return number(estimate, form)
+    if np.isnan([low, high]).any():
+        return f"{number(estimate, form)} [no interval]"
+    return f"{number(estimate, form)} [{number(low, form)}, {number(high, form)}]"
+
+
+def rows_text(n: float) -> str:
+    """ "n 2,499", or that it is unknown."""
+    return "n unknown" if np.isnan(n) else f"n {n:,.0f}"
+
+
+def faint(colour: str, opacity: float) -> str:
+    """A "#RRGGBB" colour that lets any surface through."""
+    parts = (str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return f"rgba({','.join(parts)},{opacity})"
+
+
+def whiskers(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:
+    """Error bars from low to high of a table with `value`, low and high; none where one of them is NaN."""
+    above, below = table["high"] - table[value], table[value] - table["low"]
+    return {"array": above, "arrayminus": below, "color": colour, "thickness": 1.5, "width": 3}
+
+
+def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
+    """Vertical lines with their names above the plot, and the pixels that the names need there.
+
+    span: the range of the x axis. A name that would touch the one before it stands a line higher.
+    """
+    ends: list[float] = []  # of the last name on each level
+    scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])  # of a character, in units of the axis
+    for line in sorted((line for line in lines if not np.isnan(line.at)), key=lambda line: line.at):
+        half = len(line.name) * scale / 2
+        level = next((k for k, end in enumerate(ends) if end < line.at - half), len(ends))
+        ends[level : level + 1] = [line.at + half]
+        figure.add_shape(type="line", x0=line.at, x1=line.at, yref="paper", y0=0, y1=1, line=_stroke(line), layer="between")
+        figure.add_annotation(x=line.at, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line))
+    return len(ends) * TEXT_PX
+
+
+def draw_horizontal(figure: go.Figure, line: Line) -> int:
+    """A horizontal line with its name at its right end, outside the plot, and the pixels that the name needs there."""
+    figure.add_shape(type="line", y0=line.at, y1=line.at, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
+    figure.add_annotation(y=line.at, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
+    return _CHARACTER_PX * len(line.name) + 12
+
+
+def _stroke(line: Line) -> dict[str, object]:
+    return {"color": line.colour, "dash": line.dash, "width": 2}
+
+
+def _name(line: Line) -> dict[str, object]:
+    return {"text": plain(line.name), "showarrow": False, "font_size": SMALL}

@@ -1,0 +1,71 @@
+"""A forest plot: names at the left, dots with whiskers between, words at the right. Ladder, slices and changes are one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, theme
+
+NAME_LENGTH = 36  # characters of a name; the hover has all of it
+_DOT, _GAP_PX = 9, 6
+
+
+def draw(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: Sequence[float] = ()) -> go.Figure:
+    """One line of the plot a row, from the top, and every line named.
+
+    rows: name and words (markup of ours, with `marks.plain` text of others), hover, colour, symbol, and estimate, low,
+    high: no dot where the estimate is NaN, a hollow one where an end of the interval is. title: of the value axis, which
+    also shows the values of `reach`.
+    """
+    rows = rows.assign(y=np.arange(len(rows)))
+    figure = go.Figure()
+    for colour, part in rows[rows["estimate"].notna()].groupby("colour", sort=False):
+        hollow = part[["low", "high"]].isna().any(axis=1)
+        figure.add_scatter(
+            x=part["estimate"],
+            y=part["y"],
+            mode="markers",
+            marker={"color": colour, "size": _DOT, "symbol": part["symbol"].where(~hollow, part["symbol"] + "-open")},
+            error_x=drawing.whiskers(part, "estimate", str(colour)),
+            hovertext=part["hover"],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
+    span = _span(rows, [*(line.at for line in lines), *reach])
+    above = drawing.draw_vertical(figure, lines, span)
+    height = above + 70 + theme.ROW_PX * len(rows)
+    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
+    figure.update_xaxes(title=title, range=span, zeroline=False)
+    figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
+    figure.update_yaxes(ticklabelstandoff=_GAP_PX)
+    return _words(figure, rows)
+
+
+def _words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
+    """The words as the ticks of a second axis, so that the margin fits them; an axis needs a trace to be drawn."""
+    figure.add_scatter(x=[None], y=[None], yaxis="y2", hoverinfo="skip")
+    figure.update_layout(
+        yaxis2={
+            "overlaying": "y",
+            "side": "right",
+            "range": [len(rows) - 0.5, -0.5],
+            "tickvals": rows["y"],
+            "ticktext": rows["words"],
+            "ticklabelstandoff": _GAP_PX,
+            "showgrid": False,
+            "zeroline": False,
+            "automargin": True,
+        }
+    )
+    return figure
+
+
+def _span(rows: pd.DataFrame, others: Sequence[float]) -> tuple[float, float]:
+    """From the lowest to the highest of dots, whiskers and `others`, with a little room."""
+    ends = [*rows[["estimate", "low", "high"]].to_numpy(dtype=np.float64).ravel(), *others]
+    low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
+    room = 0.04 * (high - low) or 0.05
+    return low - room, high + room

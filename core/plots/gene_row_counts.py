@@ -1,0 +1,94 @@
+"""What the number of a gene's rows gives away about its labels."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from core.plots import drawing, theme
+from core.stats import validate as arrays
+from core.stats.arrays import sum_by_group
+from core.stats.intervals import wilson_interval
+from core.stats.scores_and_labels import outcome_of
+
+COLUMNS = ("rows_per_gene", "genes", "rows", "labelled", "with_effect", "share_de", "low", "high")
+MOST: Final = 20  # rows of a gene that stand for themselves; more are counted with it
+
+
+def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
+    """For genes with 1, 2, … rows: how many rows they have together, and the share of labelled ones with an effect.
+
+    labels: of shape (n_rows,), None where unknown; gene: names or codes of the same rows, over which rows are counted.
+    One row a number that occurs: rows_per_gene ("1" to "20+"), genes, rows, labelled, with_effect, share_de with its
+    Wilson interval low and high, all three NaN where no row has a label.
+    """
+    outcome, codes = outcome_of(labels), arrays.codes("gene", gene)
+    arrays.same_length(labels=outcome.labelled, gene=codes)
+    per_gene = np.bincount(codes)
+    group = np.minimum(per_gene, MOST)[codes]
+    n_genes = np.bincount(np.minimum(per_gene, MOST), minlength=MOST + 1)
+    rows, labelled, hits = (sum_by_group(group, MOST + 1, flag).astype(int) for flag in (None, outcome.labelled, outcome.effect))
+    found = []
+    for c in np.flatnonzero(rows):
+        share = wilson_interval(int(hits[c]), int(labelled[c]))
+        counts = (int(n_genes[c]), int(rows[c]), int(labelled[c]), int(hits[c]))
+        found.append((f"{c}+" if c == MOST else str(c), *counts, share.estimate, share.low, share.high))
+    return pd.DataFrame(found, columns=list(COLUMNS))
+
+
+def figure(table: pd.DataFrame) -> go.Figure:
+    """Shares with an effect by rows per gene, with whiskers, beside the share over all rows; rows where none is labelled.
+
+    table: as `table` makes it.
+    """
+    drawing.require_columns("gene_counts", table, COLUMNS)
+    chart = _shares(table) if table["labelled"].sum() else _rows(table)
+    chart.update_xaxes(title="rows per gene", tickvals=np.arange(len(table)), ticktext=table["rows_per_gene"], zeroline=False)
+    chart.update_xaxes(showgrid=False, range=[-0.6, len(table) - 0.4])
+    return chart
+
+
+def _shares(table: pd.DataFrame) -> go.Figure:
+    percent = 100 * table[["share_de", "low", "high"]]
+    chart = go.Figure()
+    chart.add_scatter(
+        x=np.arange(len(table)),
+        y=percent["share_de"],
+        mode="markers",
+        marker={"color": theme.EFFECT, "symbol": "diamond", "size": 9},
+        error_y=drawing.whiskers(percent, "share_de", theme.EFFECT),
+        hovertext=[_hover(row) for row in table.itertuples()],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    overall = 100 * table["with_effect"].sum() / table["labelled"].sum()
+    top = max(overall, percent["high"].max())
+    right = drawing.draw_horizontal(chart, drawing.Line(overall, f"all rows {overall:.1f}%"))
+    chart.update_layout(margin_r=right)
+    chart.update_yaxes(title="rows with an effect, %", range=[-0.04 * top, 1.04 * top], showgrid=True, zeroline=False)
+    return chart
+
+
+def _rows(table: pd.DataFrame) -> go.Figure:
+    chart = go.Figure()
+    chart.add_bar(
+        x=np.arange(len(table)),
+        y=table["rows"],
+        marker_color=theme.LABEL_COLOURS["unknown"],
+        hovertext=[_hover(row) for row in table.itertuples()],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    chart.update_yaxes(title="rows, none with a label", showgrid=True, tickformat=",")
+    return chart
+
+
+def _hover(row: Any) -> str:
+    of = "1 row" if row.rows_per_gene == "1" else f"{row.rows_per_gene} rows"
+    words = f"genes with {of}: {row.genes:,}<br>{drawing.rows_text(row.rows)}"
+    if not row.labelled:
+        return words
+    share = drawing.with_interval(100 * row.share_de, 100 * row.low, 100 * row.high, ".1f")
+    return f"{words}, {row.labelled:,} with a label<br>with an effect {share} %"

@@ -1,0 +1,87 @@
+"""The rows that move most from one run's ranks to another's."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.errors import InputError
+from core.plots import drawing, forest_plot, label_signs
+
+COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
+SHOWN: Final = 20
+_REACH: Final = (1.0, 10.0)  # ranks that the axis shows at least
+_RUN_LENGTH, _DOT = 20, 5
+
+
+def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -> go.Figure:
+    """One line of the plot a row, in the order given: from a dot at its rank in `before` to its sign at that in `after`.
+
+    table: pair_id, pert, gene, label (None where unknown), rank_a, rank_b, where 1 is the lowest `score`; without the
+    rows that have no rank, the first 20 are drawn. A mark's customdata is its pair_id. InputError if none is left.
+    """
+    drawing.require_columns("movers", table, COLUMNS)
+    known = table.assign(label=label_signs.labels("movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)
+    if known.empty:
+        raise InputError(f"movers: got no row with a rank in both {before} and {after}; expected at least one")
+    rows = pd.DataFrame([_row(row) for row in known.itertuples()])
+    runs = f"dot in {drawing.plain(before, _RUN_LENGTH)}, sign in {drawing.plain(after, _RUN_LENGTH)}"
+    chart = forest_plot.draw(rows, [], f"rank of {score} (1 is lowest)<br>{runs}", _REACH)
+    chart.update_traces(error_x_visible=False)
+    chart.add_scatter(
+        x=rows["before"],
+        y=list(range(len(known))),
+        name="before",
+        mode="markers",
+        marker={"color": rows["colour"], "size": _DOT},
+        hovertext=rows["hover"],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    for trace in chart.select_traces(selector={"mode": "markers"}):
+        trace.customdata = [known["pair_id"].iloc[line] for line in trace.y]
+    for line, row in enumerate(rows.itertuples()):
+        _connect(chart, line, row)
+    label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
+    chart.update_layout(height=chart.layout.height + drawing.TEXT_PX + label_signs.ABOVE_PX, margin_t=label_signs.ABOVE_PX)
+    chart.update_xaxes(tickformat=",")
+    return chart
+
+
+def _row(row: Any) -> dict[str, object]:
+    pair, moved = f"{drawing.plain(row.pert)} ⟶ {drawing.plain(row.gene)}", row.rank_b - row.rank_a
+    ranks = f"{_rank(row.rank_a)} → {_rank(row.rank_b)}"
+    return {
+        "name": drawing.plain(f"{row.pert} ⟶ {row.gene}", forest_plot.NAME_LENGTH),
+        "words": drawing.number(moved, "+,.10g"),
+        "hover": f"{pair}<br>label {row.label}<br>rank {ranks}",
+        "colour": label_signs.COLOURS[row.label],
+        "symbol": label_signs.SYMBOLS[row.label],
+        "before": row.rank_a,
+        "estimate": row.rank_b,
+        "low": min(row.rank_a, row.rank_b),
+        "high": max(row.rank_a, row.rank_b),
+    }
+
+
+def _connect(chart: go.Figure, line: int, row: Any) -> None:
+    """From the dot to the edge of the sign, which a whisker would run through."""
+    chart.add_annotation(
+        x=row.estimate,
+        y=line,
+        ax=row.before,
+        ay=line,
+        axref="x",
+        ayref="y",
+        arrowcolor=row.colour,
+        arrowhead=0,
+        arrowwidth=1.5,
+        standoff=_DOT,
+        borderpad=0,
+        borderwidth=0,
+    )
+
+
+def _rank(value: float) -> str:
+    return f"{value:,.10g}"  # a half where rows tie

@@ -1,0 +1,132 @@
+"""How well a run tells an effect from none, and up from down, at every threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+from plotly.subplots import make_subplots
+
+from core.plots import drawing, theme
+from core.stats.auroc import Roc, auroc, roc_curve
+from core.stats.scores_and_labels import Scores, outcome_of, tasks
+
+COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
+TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
+CONTROL: Final = "count-only"  # drawn dashed under this name
+POINTS: Final = 500  # of a curve; a corner left out lies within 2 / 499 of one that is kept, less than a line is wide
+
+
+def table(labels: ArrayLike, scores: Mapping[str, Scores]) -> pd.DataFrame:
+    """One row a point: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr; at most `POINTS` a curve.
+
+    labels: of shape (n_rows,), None where unknown; scores: of each run, and of the control under the name `CONTROL`, on
+    the same rows. A curve that has one class only is left out.
+    """
+    outcome = outcome_of(labels)
+    curves = []
+    for who, score in scores.items():
+        for name, task in zip(TASKS, tasks(outcome, score), strict=True):
+            positive, values = task.positive[task.rows], task.values[task.rows]
+            area = auroc(positive, values)
+            if not np.isnan(area):
+                points = _thinned(roc_curve(positive, values))
+                curves.append(pd.DataFrame({"task": name, "who": who, "n": len(values), "auroc": area, **points}))
+    return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=list(COLUMNS))
+
+
+def _thinned(curve: Roc) -> dict[str, np.ndarray]:
+    """The first corner in each of equal steps of fpr + tpr, which only rises along the curve."""
+    fpr, tpr = curve.false_positive_rate, curve.true_positive_rate
+    along = fpr + tpr
+    kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], POINTS)))
+    return {"fpr": fpr[kept], "tpr": tpr[kept]}
+
+
+def figure(table: pd.DataFrame) -> go.Figure:
+    """One panel a task; the first run in the chosen run's colour, others grey, the control dashed, each with its AUROC.
+
+    table: task, who, n, auroc, fpr, tpr, the points of a curve in order.
+    """
+    drawing.require_columns("roc", table, COLUMNS)
+    drawing.require_values("roc", table, "task", TASKS)
+    present = [task for task in TASKS if task in set(table["task"])]
+    chart = make_subplots(cols=max(1, len(present)), horizontal_spacing=0.09)
+    chosen = next((who for who in table["who"] if who != CONTROL), None)
+    for column, task in enumerate(present, start=1):
+        part = table[table["task"] == task]
+        _chance(chart, column)
+        for who, curve in part.groupby("who", sort=False):
+            _curve(chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE)
+        _names(chart, column, part, chosen)
+        _panel(chart, column, TASKS[task])
+    chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_t=8 + drawing.TEXT_PX + 6)
+    return chart
+
+
+def _chance(chart: go.Figure, column: int) -> None:
+    line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
+    chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between", row=1, col=column)
+    text = {"text": f"chance {drawing.CHANCE}", "showarrow": False, "font_size": drawing.SMALL}
+    chart.add_annotation(x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text)
+
+
+def _curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, colour: str) -> None:
+    rows, area = curve["n"].iloc[0], curve["auroc"].iloc[0]
+    told = f"{drawing.plain(who)}<br>AUROC {area:.3f}, {drawing.rows_text(rows)}"
+    chart.add_scatter(
+        x=curve["fpr"],
+        y=curve["tpr"],
+        name=who,
+        mode="lines",
+        line={"color": colour, "width": 2, "dash": "dash" if who == CONTROL else "solid"},
+        hovertext=[told] * len(curve),
+        hovertemplate="%{hovertext}<br>false positive rate %{x:.3f}, true positive rate %{y:.3f}<extra></extra>",
+        row=1,
+        col=column,
+    )
+
+
+def _names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
+    """Each curve's name in the empty corner, with a leader to the curve; the lowest curve's stands highest."""
+    for k, (area, who) in enumerate(sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))):
+        curve = part[part["who"] == who]
+        fpr = 0.5 - 0.15 * k
+        name = drawing.plain(who, 24)
+        chart.add_annotation(
+            x=fpr,
+            y=float(np.interp(fpr, curve["fpr"], curve["tpr"])),
+            ax=0.47,
+            ay=0.3 - 0.085 * k,
+            axref=f"x{column}",
+            ayref=f"y{column}",
+            xanchor="left",
+            text=f"{name} {area:.3f}",
+            font_size=drawing.SMALL,
+            arrowcolor=theme.CHOSEN if who == chosen else theme.BASELINE,
+            arrowhead=6,
+            arrowsize=2,
+            arrowwidth=1,
+            row=1,
+            col=column,
+        )
+
+
+def _panel(chart: go.Figure, column: int, title: str) -> None:
+    chart.update_xaxes(title="false positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column)
+    chart.update_yaxes(showgrid=True, title="true positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column)
+    axis = "" if column == 1 else str(column)
+    chart.add_annotation(
+        text=f"<b>{title}</b>",
+        xref=f"x{axis} domain",
+        yref=f"y{axis} domain",
+        x=0,
+        y=1,
+        showarrow=False,
+        yanchor="bottom",
+        yshift=4,
+    )

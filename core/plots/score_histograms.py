@@ -1,0 +1,102 @@
+"""How a score is spread over the rows of each label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, theme
+from core.stats.arrays import Codes, Floats
+from core.stats.ranks import round_for_ranks
+
+COLUMNS = ("label", "value")
+BINS: Final = 30
+_LINE: Final = 0.13  # of the highest bin: a line of names above it
+# What a row's label is called → its colour and sign in the theme.
+KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
+
+
+def figure(table: pd.DataFrame, score: str) -> go.Figure:
+    """One step histogram a label over shared bins, each summing to 1 and named where it stands out most.
+
+    table: one row a row with label ("up or down", "none", "up", "down") and value, in [0, 1] where it is a probability.
+    score: what the value is, such as "P(DE)".
+    """
+    drawing.require_columns("distributions", table, COLUMNS)
+    drawing.require_values("distributions", table, "label", KINDS)
+    edges = _edges(table["value"].to_numpy(dtype=np.float64))
+    parts = table.groupby("label", sort=False)["value"]
+    counts = {str(label): np.histogram(round_for_ranks(part), edges)[0] for label, part in parts}
+    top = max((float(_percent(count).max()) for count in counts.values()), default=100.0)
+    chart = go.Figure()
+    for label, count in counts.items():
+        _steps(chart, label, edges, count)
+    _names(chart, edges, counts, top)
+    chart.update_xaxes(showgrid=False, title=score, range=[edges[0], edges[-1]], zeroline=False)
+    chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, top * (1.08 + _LINE * len(counts))])
+    return chart
+
+
+def _edges(values: Floats) -> Floats:
+    """Of equal bins over [0, 1], and beyond where values are."""
+    low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
+    edges: Floats = round_for_ranks(np.linspace(low, high, BINS + 1))
+    return edges
+
+
+def _percent(count: Codes) -> Floats:
+    return 100 * count / max(1, int(count.sum()))
+
+
+def _steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
+    colour, share = theme.LABEL_COLOURS[KINDS[label]], _percent(count)
+    bins = zip(edges, edges[1:], count, share, strict=False)  # one edge more than bins
+    told = [f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%" for low, high, n, part in bins]
+    chart.add_scatter(
+        x=[edges[0], *edges],
+        y=[0.0, *share, 0.0],
+        name=label,
+        mode="lines",
+        line={"color": colour, "width": 2, "shape": "hv"},
+        fill="tozeroy",
+        fillcolor=drawing.faint(colour, 0.12),
+        hovertext=[told[0], *told, told[-1]],
+        hovertemplate=f"{label}, %{{hovertext}}<extra></extra>",
+    )
+
+
+def _names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: float) -> None:
+    """Each label's name above the plot, with a leader to the bin in which it has most more than the others.
+
+    Names read away from the others' leaders, but where there is no room: then the leftmost name stands highest.
+    """
+    best = sorted((_stands_out(label, counts), label) for label in counts)
+    room = BINS // 3
+    levels = range(len(best)) if best and best[0][0] >= room else reversed(range(len(best)))
+    for k, (level, (place, label)) in enumerate(zip(levels, best, strict=True)):
+        rightwards = place < room or (k > 0 and place < BINS - room)
+        kind, rows = KINDS[label], drawing.rows_text(counts[label].sum())
+        x = (edges[place] + edges[place + 1]) / 2
+        chart.add_annotation(
+            x=x,
+            y=_percent(counts[label])[place],
+            ax=x,
+            ay=top * (1.08 + _LINE * level),
+            axref="x",
+            ayref="y",
+            text=f'<span style="color:{theme.LABEL_COLOURS[kind]}">{theme.LABEL_SIGNS[kind]}</span> {label}, {rows}',
+            xanchor="left" if rightwards else "right",
+            arrowcolor=theme.LABEL_COLOURS[kind],
+            arrowhead=0,
+            arrowwidth=1,
+        )
+
+
+def _stands_out(label: str, counts: Mapping[str, Codes]) -> int:
+    """The bin in which the label's share is most above the others'; its fullest bin if it is alone."""
+    others = [_percent(count) for other, count in counts.items() if other != label]
+    return int(np.argmax(_percent(counts[label]) - (np.max(others, axis=0) if others else 0.0)))

@@ -1,0 +1,163 @@
+"""The mean score over all pairs of weights: where it is best, where it is as good, and where the sliders stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.plots import drawing, label_signs, theme
+from core.stats.arrays import Floats
+
+COLUMNS = ("w_de", "w_dir", "mean", "plateau")
+# Lets the surface through where the score is low, so that low is quiet in light and in dark.
+RAMP: Final = [[0.0, drawing.faint(theme.CHOSEN, 0.04)], [1.0, drawing.faint(theme.CHOSEN, 1)]]
+_INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge stands out on every part of the ramp
+_REACH = (0.3, 0.12)  # of the plane, at most, from a mark to the far end of the name beside it
+_CORNER = 1e-3  # of a cell, cut off each corner of the ring
+
+
+def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.DataFrame:
+    """A plane as one row a pair of weights: w_de, w_dir, mean, plateau.
+
+    grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight of DE by weight of
+    DIR; plateau: flags. InputError for other shapes.
+    """
+    n = len(grid)
+    values, flags = np.asarray(mean, dtype=np.float64), np.asarray(plateau, dtype=np.bool_)
+    for name, array in (("mean", values), ("plateau", flags)):
+        if array.shape != (n, n):
+            raise InputError(f"weight_plane: {name}: got an array of shape {array.shape}; expected {(n, n)}")
+    columns = (np.repeat(grid, n), np.tile(grid, n), values.ravel(), flags.ravel())
+    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
+
+
+def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float]) -> go.Figure:
+    """A heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
+
+    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row a pair of at
+    least two weights each. now: weights of DE and DIR, on the grid or beside it; best: a pair of the table. InputError
+    for a table without all pairs, or with one twice, and for another best.
+    """
+    drawing.require_columns("weight_plane", table, COLUMNS)
+    mean, plateau = _grid(table, "mean"), _grid(table, "plateau")
+    at_best = table.loc[np.isclose(table["w_de"], best[0]) & np.isclose(table["w_dir"], best[1]), "mean"]
+    if len(at_best) != 1:
+        raise InputError(f"weight_plane: best: got {best}; expected a pair of weights of the table")
+    x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
+    chart = go.Figure()
+    _surface(chart, mean, plateau)
+    _ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
+    spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
+    _best(chart, best, now, spans, float(at_best.iloc[0]))
+    _mark(chart, now, "now", {"symbol": "cross", "size": 15, "color": _INK})
+    label_signs.draw_key(chart, ["✚ now", "ring: within one standard error of the best"])
+    chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
+    for update, span, name in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
+        room = 0.012 * (span[1] - span[0])  # for a ring along the edge
+        update(title=f"weight of {name}", range=[span[0] - room, span[1] + room], showgrid=False, zeroline=False, ticks="")
+    return chart
+
+
+def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A column as weight of DIR by weight of DE."""
+    n_de, n_dir = table["w_de"].nunique(), table["w_dir"].nunique()
+    if min(n_de, n_dir) < 2 or len(table) != n_de * n_dir or table.duplicated(["w_de", "w_dir"]).any():
+        got = f"got {len(table)} rows of {n_de} weights of DE and {n_dir} of DIR"
+        raise InputError(f"weight_plane: {got}; expected one row a pair of at least two weights each")
+    return table.pivot(index="w_dir", columns="w_de", values=column)
+
+
+def _borders(weights: Floats) -> Floats:
+    """Of the cells around increasing weights: half-way between neighbours, and as far beyond the ends."""
+    middle = (weights[1:] + weights[:-1]) / 2
+    borders: Floats = np.concatenate([[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]])
+    return borders
+
+
+def _surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -> None:
+    chart.add_heatmap(
+        x=mean.columns,
+        y=mean.index,
+        z=mean,
+        text=np.where(plateau, "<br>within one standard error of the best", ""),
+        colorscale=RAMP,
+        colorbar={
+            "title": {"text": "mean of DE and DIR", "side": "right", "font_size": drawing.SMALL},
+            "tickfont_size": drawing.SMALL,
+            "tickformat": ".3f",
+            "thickness": 10,
+            "outlinewidth": 0,
+        },
+        hoverongaps=False,
+        hovertemplate="weight of DE %{x:.2f}, of DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>",
+    )
+
+
+def _ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:
+    """The outline of the plateau along the borders of its cells.
+
+    The contour of 0 and 1 runs half-way between points, so each cell has points just inside all four of its corners,
+    and there is a 0 outside.
+    """
+    flags = np.pad(np.kron(plateau, np.ones((2, 2), dtype=np.int8)), 1)
+    near = [np.column_stack([edges - _CORNER * width, edges + _CORNER * width]).ravel() for edges, width in _widths(x, y)]
+    for colour, width in ((_EDGE, 5), (_INK, 2)):
+        chart.add_contour(
+            x=near[0],
+            y=near[1],
+            z=flags,
+            contours={"coloring": "none", "start": 0.5, "end": 0.5, "size": 1},
+            line={"color": colour, "width": width, "smoothing": 0},
+            showscale=False,
+            hoverinfo="skip",
+        )
+
+
+def _widths(*axes: Floats) -> list[tuple[Floats, float]]:
+    return [(edges, float(np.diff(edges).min())) for edges in axes]
+
+
+def _best(
+    chart: go.Figure, best: tuple[float, float], now: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float
+) -> None:
+    """A small mark with the value beside it, in the plane and away from `now`."""
+    _mark(chart, best, "best", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
+    low, high = np.array(spans).T
+    right, up = _side((np.array(best) - low) / (high - low), (np.array(now) - low) / (high - low))
+    chart.add_annotation(
+        x=best[0],
+        y=best[1],
+        text=f"best {drawing.number(mean)}",
+        xanchor="left" if right > 0 else "right",
+        yanchor="bottom" if up > 0 else "top",
+        xshift=8 * right,
+        yshift=6 * up,
+        showarrow=False,
+        font={"color": _INK, "size": drawing.SMALL},
+        bgcolor=drawing.faint(_EDGE, 0.85),
+    )
+
+
+def _side(best: Floats, now: Floats) -> tuple[int, int]:
+    """Right and up, each 1 or -1: of the corners whose far end is in the plane, [0, 1] by [0, 1], the farthest from now."""
+    ends = {side: best + np.multiply(side, _REACH) for side in ((1, 1), (1, -1), (-1, 1), (-1, -1))}
+    inside = [side for side, end in ends.items() if (end > 0).all() and (end < 1).all()]
+    return max(inside, key=lambda side: float(np.hypot(*(ends[side] - now))))
+
+
+def _mark(chart: go.Figure, at: tuple[float, float], name: str, marker: dict[str, object]) -> None:
+    chart.add_scatter(
+        x=[at[0]],
+        y=[at[1]],
+        name=name,
+        mode="markers",
+        marker={"line": {"color": _EDGE, "width": 2}, **marker},
+        cliponaxis=False,
+        hovertemplate=f"{name}: weight of DE %{{x:.2f}}, of DIR %{{y:.2f}}<extra></extra>",
+    )

@@ -1,0 +1,88 @@
+"""Controls that know no biology: what the sampling of the labels gives away through row counts.
+
+Negatives were matched to each gene's positives and then topped up with genes of their own, so counts alone predict DE.
+Such a score is shown beside a model and never used by one; a model that does not beat it on DE has shown no biology.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.delong import Estimate, two_way_delong
+from core.stats.ranks import round_for_ranks
+from core.stats.scores_and_labels import outcome_of
+
+ROWS_A_PERT = 9  # the sampling aims at as many matched rows for each perturbation
+
+
+@dataclass(frozen=True, slots=True)
+class LeakageAudit:
+    """How far counts alone go on labelled rows, and whether the test rows are disjoint from them.
+
+    count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with several rows.
+    rarer_up_dir: DIR of `rarer_gene`. singletons: rows whose gene occurs once; singletons_none: those labelled none.
+    shared_perts, shared_genes: symbols that labelled and test rows share in the same role.
+    """
+
+    count_only_de: Estimate
+    count_only_de_without_singletons: Estimate
+    rarer_up_dir: Estimate
+    singletons: int
+    singletons_none: int
+    shared_perts: int
+    shared_genes: int
+
+
+def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
+    """A DE score from row counts: 0 where the gene occurs once, else 9 / max(1, n_pert - singletons_pert) · 2⌊c/2⌋/c.
+
+    c: rows of the row's gene; n_pert: rows of its perturbation; singletons_pert: those of them whose gene occurs once.
+    pert, gene: names or codes of shape (n_rows,); the counts are over exactly these rows.
+    """
+    perts, count = validate.codes("pert", pert), _gene_counts(gene)
+    validate.same_length(pert=perts, gene=count)
+    matched = sum_by_group(perts, perts.max(initial=-1) + 1, count > 1)
+    parity = 2 * (count // 2) / count
+    score: Floats = np.where(count == 1, 0.0, ROWS_A_PERT / np.maximum(1, matched)[perts] * parity)
+    return score
+
+
+def rarer_gene(gene: ArrayLike) -> Floats:
+    """A direction score from row counts: the fewer rows a gene has, the more it is said to go up (-c)."""
+    return -_gene_counts(gene).astype(np.float64)
+
+
+def leakage_audit(
+    labels: ArrayLike, pert: ArrayLike, gene: ArrayLike, test_pert: ArrayLike = (), test_gene: ArrayLike = ()
+) -> LeakageAudit:
+    """Count controls on the rows of `labels`, `pert` and `gene`, of shape (n_rows,), and overlap with the test rows."""
+    outcome = outcome_of(labels)
+    perts, genes, count = np.asarray(pert), np.asarray(gene), _gene_counts(gene)
+    validate.same_length(labels=outcome.labelled, pert=perts, gene=genes)
+    de_score, up_score = round_for_ranks(count_only(perts, genes)), rarer_gene(genes)
+    single = count == 1
+
+    def measured(rows: Bools, positive: Bools, score: Floats) -> Estimate:
+        return two_way_delong(positive[rows], score[rows], perts[rows], genes[rows])
+
+    return LeakageAudit(
+        measured(outcome.labelled, outcome.effect, de_score),
+        measured(outcome.labelled & ~single, outcome.effect, de_score),
+        measured(outcome.directed, outcome.up, up_score),
+        int(single.sum()),
+        int((single & outcome.labelled & ~outcome.effect).sum()),
+        len({*perts.tolist()} & {*np.asarray(test_pert).tolist()}),
+        len({*genes.tolist()} & {*np.asarray(test_gene).tolist()}),
+    )
+
+
+def _gene_counts(gene: ArrayLike) -> Codes:
+    """Rows of each row's gene, of shape (n_rows,)."""
+    codes = validate.codes("gene", gene)
+    counts: Codes = np.bincount(codes)[codes]
+    return counts

@@ -1,0 +1,90 @@
+"""AUROC from pairs inside a stratum only: within a perturbation, a gene, a fold or a cell of folds.
+
+What separates strata from each other cannot help here: a score that is constant in every stratum has exactly 0.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import Codes, Floats
+from core.stats.auroc import placements
+from core.stats.delong import task_of
+from core.stats.intervals import Interval, normal_interval
+from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
+
+METHOD = "pairs within strata, strata independent"
+
+
+@dataclass(frozen=True, slots=True)
+class Stratified:
+    """Strata combined by their number of pairs; NaN where no stratum holds both classes.
+
+    pairs: of a positive and a negative inside a stratum. used: strata with both classes. one_class: the names of those
+    that have rows of one class only and say nothing.
+    """
+
+    interval: Interval
+    pairs: int
+    used: int
+    one_class: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StratifiedScore:
+    """DE and DIR within strata, and the mean of both with its interval."""
+
+    de: Stratified
+    dir: Stratified
+    mean: Interval
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Within:
+    summary: Stratified
+    influence: Floats  # of every stratum on the AUROC
+
+
+def stratified_auroc(positive: ArrayLike, values: ArrayLike, strata: ArrayLike) -> Stratified:
+    """Σ pairs won inside strata / Σ pairs inside strata, each stratum an independent unit of its interval.
+
+    positive: flags, values: finite numbers (ranked as they are), strata: names or codes; all of shape (n_rows,).
+    """
+    task = task_of(positive, values)
+    names, stratum = validate.names_and_codes("strata", strata)
+    validate.same_length(positive=task.positive, strata=stratum)
+    return _within(task, names, stratum).summary
+
+
+def stratified_score(labels: ArrayLike, scores: Scores, strata: ArrayLike) -> StratifiedScore:
+    """DE, DIR and their mean within strata, all of shape (n_rows,)."""
+    outcome = outcome_of(labels)
+    names, stratum = validate.names_and_codes("strata", strata)
+    validate.same_length(labels=outcome.labelled, scores=scores, strata=stratum)
+    de, direction = (_within(task, names, stratum) for task in tasks(outcome, scores))
+    estimate = (de.summary.interval.estimate + direction.summary.interval.estimate) / 2
+    variance = _variance((de.influence + direction.influence) / 2, max(de.summary.used, direction.summary.used))
+    mean = normal_interval(estimate, variance, de.summary.interval.n, "stratum", METHOD)
+    return StratifiedScore(de.summary, direction.summary, mean)
+
+
+def _within(task: Task, names: Floats, stratum: Codes) -> _Within:
+    rows = task.rows
+    placed = placements(task.positive[rows], task.values[rows], stratum[rows], len(names))
+    pairs, used = placed.pairs, placed.pairs > 0
+    total = pairs.sum()
+    won = np.where(used, placed.auroc, 0.0) * pairs
+    estimate = won.sum() / total if total else float("nan")
+    influence = np.where(used, won - estimate * pairs, 0.0) / max(total, 1)
+    interval = normal_interval(estimate, _variance(influence, int(used.sum())), int(rows.sum()), "stratum", METHOD)
+    one_class = names[~used & (placed.positives + placed.negatives > 0)]
+    return _Within(Stratified(interval, int(total), int(used.sum()), tuple(map(str, one_class))), influence)
+
+
+def _variance(influence: Floats, used: int) -> float:
+    """Of a ratio of two sums over independent strata (linearised)."""
+    return float(np.square(influence).sum() * used / (used - 1)) if used > 1 else float("nan")

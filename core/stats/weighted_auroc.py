@@ -1,0 +1,83 @@
+"""AUROC under many sets of row weights at once: sort once, then each block of weights is two sparse products.
+
+Sorted rows are cut into steps, negatives first and positives after them, so that a positive beats the negatives of its
+own and of all lower steps; a group of equal values that holds both classes is a step of its own, where it wins half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, isqrt, sqrt
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.scores_and_labels import Task
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedAuroc:
+    """One AUROC as a function of unit weights; a unit is a row, or a cluster whose rows share its weight.
+
+    positives, negatives: sparse, of shape (n_steps, n_units), how many rows of the class a unit has in a step.
+    tied: the steps that are groups of equal values.
+    """
+
+    positives: Any
+    negatives: Any
+    tied: Codes
+
+    def __call__(self, weights: Floats) -> Floats:
+        """AUROC of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN where a class has none."""
+        hits, misses = self.positives @ weights, self.negatives @ weights
+        ties = np.einsum("kb,kb->b", hits[self.tied], misses[self.tied])
+        below = running_sum(misses)
+        won = np.einsum("kb,kb->b", hits, below) - ties / 2
+        pairs = hits.sum(axis=0) * below[-1]
+        auroc: Floats = np.divide(won, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+        return auroc
+
+
+def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
+    """The AUROC of `task` for weights on units; `unit`: each row's unit, of shape (n_rows,), below `n_units`."""
+    values, positive, units = task.values[task.rows], task.positive[task.rows], unit[task.rows]
+    order = np.argsort(values)
+    positive, units = positive[order], units[order]
+    step, tied = _steps(values[order], positive)
+    n_steps = ceil(sqrt(step[-1] + 1)) ** 2 if len(step) else 1  # a square, as `running_sum` wants it
+
+    def counted(chosen: Bools) -> Any:
+        starts = np.searchsorted(step[chosen], np.arange(n_steps + 1))
+        return csr_array((np.ones(starts[-1]), units[chosen], starts), shape=(n_steps, n_units))
+
+    return WeightedAuroc(counted(positive), counted(~positive), tied)
+
+
+def _steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
+    """Each sorted row's step, and which steps are ties between the classes."""
+    if not len(values):
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
+    hits = np.add.reduceat(positive.astype(np.intp), starts)
+    size = np.diff(np.append(starts, len(values)))
+    mixed = (hits > 0) & (hits < size)
+    begins = mixed.copy()
+    begins[1:] |= mixed[:-1] | ((hits[1:] == 0) & (hits[:-1] > 0))  # a negative above a positive opens a step
+    begins[0] = False
+    step: Codes = np.cumsum(begins)
+    return np.repeat(step, size), step[mixed]
+
+
+def running_sum(values: Floats) -> Floats:
+    """Cumulative sums along the first axis, in place, of an array of shape (n_steps, n_resamples), n_steps a square.
+
+    Two levels, inside and over √n chunks of √n rows: np.cumsum along the first axis takes six times as long.
+    """
+    side = isqrt(len(values))
+    chunks = values.reshape(side, side, -1)
+    for k in range(1, side):
+        chunks[:, k] += chunks[:, k - 1]
+    chunks[1:] += np.cumsum(chunks[:-1, -1], axis=0)[:, None]
+    return values

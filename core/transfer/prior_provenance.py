@@ -1,0 +1,149 @@
+"""Which labelled rows made a row's prior, and what the prior would be without some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import InputError
+from core.stats.arrays import Codes, Floats
+from core.transfer.knn import DEFAULT, Similarities, Weighting
+from core.transfer.label_sums import LEVEL, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks
+from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, visible_rows
+from core.transfer.similarity import Similarity
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Provenance:
+    """The neighbours of one row: every labelled row with a weight, heaviest first.
+
+    neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product where both axes
+    count. per_space: of shape (n_spaces, n), NaN where a space does not cover both; on the axis that counts, of genes
+    where both do. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The
+    shares sum to 1, and weighted by the labels to the priors (NaN without neighbours).
+    """
+
+    neighbours: Codes
+    similarity: Floats
+    per_space: Floats
+    weight: Floats
+    share: Floats
+    weight_up: Floats
+    share_up: Floats
+    prior_de: float
+    prior_up: float
+
+
+def explain_prior(
+    row: tuple[int, int],
+    known: Knowledge,
+    similar: Similarities,
+    weighting: Weighting = DEFAULT,
+    parts: Parts | None = None,
+    without: Codes | None = None,
+) -> Provenance:
+    """Where the prior of the row of these (perturbation, gene) codes comes from; the rest as in `knn.priors`.
+
+    without: positions in the knowledge base of neighbours that are taken out of it first.
+    """
+    seen = visible_rows(row, known.rows, parts)
+    if without is not None:
+        seen[without] = False
+    rows = np.flatnonzero(seen)
+    similarity, per_space = np.ones(len(rows)), np.empty((0, len(rows)))
+    axes = ("pert", "gene") if weighting.axis == "both" else (weighting.axis,)
+    for axis in axes:
+        given = similar.gene if axis == "gene" else similar.pert
+        if given is None:
+            raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
+        code, codes = (row[1], known.rows.gene) if axis == "gene" else (row[0], known.rows.pert)
+        nearest, per_space = _similarity_on_axis(given, code, codes[rows], weighting.k)
+        similarity = similarity * nearest
+    return _provenance_of(known, rows, similarity, per_space, weighting)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeaviestSymbols:
+    """The symbols with the largest shares of one row's prior_de, largest first, all labelled rows of a symbol together.
+
+    symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the labelled rows that the row may
+    see: labelled, effect, directed, up. n_rows: of all symbols with a weight.
+    """
+
+    symbols: Codes
+    similarity: Floats
+    share: Floats
+    counts: Floats
+    n_rows: int
+
+
+def heaviest_symbols(
+    queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, parts: Parts | None, n: int
+) -> list[HeaviestSymbols]:
+    """The n heaviest symbols behind each query row's prior_de, for one axis; as `explain` would find them, row by row.
+
+    InputError for the axis "both", where shares belong to pairs of symbols.
+    """
+    axis, given = weighting.axis, similar.pert if weighting.axis == "pert" else similar.gene
+    if axis == "both" or given is None:
+        raise InputError(f"heaviest: got the axis {axis}; expected gene or pert, with its similarity")
+    if axis == "pert":
+        queries, known, parts = queries.swapped(), known.swapped(), None if parts is None else parts.swapped()
+    table = label_sum_table(known, parts)
+    found: list[HeaviestSymbols | None] = [None] * len(queries)
+    power = weighting.powers[0]
+    for chunk in weight_chunks(queries, table, given, power, parts):
+        least = None if weighting.k is None else kth_largest_weights(chunk, table, weighting.k)
+        for group, rows in slices_by_group(chunk.group):
+            visible = table.others(group)
+            for row in range(rows.start, rows.stop):
+                weights = chunk.weights[chunk.gene[row]]
+                near = weights if least is None else np.where(weights >= least[row], weights, 0.0)
+                found[chunk.rows[row]] = _heaviest_of_row(near, visible, table.genes, power, n)
+    return [each for each in found if each is not None]
+
+
+def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: float, n: int) -> HeaviestSymbols:
+    """weights: of shape (n_known,); visible: label counts of the rows that may be seen, of shape (n_known, 4)."""
+    shares = _shares(weights * visible[:, LABELLED])
+    near = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
+    near = near[np.argsort(-shares[near], kind="stable")]
+    near = near[shares[near] > 0]
+    n_rows = int(visible[weights > 0, LABELLED].sum())
+    return HeaviestSymbols(symbols[near], weights[near] ** (1 / power), shares[near], visible[near], n_rows)
+
+
+def _similarity_on_axis(given: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:
+    """Similarity to each row on one axis, 0 for those beyond the k nearest symbols, and in each space."""
+    symbols, position = np.unique(codes, return_inverse=True)
+    query = np.array([code], dtype=np.intp)
+    similarity = given.block(query, symbols)[0]
+    if k is not None and k < len(symbols):
+        similarity = np.where(similarity >= np.partition(similarity, -k)[-k] * LEVEL, similarity, 0.0)
+    return similarity[position], given.per_space(query, symbols)[:, 0, position]
+
+
+def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, per_space: Floats, weighting: Weighting) -> Provenance:
+    de_power, power = weighting.powers
+    order = np.argsort(-similarity, kind="stable")
+    order = order[similarity[order] > 0]
+    flags, near = known.flags[rows[order]].astype(np.float64), similarity[order]
+    weight, weight_up = near**de_power * flags[:, LABELLED], near**power * flags[:, DIRECTED]
+    share, share_up = _shares(weight), _shares(weight_up)
+    return Provenance(
+        rows[order],
+        near,
+        per_space[:, order],
+        weight,
+        share,
+        weight_up,
+        share_up,
+        float(share @ flags[:, EFFECT]) if weight.sum() > 0 else float("nan"),
+        float(share_up @ flags[:, UP]) if weight_up.sum() > 0 else float("nan"),
+    )
+
+
+def _shares(weights: Floats) -> Floats:
+    total = weights.sum()
+    return weights / total if total > 0 else np.zeros_like(weights)

@@ -1,0 +1,58 @@
+"""Support: how much weight stands behind a row's prior, and what to make of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SupportRange:
+    """The least and the most support in the reference population, between which support is scaled."""
+
+    least: float
+    most: float
+
+    def scaled(self, support: ArrayLike) -> Floats:
+        """Support from 0 (the least) to 1 (the most), cut at both; 0 where the range is a point."""
+        values = validate.numbers("support", support)
+        width = self.most - self.least
+        return np.clip((values - self.least) / width, 0.0, 1.0) if width > 0 else np.zeros(len(values))
+
+
+def support_range(reference: ArrayLike) -> SupportRange:
+    """The range over the reference population's covered rows (support above 0), of shape (n_rows,)."""
+    values = validate.numbers("reference", reference)
+    covered = values[values > 0]
+    if not len(covered):
+        raise InputError("reference: no row has support; expected at least one")
+    return SupportRange(float(covered.min()), float(covered.max()))
+
+
+def shrink_to_half(prior: ArrayLike, support: ArrayLike, reference: SupportRange, strength: float) -> Floats:
+    """a · prior + (1 - a) / 2 with a = 1 - strength · (support - min) / (max - min): priors drawn towards a half.
+
+    prior, support: of shape (n_rows,), the prior NaN where nothing covers the row; strength in [0, 1].
+    """
+    values = validate.numbers("prior", prior, missing=True)
+    kept = 1 - _share("strength", strength) * reference.scaled(support)
+    validate.same_length(prior=values, support=kept)
+    return kept * values + (1 - kept) / 2
+
+
+def weights_by_support(least: float, most: float, support: ArrayLike, reference: SupportRange) -> Floats:
+    """A component's weight for each row, from `least` at the least support to `most` at the most, both in [0, 1]."""
+    low, high = _share("least", least), _share("most", most)
+    return low + (high - low) * reference.scaled(support)
+
+
+def _share(name: str, value: float) -> float:
+    if not 0 <= value <= 1:
+        raise InputError(f"{name}: got {value}; expected a number from 0 to 1")
+    return value

@@ -1,0 +1,78 @@
+"""Rows per gene against effects, and their table."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.plots import gene_row_counts
+from core.types import Label
+
+# x and y have one row, z has three, of which one is unlabelled.
+LABELS = ["none", "none", "up", "de", None]
+GENES = list("xyzzz")
+
+
+def test_table_by_hand() -> None:
+    table = gene_row_counts.table(LABELS, GENES)
+    counts = table[["rows_per_gene", "genes", "rows", "labelled", "with_effect"]].to_numpy().tolist()
+    assert counts == [["1", 2, 2, 2, 0], ["3", 1, 3, 2, 2]]
+    assert table["share_de"].tolist() == [0, 1]
+    # Wilson for 0 of 2, z² = 3.8415: from 0 to z² / (2 + z²) = .6576; for 2 of 2 the mirror image.
+    assert table[["low", "high"]].to_numpy() == pytest.approx(np.array([[0, 0.6576], [0.3424, 1]]), abs=1e-4)
+
+
+def test_genes_of_many_rows_are_counted_together() -> None:
+    genes = ["a"] * 20 + ["b"] * 31 + ["c"] * 19
+    table = gene_row_counts.table(["up"] * 70, genes)
+    assert table[["rows_per_gene", "genes", "rows"]].to_numpy().tolist() == [["19", 1, 19], ["20+", 2, 51]]
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([*Label, None]), st.integers(0, 5)), max_size=150))
+def test_equals_counting_one_by_one(rows: list[tuple[Label | None, int]]) -> None:
+    labels, genes = [label for label, _ in rows], [gene for _, gene in rows]
+    size = {gene: min(n, 20) for gene, n in Counter(genes).items()}
+    table = gene_row_counts.table(labels, genes).set_index("rows_per_gene")
+    assert set(table.index) == {f"{n}+" if n == 20 else str(n) for n in size.values()}
+    for name, found in table.iterrows():
+        mine = [label for label, gene in rows if size[gene] == int(str(name).rstrip("+"))]
+        assert found["rows"] == len(mine)
+        assert found["labelled"] == sum(label is not None for label in mine)
+        assert found["with_effect"] == sum(label in {"up", "down", "de"} for label in mine)
+
+
+def test_shares_with_whiskers_beside_the_overall_share() -> None:
+    chart = gene_row_counts.figure(gene_row_counts.table(LABELS, GENES))
+    dots = chart.data[0]
+    assert list(dots.y) == [0, 100]
+    assert list(chart.layout.xaxis.ticktext) == ["1", "3"]
+    np.testing.assert_allclose(dots.error_y.array, [65.76, 0], atol=0.01)
+    np.testing.assert_allclose(dots.error_y.arrayminus, [0, 65.76], atol=0.01)
+    assert [note.text for note in chart.layout.annotations] == ["all rows 50.0%"]  # two of four labelled rows
+    assert [shape.y0 for shape in chart.layout.shapes] == [50]
+    assert dots.hovertext[1] == "genes with 3 rows: 1<br>n 3, 2 with a label<br>with an effect 100.0 [34.2, 100.0] %"
+
+
+def test_without_labels_the_rows_are_counted() -> None:
+    table = gene_row_counts.table([None] * 5, GENES)
+    assert table[["share_de", "low", "high"]].isna().all(axis=None)
+    chart = gene_row_counts.figure(table)
+    assert (chart.data[0].type, list(chart.data[0].y)) == ("bar", [2, 3])
+    assert chart.data[0].hovertext[0] == "genes with 1 row: 2<br>n 2"
+
+
+def test_one_row_is_drawn() -> None:
+    assert list(gene_row_counts.figure(gene_row_counts.table(["up"], ["x"])).data[0].y) == [100]
+
+
+def test_wrong_arguments_are_refused() -> None:
+    with pytest.raises(InputError, match="gene_counts: missing column with_effect"):
+        gene_row_counts.figure(gene_row_counts.table(LABELS, GENES).drop(columns="with_effect"))
+    with pytest.raises(InputError, match="arrays of different lengths"):
+        gene_row_counts.table(LABELS, GENES[:2])

@@ -1,0 +1,67 @@
+"""Paired differences and their table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.plots import paired_changes
+from core.stats.comparison import compare
+from core.stats.scores_and_labels import scores_from_probabilities
+
+TABLE = pd.DataFrame(
+    [
+        ("DE", "row", 0.02, 0.01, 0.03, 2499),
+        ("DE", "both axes", 0.02, -0.01, 0.05, 2499),
+        ("mean", "row", -0.01, np.nan, np.nan, 2499),
+    ],
+    columns=list(paired_changes.COLUMNS),
+)
+
+
+def test_table_holds_every_interval_of_a_comparison() -> None:
+    labels = ["up", "down", "none", "none", "up", "down"]
+    a = scores_from_probabilities([0.9, 0.2, 0.5, 0.1, 0.6, 0.3], [0.9, 0.8, 0.5, 0.5, 0.4, 0.1])
+    b = scores_from_probabilities([0.9, 0.8, 0.5, 0.1, 0.6, 0.7], [0.9, 0.1, 0.5, 0.5, 0.4, 0.2])
+    comparison = compare(labels, a, b, list("ppqqrr"), list("xyxyxy"))
+    table = paired_changes.table(comparison)
+    assert table["metric"].tolist() == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4
+    assert table["unit"].tolist() == ["row", "perturbation", "gene", "both axes"] * 3
+    # DE: a loses the pairs (.2, .5) and (.3, .5) of 4 · 2, b loses none. DIR: a wins .9 > .8, .9 > .1, .4 > .1, b all 4.
+    assert table.groupby("metric")["estimate"].first().to_dict() == pytest.approx({"DE": 0.25, "DIR": 0.25, "mean": 0.25})
+    shown = table[(table["metric"] == "DIR") & (table["unit"] == "perturbation")].iloc[0]
+    expected = comparison.dir.change.pert
+    np.testing.assert_equal([shown["low"], shown["high"], shown["n"]], [expected.low, expected.high, expected.n])
+
+
+def test_differences_stand_under_their_metric() -> None:
+    chart = paired_changes.figure(TABLE, 0.024)
+    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by row", "by both axes", "<b>mean</b>", "by row"]
+    dots = chart.data[0]
+    assert (list(dots.x), list(dots.y)) == ([0.02, 0.02, -0.01], [1, 2, 4])
+    assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
+    words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
+    assert list(chart.layout.yaxis2.ticktext) == words
+    assert dots.hovertext[1] == "DE, by both axes<br>+0.020 [−0.010, +0.050]<br>n 2,499"
+
+
+def test_no_change_is_drawn_and_named() -> None:
+    chart = paired_changes.figure(TABLE.head(1))
+    assert [note.text for note in chart.layout.annotations] == ["no change"]
+    assert [shape.x0 for shape in chart.layout.shapes] == [0.0]
+
+
+def test_what_cannot_be_seen_is_shaded_in_the_rows_of_the_mean() -> None:
+    chart = paired_changes.figure(TABLE, 0.1)
+    band = chart.layout.shapes[1]
+    assert (band.type, band.x0, band.x1, band.y0, band.y1) == ("rect", -0.1, 0.1, 2.5, 4.5)
+    low, high = chart.layout.xaxis.range
+    assert low < -0.1 < 0.1 < high
+    assert len(paired_changes.figure(TABLE[TABLE["metric"] == "DE"], 0.1).layout.shapes) == 1  # no mean, no band
+
+
+def test_a_wrong_table_is_refused() -> None:
+    with pytest.raises(InputError, match="changes: missing column unit"):
+        paired_changes.figure(TABLE.drop(columns="unit"))

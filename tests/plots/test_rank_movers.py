@@ -1,0 +1,80 @@
+"""Rows that move most."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.plots import rank_movers, theme
+
+TABLE = pd.DataFrame(
+    [
+        ("A_x", "A", "x", "up", 100.0, 1512.0),
+        ("B_y", "B", "y", "none", 900.5, 20.0),
+        ("D_w", "D", "w", "up", np.nan, 4.0),
+        ("C_z", "C", "<i>z", None, 50.0, 40.0),
+    ],
+    columns=list(rank_movers.COLUMNS),
+)
+
+
+def test_a_row_goes_from_a_dot_to_its_sign() -> None:
+    chart = rank_movers.figure(TABLE, "first", "second")
+    marked = [trace for trace in chart.data if trace.mode == "markers"]
+    *signs, before = marked
+    assert {(x, y) for trace in signs for x, y in zip(trace.x, trace.y, strict=True)} == {(1512, 0), (20, 1), (40, 2)}
+    assert list(zip(before.x, before.y, strict=True)) == [(100, 0), (900.5, 1), (50, 2)]  # D has no rank in the first
+    lines = [(note.ax, note.ay, note.x, note.y) for note in chart.layout.annotations if note.axref == "x"]
+    assert lines == [(100, 0, 1512, 0), (900.5, 1, 20, 1), (50, 2, 40, 2)]
+    assert {trace.error_x.visible for trace in signs} == {False}
+
+
+def test_signs_and_colours_are_those_of_the_theme() -> None:
+    chart = rank_movers.figure(TABLE, "first", "second")
+    found = {trace.customdata[0]: (trace.marker.color, trace.marker.symbol[0]) for trace in chart.data[:3]}
+    assert found["A_x"] == (theme.UP, "triangle-up")
+    assert found["B_y"] == (theme.NONE, "circle")
+    assert found["C_z"] == (theme.NULL, "circle-open")
+    key = chart.layout.annotations[-1].text
+    for words in ("▲</span> up 1", "●</span> none 1", "○</span> unknown 1"):
+        assert words in key
+
+
+def test_names_changes_and_ranks_are_told() -> None:
+    chart = rank_movers.figure(TABLE, "first", "second <b>", "P(up | DE)")
+    assert list(chart.layout.yaxis.ticktext) == ["A ⟶ x", "B ⟶ y", "C ⟶ &lt;i&gt;z"]
+    assert list(chart.layout.yaxis2.ticktext) == ["+1,412", "−880.5", "−10"]
+    assert chart.data[-1].hovertext[1] == "B ⟶ y<br>label none<br>rank 900.5 → 20"
+    title = "rank of P(up | DE) (1 is lowest)<br>dot in first, sign in second &lt;b&gt;"
+    assert chart.layout.xaxis.title.text == title
+
+
+def test_every_mark_leads_to_its_row() -> None:
+    for trace in rank_movers.figure(TABLE, "a", "b").data:
+        if trace.mode == "markers":
+            assert [["A_x", "B_y", "C_z"][line] for line in trace.y] == list(trace.customdata)
+
+
+def test_the_first_twenty_are_drawn_in_the_order_given() -> None:
+    many = pd.DataFrame([(f"{k}", "P", f"g{k}", "none", k, 2.0 * k) for k in range(30, 0, -1)], columns=list(rank_movers.COLUMNS))
+    chart = rank_movers.figure(many, "a", "b")
+    assert list(chart.layout.yaxis.ticktext) == [f"P ⟶ g{k}" for k in range(30, 10, -1)]
+    assert chart.layout.height > rank_movers.figure(many.head(2), "a", "b").layout.height
+
+
+def test_a_row_that_did_not_move_has_a_range() -> None:
+    low, high = rank_movers.figure(TABLE.head(1).assign(rank_a=1, rank_b=1), "a", "b").layout.xaxis.range
+    assert low < 1
+    assert high > 10
+
+
+def test_a_wrong_table_is_refused() -> None:
+    with pytest.raises(InputError, match="movers: missing columns rank_a, rank_b"):
+        rank_movers.figure(TABLE.drop(columns=["rank_a", "rank_b"]), "a", "b")
+    with pytest.raises(InputError, match="movers: label: got 'high'"):
+        rank_movers.figure(TABLE.assign(label="high"), "a", "b")
+    for rows in (TABLE.head(0), TABLE.iloc[[2]]):
+        with pytest.raises(InputError, match="movers: got no row with a rank in both a and b; expected at least one"):
+            rank_movers.figure(rows, "a", "b")

@@ -1,0 +1,107 @@
+"""ROC curves and their table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.plots import roc_curves, theme
+from core.stats.auroc import roc_curve
+from core.stats.scores_and_labels import scores_from_probabilities
+
+LABELS = ["up", "down", "none", "none", None]
+RUN = scores_from_probabilities([0.9, 0.4, 0.6, 0.1, 0.5], [0.8, 0.2, 0.5, 0.5, 0.5])
+CONTROL = scores_from_probabilities([1, 1, 1, 1, 1], [0.1, 0.7, 0.1, 0.1, 0.1])
+
+
+def test_table_of_two_curves() -> None:
+    table = roc_curves.table(LABELS, {"run": RUN, "count-only": CONTROL})
+    run = table[(table["who"] == "run") & (table["task"] == "DE")]
+    # By falling p_de: effect .9, none .6, effect .4, none .1; three of four pairs are in the right order.
+    assert run["fpr"].tolist() == [0, 0, 0.5, 0.5, 1]
+    assert run["tpr"].tolist() == [0, 0.5, 0.5, 1, 1]
+    assert set(run["auroc"]) == {0.75}
+    assert set(run["n"]) == {4}
+    rest = table.drop_duplicates(["who", "task"]).set_index(["who", "task"])
+    assert rest["auroc"].to_dict() == {
+        ("run", "DE"): 0.75,
+        ("run", "DIR"): 1.0,
+        ("count-only", "DE"): 0.5,  # all tied
+        ("count-only", "DIR"): 0.0,
+    }
+    assert rest["n"].to_list() == [4, 2, 4, 2]
+
+
+def test_one_class_has_no_curve() -> None:
+    table = roc_curves.table(["up", "none", "up", "none", "none"], {"run": RUN})
+    assert set(table["task"]) == {"DE"}
+    assert list(roc_curves.table([None] * 5, {"run": RUN}).columns) == list(roc_curves.COLUMNS)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 3000), st.floats(0.01, 0.99))
+def test_thinning_keeps_the_shape(seed: int, n: int, share: float) -> None:
+    rng = np.random.default_rng(seed)
+    positive = rng.random(n) < share
+    positive[:2] = True, False
+    values = rng.normal(size=n).round(2) + positive
+    table = roc_curves.table(np.where(positive, "de", "none"), {"run": scores_from_probabilities(values, np.full(n, np.nan))})
+    curve = roc_curve(positive, np.round(values, 9))
+    assert len(table) <= roc_curves.POINTS
+    assert table[["fpr", "tpr"]].iloc[[0, -1]].to_numpy().tolist() == [[0, 0], [1, 1]]
+    corners = np.stack([curve.false_positive_rate, curve.true_positive_rate], axis=1)
+    kept = table[["fpr", "tpr"]].to_numpy()
+    gaps = np.abs(corners[:, None, :] - kept[None]).sum(axis=2).min(axis=1)
+    assert gaps.max() <= 2 / (roc_curves.POINTS - 1) + 1e-12
+
+
+def test_short_curves_stay_whole() -> None:
+    table = roc_curves.table(["de", "none", "de"], {"run": scores_from_probabilities([3, 2, 1], [np.nan] * 3)})
+    assert len(table) == 4  # three distinct scores and the origin
+
+
+def test_figure_draws_every_curve_in_its_panel() -> None:
+    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "other": CONTROL, "count-only": CONTROL}))
+    assert [(trace.name, trace.xaxis, trace.line.color, trace.line.dash) for trace in chart.data] == [
+        ("run", "x", theme.CHOSEN, "solid"),
+        ("other", "x", theme.BASELINE, "solid"),
+        ("count-only", "x", theme.BASELINE, "dash"),
+        ("run", "x2", theme.CHOSEN, "solid"),
+        ("other", "x2", theme.BASELINE, "solid"),
+        ("count-only", "x2", theme.BASELINE, "dash"),
+    ]
+    assert list(chart.data[0].x) == [0, 0, 0.5, 0.5, 1]
+    assert chart.data[0].hovertext[0] == "run<br>AUROC 0.750, n 4"
+
+
+def test_curves_and_chance_are_named_in_each_panel() -> None:
+    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "count-only": CONTROL}))
+    names = [(note.xref, note.text) for note in chart.layout.annotations]
+    for panel, expected in (("x", ["run 0.750", "count-only 0.500"]), ("x2", ["run 1.000", "count-only 0.000"])):
+        assert {text for xref, text in names if xref == panel} == {"chance 0.5", *expected}
+    assert [text for xref, text in names if "domain" in xref] == [f"<b>{title}</b>" for title in roc_curves.TASKS.values()]
+    assert [(shape.x0, shape.y0, shape.x1, shape.y1) for shape in chart.layout.shapes] == [(0, 0, 1, 1)] * 2
+
+
+def test_a_leader_ends_on_its_curve() -> None:
+    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN}))
+    leader = next(note for note in chart.layout.annotations if note.text == "run 1.000")
+    assert (leader.x, leader.y) == (0.5, 1.0)
+
+
+def test_one_task_and_none() -> None:
+    one = roc_curves.table(["up", "none", "up", "none", "none"], {"count-only": RUN})
+    assert [trace.line.color for trace in roc_curves.figure(one).data] == [theme.BASELINE]
+    assert len(roc_curves.figure(pd.DataFrame(columns=list(roc_curves.COLUMNS))).data) == 0
+
+
+def test_a_wrong_table_is_refused() -> None:
+    table = roc_curves.table(LABELS, {"run": RUN})
+    with pytest.raises(InputError, match="roc: missing columns fpr, tpr"):
+        roc_curves.figure(table.drop(columns=["fpr", "tpr"]))
+    with pytest.raises(InputError, match="roc: task: got 'mean'; expected DE, DIR"):
+        roc_curves.figure(table.assign(task="mean"))

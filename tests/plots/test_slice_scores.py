@@ -1,0 +1,65 @@
+"""Scores of slices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.plots import slice_scores, theme
+
+NAN = np.nan
+TABLE = pd.DataFrame(
+    [
+        ("kinases", 1200, 1200, 0.55, 0.5, 0.6, 0.0123),
+        ("few", 30, 20, 0.7, NAN, NAN, -0.001),
+        ("one", 3, 3, NAN, NAN, NAN, NAN),
+        ("test", 9, 0, NAN, NAN, NAN, NAN),
+    ],
+    columns=list(slice_scores.COLUMNS),
+)
+
+
+def test_dots_where_there_is_an_estimate_and_words_where_there_is_none() -> None:
+    chart = slice_scores.figure(TABLE, 0.58, 0.62)
+    dots = chart.data[0]
+    assert (list(dots.x), list(dots.y)) == ([0.55, 0.7], [0, 1])
+    assert list(dots.marker.symbol) == ["circle", "circle-open"]  # hollow without an interval
+    np.testing.assert_allclose(dots.error_x.array, [0.05, NAN])
+    words = ["0.550 [0.500, 0.600]", "0.700 [no interval]", "one class only", "no labels"]
+    assert list(chart.layout.yaxis2.ticktext) == words
+
+
+def test_names_say_how_many_rows() -> None:
+    chart = slice_scores.figure(TABLE, 0.58, 0.62)
+    names = ["kinases  n 1,200", "few  n 20 of 30", "one  n 3", "test  n 0 of 9"]
+    assert list(chart.layout.yaxis.ticktext) == names
+    assert "costs the whole +0.0123" in chart.data[0].hovertext[0]
+    assert "30 rows, 20 with a label" in chart.data[0].hovertext[1]
+
+
+def test_chance_control_and_the_whole_are_drawn_and_named() -> None:
+    chart = slice_scores.figure(TABLE, 0.58, 0.62)
+    assert [(shape.x0, shape.line.color) for shape in chart.layout.shapes] == [
+        (0.5, theme.BASELINE),
+        (0.58, theme.CHOSEN),
+        (0.62, theme.BASELINE),
+    ]
+    assert [note.text for note in chart.layout.annotations] == ["chance 0.5", "all rows 0.580", "count-only 0.620"]
+
+
+def test_without_any_estimate_chance_still_stands() -> None:
+    chart = slice_scores.figure(TABLE.tail(1), NAN, NAN)
+    assert [note.text for note in chart.layout.annotations] == ["chance 0.5"]
+
+
+def test_long_names_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
+    chart = slice_scores.figure(TABLE.head(1).assign(slice="x" * 50), 0.58, 0.62)
+    assert list(chart.layout.yaxis.ticktext) == ["x" * 35 + "…  n 1,200"]
+    assert "x" * 50 in chart.data[0].hovertext[0]
+
+
+def test_a_wrong_table_is_refused() -> None:
+    with pytest.raises(InputError, match="slices: missing column cost; got"):
+        slice_scores.figure(TABLE.drop(columns="cost"), 0.58, 0.62)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.stats.comparison import compare
+from core.stats.delong import delong_difference
+from core.stats.official_score import score_with_intervals
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from tests.stats.oracles import some_rows
+
+RNG = np.random.default_rng(21)
+LABELS, DE, UP = some_rows(RNG, 300)
+PERT, GENE = RNG.integers(0, 30, 300), RNG.integers(0, 40, 300)
+A = scores_from_probabilities(DE, UP)
+B = scores_from_probabilities(DE + 0.3 * RNG.random(300), UP + 0.3 * RNG.random(300))
+
+
+def test_each_run_has_its_own_score_and_the_change_is_their_difference() -> None:
+    found = compare(LABELS, A, B, PERT, GENE)
+    first, second = score_with_intervals(LABELS, A, PERT, GENE), score_with_intervals(LABELS, B, PERT, GENE)
+    for metric in ("de", "dir", "mean"):
+        difference, a, b = (getattr(record, metric) for record in (found, first, second))
+        assert difference.a == a
+        assert difference.b == b
+        assert difference.change.value == pytest.approx(b.value - a.value, abs=1e-15)
+    assert (found.n, found.n_labelled, found.n_de) == (300, 300, (LABELS != "none").sum())
+
+
+def test_row_intervals_are_delongs_paired_ones() -> None:
+    found, effect = compare(LABELS, A, B, PERT, GENE), LABELS != "none"
+    assert found.de.change.row.se == pytest.approx(delong_difference(effect, A.p_de, B.p_de).se, abs=1e-14)
+    paired = delong_difference(LABELS[effect] == "up", A.p_up[effect], B.p_up[effect])
+    assert found.dir.change.row.se == pytest.approx(paired.se, abs=1e-14)
+
+
+def test_power_and_probability_follow_from_the_two_way_interval() -> None:
+    mean = compare(LABELS, A, B, PERT, GENE).mean
+    se = mean.change.two_way.se
+    assert mean.detectable == pytest.approx(2.8015852 * se, rel=1e-7)  # 1.9599640 + 0.8416212
+    a, b = mean.a.two_way.se, mean.b.two_way.se
+    assert se**2 == pytest.approx(a**2 + b**2 - 2 * mean.correlation * a * b)
+    assert 0.5 < mean.correlation < 1  # b is a with noise
+    swapped = compare(LABELS, B, A, PERT, GENE).mean
+    assert swapped.p_gt_0 == pytest.approx(1 - mean.p_gt_0)
+    assert swapped.change.row.low == pytest.approx(-mean.change.row.high)
+
+
+def test_a_run_against_itself_shows_nothing() -> None:
+    same = compare(LABELS, A, A, PERT, GENE).mean
+    assert (same.change.value, same.change.two_way.se, same.p_gt_0, same.detectable) == (0.0, 0.0, 0.5, 0.0)
+    assert same.correlation == pytest.approx(1.0)
+
+
+def test_directions_that_one_run_lacks_are_left_out_for_both() -> None:
+    lacking = Scores(B.p_de, np.where(np.arange(300) < 100, np.nan, B.p_up))
+    found = compare(LABELS, A, lacking, PERT, GENE).dir
+    inside = np.arange(300) >= 100
+    alone = compare(LABELS[inside], A.take(inside), B.take(inside), PERT[inside], GENE[inside]).dir
+    assert found.a.value == alone.a.value
+    assert found.change.row.se == pytest.approx(alone.change.row.se, abs=1e-12)
+    assert found.change.n == alone.change.n
+
+
+def test_runs_of_other_rows_are_refused() -> None:
+    with pytest.raises(InputError, match="a has 300, b has 299"):
+        compare(LABELS, A, B.take(np.arange(300) > 0), PERT, GENE)
+
+
+def test_without_labels_there_is_no_change() -> None:
+    found = compare([None] * 300, A, B, PERT, GENE)
+    assert found.n_labelled == 0
+    assert np.isnan([found.mean.change.value, found.mean.p_gt_0, found.mean.detectable, found.mean.correlation]).all()
