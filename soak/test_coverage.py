@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.stats.bootstrap import Drawn
+from core.stats.bootstrap import ResamplingUnit
 from soak.conftest import Record
 from tests.stats.test_coverage import (
     DRAWN,
@@ -25,7 +25,7 @@ def test_analytic_intervals_hold_the_truth(unit: str, record: Record) -> None:
 
 
 @pytest.mark.parametrize("unit", DRAWN)
-def test_bootstraps_hold_the_truth(unit: Drawn, record: Record) -> None:
+def test_bootstraps_hold_the_truth(unit: ResamplingUnit, record: Record) -> None:
     coverage = bootstrap_coverage(unit, FULL_STRENGTH)
     record(data_sets=FULL_STRENGTH, coverage=coverage)
     assert_nominal(coverage, FULL_STRENGTH)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.embeddings import Space, coverage, make_space, symbol_matching
+from core.embeddings import Space, coverage, make_space, match_symbols
 
 SYMBOLS = st.text("aAbB1", min_size=1, max_size=3)
 
@@ -19,7 +19,7 @@ def space_of(*symbols: str) -> Space:
 def test_exact_before_case_before_ortholog() -> None:
     space = space_of("TP53", "Tp53", "KRAS", "C9orf85", "HLA-A")
     orthologs = {"1110059E24Rik": "C9ORF85", "Tp53": "KRAS", "H2-k1": "HLA-A", "Gone": "NOWHERE"}
-    found = symbol_matching(space, ["Tp53", "kras", "1110059E24Rik", "H2-K1", "Gone", "Other"], orthologs)
+    found = match_symbols(space, ["Tp53", "kras", "1110059E24Rik", "H2-K1", "Gone", "Other"], orthologs)
     assert found.index.tolist() == [1, 2, 3, 4, -1, -1]
     assert found.rules == ("exact", "case", "ortholog", "ortholog", None, None)
     assert (found.count("exact"), found.count("case"), found.count("ortholog")) == (1, 1, 2)
@@ -29,17 +29,17 @@ def test_exact_before_case_before_ortholog() -> None:
 
 def test_several_spellings_are_reported_and_the_order_of_rows_decides_nothing() -> None:
     for space in (space_of("Tp53", "TP53", "tP53"), space_of("tP53", "TP53", "Tp53")):
-        found = symbol_matching(space, ["tp53", "X"], {"x": "tp53"})
+        found = match_symbols(space, ["tp53", "X"], {"x": "tp53"})
         assert [space.symbols[i] for i in found.index] == ["TP53", "TP53"]
         assert dict(found.ambiguous) == {"tp53": ("TP53", "Tp53", "tP53"), "X": ("TP53", "Tp53", "tP53")}
 
 
 def test_a_symbol_spelled_as_wanted_is_never_ambiguous() -> None:
-    assert dict(symbol_matching(space_of("Tp53", "TP53"), ["Tp53"]).ambiguous) == {}
+    assert dict(match_symbols(space_of("Tp53", "TP53"), ["Tp53"]).ambiguous) == {}
 
 
 def test_nothing_wanted_has_no_coverage() -> None:
-    assert math.isnan(symbol_matching(space_of("A"), []).coverage)
+    assert math.isnan(match_symbols(space_of("A"), []).coverage)
 
 
 @given(
@@ -48,7 +48,7 @@ def test_nothing_wanted_has_no_coverage() -> None:
     orthologs=st.dictionaries(SYMBOLS, SYMBOLS, max_size=4),
 )
 def test_matching_against_a_search_through_all_rows(symbols: list[str], wanted: list[str], orthologs: dict[str, str]) -> None:
-    found = symbol_matching(space_of(*symbols), wanted, orthologs)
+    found = match_symbols(space_of(*symbols), wanted, orthologs)
     for i, symbol in enumerate(wanted):
         alike = sorted(s for s in symbols if s.lower() == symbol.lower())
         row = found.index[i]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.datasets import PairTable, knowledge, read_path
-from core.embeddings import Space, build_network, build_response, build_text, coverage, symbol_matching
+from core.embeddings import Space, build_network, build_response, build_text, coverage, match_symbols
 
 pytestmark = pytest.mark.real
 
@@ -75,7 +75,7 @@ def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowle
     human = sorted(set(orthologs.symbols.values()))
     space = build_response(dict.fromkeys(human, (1.0, 1.0, 1.0)), "human")
     mouse = list(orthologs.symbols)
-    found = symbol_matching(space, mouse, orthologs.symbols)
+    found = match_symbols(space, mouse, orthologs.symbols)
     assert found.coverage == 1
     assert found.count("case") + found.count("exact") >= 2_070
     assert found.count("ortholog") == len(mouse) - found.count("case") - found.count("exact") > 100
