@@ -30,8 +30,8 @@ def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     counted = []
     for _, split in pairs.groupby("split", sort=False):
         pert, gene = codes(split["pert"]), codes(split["gene"])
-        control_scores = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
-        counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **control_scores))
+        controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
+        counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **controls))
     return rows.merge(pd.concat(counted), on="pair_id", how="left", validate="one_to_one")
 
 
@@ -51,7 +51,7 @@ def submitted_scores(rows: pd.DataFrame) -> Scores:
     return scores_from_submission(rows["prediction_up"], rows["prediction_down"], rows["pair_id"].tolist())
 
 
-def controls(rows: pd.DataFrame) -> Scores:
+def control_scores(rows: pd.DataFrame) -> Scores:
     """What counts alone would have ranked by (see `with_counts`)."""
     return scores_from_probabilities(rows["count_only"], rows["rarer_gene"])
 

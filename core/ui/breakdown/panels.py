@@ -126,7 +126,7 @@ def _stratified(part: object) -> str:
 def curves(run: Run, rows: pd.DataFrame) -> None:
     """ROC curves of DE and DIR beside the count-only control's."""
     labels = run_scores.labels(rows)
-    table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.controls(rows)})
+    table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.control_scores(rows)})
     caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs stand above"
     figure(themed(roc_curves.figure(table)), table, "roc", caption)
 
