@@ -11,6 +11,8 @@ from typing import Any, Literal, NamedTuple
 
 Track = Literal["A", "B", "C"]
 DatasetKind = Literal["ternary", "de", "dir"]
+EvidenceStatus = Literal["ok", "empty", "error", "offline"]
+ProbabilitySource = Literal["trace", "file"]
 
 
 class Label(StrEnum):
@@ -75,7 +77,7 @@ class Evidence:
 
     tool: str
     key: str
-    status: Literal["ok", "empty", "error", "offline"]
+    status: EvidenceStatus
     source: str
     retrieved_at: datetime | None
     body: Mapping[str, Any]
@@ -96,7 +98,7 @@ class Prediction:
     prediction_down: float
     p_de: float
     p_up_given_de: float | None
-    p_source: Literal["trace", "file"]
+    p_source: ProbabilitySource
     flags: tuple[Flag, ...] = ()
     tokens: int | None = None
     prompt_tokens: int | None = None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "errors", "config", "symbols", "version", "log"}
+EVERYONE = {"types", "row_schema", "errors", "config", "symbols", "version", "log"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "net": set(),
     "symbols": set(),
     "types": set(),
+    "row_schema": set(),
     "errors": set(),
     "config": set(),
     "version": set(),

@@ -1,4 +1,4 @@
-"""The tables of a run's bundle: their columns, how they are written to the same bytes each time, and what may stand in them.
+"""The tables of a run's bundle: how they are written to the same bytes each time, and what may stand in their columns.
 
 Each is a parquet file of plain pages: nothing is packed inside it, so that no part unpacks to more than its own size. Lists of
 words (flags, findings) are joined by blanks.
@@ -16,67 +16,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from core.datasets.submissions import SUM_TOLERANCE
 from core.datasets.tables import shown
 from core.errors import InputError, UnsafeFile
+from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.types import Flag
 
 Parts = Mapping[str, pa.Table]
 
-_TEXT, _COUNT, _NUMBER, _TIME = pa.string(), pa.int32(), pa.float64(), pa.timestamp("us")
+
+def _schema(table: TableSchema) -> pa.Schema:
+    return pa.schema(
+        pa.field(column.name, pa.type_for_alias(ARROW_TYPES[column.kind]), nullable=column.missing != "never")
+        for column in table.columns
+    )
 
 
-def _schema(optional: str = "", **columns: pa.DataType) -> pa.Schema:
-    may_lack = optional.split()
-    return pa.schema([pa.field(name, kind, nullable=name in may_lack) for name, kind in columns.items()])
-
-
-SCHEMAS: Mapping[str, pa.Schema] = {
-    "prediction": _schema(
-        "prediction_up prediction_down p_de p_up_given_de p_source error tokens prompt_tokens tool_calls",
-        **dict.fromkeys(("pair_id", "pert", "gene"), _TEXT),
-        **dict.fromkeys(("prediction_up", "prediction_down", "p_de", "p_up_given_de"), _NUMBER),
-        **dict.fromkeys(("p_source", "flags", "error"), _TEXT),
-        **dict.fromkeys(("tokens", "prompt_tokens", "tool_calls"), _COUNT),
-    ),
-    "trace_event": _schema(
-        "tokens latency_ms",
-        pair_id=_TEXT,
-        seq=pa.int16(),
-        **dict.fromkeys(("stage", "role", "kind", "content"), _TEXT),
-        tokens=_COUNT,
-        latency_ms=_NUMBER,
-        **dict.fromkeys(("findings", "meta"), _TEXT),
-    ),
-    "evidence": _schema(
-        "retrieved_at",
-        **dict.fromkeys(("id", "tool", "key", "view"), _TEXT),
-        retrieved_at=_TIME,
-        **dict.fromkeys(("source", "status", "body"), _TEXT),
-    ),
-    "row_evidence": _schema(pair_id=_TEXT, seq=pa.int16(), evidence=_TEXT),
-    "call": _schema(**dict.fromkeys(("id", "key", "request", "reply"), _TEXT)),
-    "row_call": _schema(
-        pair_id=_TEXT,
-        seq=pa.int16(),
-        **dict.fromkeys(("call", "stage", "role"), _TEXT),
-        cached=pa.bool_(),
-        attempts=_COUNT,
-        latency_ms=_NUMBER,
-        **dict.fromkeys(("prompt_tokens", "completion_tokens", "reasoning_tokens"), pa.int64()),
-        error=_TEXT,
-    ),
-    "note": _schema("pair_id", id=_TEXT, pair_id=_TEXT, author=_TEXT, written_at=_TIME, text=_TEXT),
-}
-_KEYS = {
-    "prediction": ["pair_id"],
-    "trace_event": ["pair_id", "seq"],
-    "evidence": ["id"],
-    "row_evidence": ["pair_id", "seq"],
-    "call": ["id"],
-    "row_call": ["pair_id", "seq"],
-    "note": ["id"],
-}
+SCHEMAS: Mapping[str, pa.Schema] = {part: _schema(table) for part, table in TABLES.items()}
 _LINKS = (  # every value of the first stands in the second
     ("trace_event", "pair_id", "prediction", "pair_id"),
     ("row_evidence", "pair_id", "prediction", "pair_id"),
@@ -86,14 +41,6 @@ _LINKS = (  # every value of the first stands in the second
     ("row_call", "call", "call", "id"),
     ("call", "id", "row_call", "call"),
 )
-_SHARES = ("prediction_up", "prediction_down", "p_de", "p_up_given_de")
-_ANSWER = ("prediction_up", "prediction_down", "p_de", "p_source")  # what a row has unless it failed
-_COUNTS = {"seq", "tokens", "prompt_tokens", "tool_calls", "attempts", "completion_tokens", "reasoning_tokens"}
-_JSON = (("trace_event", "meta"), ("evidence", "body"), ("call", "request"))
-_WORDS = {
-    ("prediction", "p_source"): ("trace", "file"),
-    ("evidence", "status"): ("ok", "empty", "error", "offline"),
-}
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
 _MOST_DIGITS = 300  # of a whole number in JSON; what is longer is none to every reader
@@ -116,7 +63,7 @@ def encode(table: pa.Table) -> bytes:
 def decode(content: bytes, part: str, where: str) -> pa.Table:
     """The table in a part's file. Raises InputError for what is none or has other columns, UnsafeFile for what claims to be
     more than its bytes can hold."""
-    texts = [field.name for field in SCHEMAS[part] if field.type == _TEXT]
+    texts = [field.name for field in SCHEMAS[part] if field.type == pa.string()]
     try:
         told = parquet.read_metadata(pa.BufferReader(content))
         _refuse_other_columns(told.schema.to_arrow_schema(), SCHEMAS[part], where)
@@ -172,38 +119,39 @@ def check(parts: Parts, where: str) -> None:
     """Raise InputError for the first thing in the parts that no run of this desk can have."""
     for part, table in parts.items():
         _refuse_repeated(table, part, where)
-        for name in table.column_names:
-            _check_column(part, name, table[name], f"{where}/{part}, {name}")
+        for column in TABLES[part].columns:
+            _check_column(part, column, table[column.name], f"{where}/{part}, {column.name}")
     _check_predictions(parts["prediction"], f"{where}/prediction")
-    for part, column, other, key in _LINKS:
-        unknown = pc.invert(pc.is_in(parts[part][column], value_set=parts[other][key]))
-        _refuse(unknown, parts[part][column], f"{where}/{part}, {column}", f"one that stands in {other}")
+    for part, name, other, key in _LINKS:
+        unknown = pc.invert(pc.is_in(parts[part][name], value_set=parts[other][key]))
+        _refuse(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
 
 
 def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
-    distinct = table.select(_KEYS[part]).group_by(_KEYS[part]).aggregate([]).num_rows
+    key = list(TABLES[part].key)
+    distinct = table.select(key).group_by(key).aggregate([]).num_rows
     if distinct != table.num_rows:
-        raise InputError(f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(_KEYS[part])} of another")
+        raise InputError(f"{where}/{part}: {table.num_rows - distinct:,} rows repeat the {' and '.join(key)} of another")
 
 
-def _check_column(part: str, name: str, column: pa.ChunkedArray, where: str) -> None:
-    if name in _COUNTS:
-        _refuse(pc.less(column, 0), column, where, "0 or more")
-    if name in _SHARES:
-        _refuse(pc.invert(pc.and_(pc.greater_equal(column, 0), pc.less_equal(column, 1))), column, where, "0 to 1")
-    if name == "latency_ms":
-        _refuse(pc.invert(pc.is_finite(column)), column, where, "a finite number")
-    if (part, name) in _WORDS:
-        words = _WORDS[part, name]
-        _refuse(pc.invert(pc.is_in(column, value_set=pa.array([*words, None], _TEXT))), column, where, " or ".join(words))
-    if name in ("flags", "findings"):
-        _refuse(pc.invert(pc.match_substring_regex(column, _LISTED)), column, where, "words with blanks between them")
-    if part == "note" and name == "id":
-        _refuse(pc.invert(pc.match_substring_regex(column, _NOTE_ID)), column, where, "12 hexadecimal digits")
-    if name == "pair_id" or (part == "note" and name == "author"):
-        _refuse(pc.equal(column, ""), column, where, "a text")
-    if (part, name) in _JSON:
-        for text in pc.unique(column).to_pylist():
+def _check_column(part: str, column: Column, values: pa.ChunkedArray, where: str) -> None:
+    if column.kind in ("index", "count", "total"):  # its type sees to what is too large
+        _refuse(pc.less(values, 0), values, where, "0 or more")
+    if column.kind == "share":
+        _refuse(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1")
+    if column.kind == "number":
+        _refuse(pc.invert(pc.is_finite(values)), values, where, "a finite number")
+    if column.choices:
+        known = pa.array([*column.choices, None], pa.string())
+        _refuse(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices))
+    if column.kind == "words":
+        _refuse(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them")
+    if part == "note" and column.name == "id":
+        _refuse(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits")
+    if column.name == "pair_id" or (part == "note" and column.name == "author"):
+        _refuse(pc.equal(values, ""), values, where, "a text")
+    if column.kind in ("json", "json text"):
+        for text in pc.unique(values).to_pylist():
             if not is_json_object(text):
                 raise InputError(f"{where}: {shown(text)}, expected a JSON object of finite numbers")
 
@@ -213,11 +161,11 @@ def _check_predictions(table: pa.Table, where: str) -> None:
     if unknown := sorted(flags - set(Flag)):
         raise InputError(f"{where}, flags: {', '.join(map(shown, unknown))}, expected {', '.join(Flag)}; or a later version's")
     failed = pc.is_valid(table["error"])
-    for name in _ANSWER:
+    for name in (column.name for column in TABLES["prediction"].columns if column.missing == "in failures"):
         odd = pc.equal(pc.is_valid(table[name]), failed)
         _refuse(odd, table[name], f"{where}, {name}", "a value, unless the row failed")
     total = pc.add(table["prediction_up"], table["prediction_down"])
-    _refuse(pc.greater(total, 1 + SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
+    _refuse(pc.greater(total, 1 + FILE_SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
     _refuse(pc.and_(failed, pc.is_valid(table["p_up_given_de"])), table["p_up_given_de"], f"{where}, p_up_given_de", "none")
 
 

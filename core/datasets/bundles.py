@@ -24,9 +24,10 @@ from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
 from core.datasets.bundle_parts import SCHEMAS, Parts, check, counted, decode, encode, finite, is_json_object
 from core.datasets.tables import shown
 from core.errors import InputError
+from core.row_schema import VERSION
 from core.types import FALLBACKS, DatasetKind, Track
 
-FORMAT, VERSION = "perturbdesk_bundle", 1
+FORMAT = "perturbdesk_bundle"
 MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 1 << 22
 ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run on which nobody works

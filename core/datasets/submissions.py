@@ -6,16 +6,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from core.datasets.own_trace import Own
 from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, shown
 from core.datasets.traces import Format, Trace, parse_trace
+from core.row_schema import FILE_SUM_TOLERANCE
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent, Track
 
-SUM_TOLERANCE = 1e-6  # up + down may exceed 1 by this much: files round to six decimals
 TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, or the file's numbers count
 UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
 
@@ -146,7 +145,7 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: di
     if up is None or down is None:
         found = f"prediction_up {shown(texts[0])}, prediction_down {shown(texts[1])}"
         return Rejected(table.name, line, "not a number", f"{found}, expected two numbers")
-    if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + SUM_TOLERANCE):
+    if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + FILE_SUM_TOLERANCE):
         found = f"prediction_up {up}, prediction_down {down}"
         return Rejected(table.name, line, "out of range", f"{found}, expected both in [0, 1] and a sum of at most 1")
     return up, down
@@ -176,9 +175,9 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
         tally.formats["text"] += 1
     if layout.model is not None:
         tally.models[cells[layout.model]] += 1
-    if trace.own is not None:
-        tally.methods[trace.own.method] += 1
-        return RowResult(_own_prediction(pair_id, up, down, cells, layout, trace.own), events)
+    if trace.packaged is not None:
+        tally.methods[trace.packaged.method] += 1
+        return RowResult(_packaged_prediction(trace.packaged.prediction(pair_id, up, down), cells, layout), events)
     tool_calls = trace.tool_calls if layout.tool_calls is None else count_in(cells[layout.tool_calls])
     prediction = Prediction(
         *(pair_id, up, down, *_parts(up, down, trace, _seeds_disagree(seed_events))),
@@ -189,14 +188,24 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
     return RowResult(prediction, events)
 
 
-def _own_prediction(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout, own: Own) -> Prediction:
+def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout) -> Prediction:
     """The row as it was packaged, where its probabilities still reproduce the file's; a count of 0 is what the trace says."""
-    columns = ((layout.tokens, own.tokens), (layout.prompt_tokens, own.prompt_tokens), (layout.tool_calls, own.tool_calls))
-    counts = [(None if column is None else count_in(cells[column])) or said for column, said in columns]
-    if _reproduces(up, down, own.p_de, own.p_up_given_de):
-        return Prediction(pair_id, up, down, own.p_de, own.p_up_given_de, own.p_source, own.flags, *counts)
-    flags = own.flags if Flag.TRACE_DIFFERS in own.flags else (*own.flags, Flag.TRACE_DIFFERS)
-    return Prediction(pair_id, up, down, *_from_file(up, down), "file", flags, *counts)
+
+    def count(column: int | None, packaged_count: int | None) -> int | None:
+        return (None if column is None else count_in(cells[column])) or packaged_count
+
+    row = replace(
+        packaged,
+        tokens=count(layout.tokens, packaged.tokens),
+        prompt_tokens=count(layout.prompt_tokens, packaged.prompt_tokens),
+        tool_calls=count(layout.tool_calls, packaged.tool_calls),
+    )
+    up, down = row.prediction_up, row.prediction_down
+    if _reproduces(up, down, row.p_de, row.p_up_given_de):
+        return row
+    flags = row.flags if Flag.TRACE_DIFFERS in row.flags else (*row.flags, Flag.TRACE_DIFFERS)
+    p_de, p_up = _from_file(up, down)
+    return replace(row, p_de=p_de, p_up_given_de=p_up, p_source="file", flags=flags)
 
 
 def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
@@ -277,7 +286,7 @@ def _is_sample(rows: list[RowResult], tally: _Tally) -> bool:
 def _method(track: Track, tally: _Tally) -> str:
     if not tally.formats:
         return "unknown"
-    if tally.methods and tally.formats["own"] == tally.formats.most_common(1)[0][1]:
+    if tally.methods and tally.formats["packaged"] == tally.formats.most_common(1)[0][1]:
         return tally.methods.most_common(1)[0][0]
     of_text = {"A": "prompt_only", "B": "unknown", "C": "local_model"}
     most = tally.formats.most_common(1)[0][0]

@@ -5,7 +5,7 @@ debate       {"briefs": {"EFFECT": …, "NULL": …, "UP": …, "DOWN": …}, "r
 react        {"thought_0": …, "tool_name_0": …, "tool_args_0": {…}, "observation_0": …, "thought_1": …}
 coordinator  {"coordinator": {a react trace}, "sub_agents": [{"agent": …, "question": …, "trajectory": {a react trace},
              "answer": …, "tokens": 512}]}
-own          what a package made here holds, see core.datasets.own_trace
+packaged     what a package made here holds, see core.datasets.packaged_trace
 text         anything else, kept whole
 """
 
@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.datasets.own_trace import Own, read_trace
+from core.datasets.packaged_trace import PackagedTrace, read_trace
 from core.types import Flag, TraceEvent
 
-Format = Literal["none", "debate", "react", "coordinator", "own", "text"]
+Format = Literal["none", "debate", "react", "coordinator", "packaged", "text"]
 JsonObject = dict[str, Any]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,7 +36,7 @@ _DEBATES = (
 class Trace:
     """What one trace says: events in order, and what it states about the prediction (None where it does not).
 
-    own: the row as it was packaged here, None for every other format.
+    packaged: all of it, of a trace in the format of our own packages; None for every other format.
     """
 
     format: Format
@@ -45,7 +45,7 @@ class Trace:
     p_up_given_de: float | None = None
     flags: tuple[Flag, ...] = ()
     tool_calls: int | None = None
-    own: Own | None = None
+    packaged: PackagedTrace | None = None
 
 
 def parse_trace(text: str) -> Trace:
@@ -58,8 +58,8 @@ def parse_trace(text: str) -> Trace:
         return Trace("none")
     try:
         value = _json_object(text)
-        if (own := read_trace(value)) is not None:
-            return Trace("own", own.events, own.p_de, own.p_up_given_de, own.flags, own.tool_calls, own)
+        if (packaged := read_trace(value)) is not None:
+            return Trace("packaged", packaged.events, packaged=packaged)
         for recognises, parse in _PARSERS:
             if recognises(value):
                 return parse(value)

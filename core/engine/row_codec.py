@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from core.errors import InputError
-from core.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent
+from core.row_schema import MOST_EVENTS, MOST_TOKENS, SUM_TOLERANCE, TABLES, VERSION, record_as_json, record_from_json
+from core.types import Call, Evidence, Failed, Prediction, RowResult, TraceEvent
 
-VERSION = 1
-_MOST_EVENTS = 2**15 - 1  # what the store counts within a row
-_MOST_TOKENS = 2**31 - 1  # what the store counts in a row
-_SLACK = 1e-9  # by which two probabilities may sum to more than 1
+_NUMBERS = [column for column in TABLES["prediction"].columns_of(Prediction) if column.kind in ("share", "count")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,79 +65,67 @@ def decode_entry(line: bytes) -> Entry:
 
 
 def _check(row: RowResult | Failed) -> None:
+    """Raise InputError for numbers that no column of the store could hold."""
     if isinstance(row, RowResult):
-        p = row.prediction
-        for name in ("prediction_up", "prediction_down", "p_de", "p_up_given_de"):
-            value = getattr(p, name)
-            if not (value is None and name == "p_up_given_de") and not (math.isfinite(value) and 0 <= value <= 1):
-                raise InputError(f"row {p.pair_id!r}: {name} is {value}, expected 0 to 1")
-        if p.prediction_up + p.prediction_down > 1 + _SLACK:
-            raise InputError(f"row {p.pair_id!r}: up and down sum to {p.prediction_up + p.prediction_down:g}, expected at most 1")
-        if len(row.events) > _MOST_EVENTS:
-            raise InputError(f"row {p.pair_id!r}: {len(row.events):,} events, expected at most {_MOST_EVENTS:,}")
-    counted = [row.prediction.tokens, row.prediction.prompt_tokens] if isinstance(row, RowResult) else []
-    for tokens in (*counted, calls_tokens(row.calls, spent=False)):
-        if tokens is not None and not 0 <= tokens <= _MOST_TOKENS:
-            raise InputError(f"row {pair_id_of(row)!r}: {tokens:,} tokens, expected 0 to {_MOST_TOKENS:,}")
+        _check_prediction(row.prediction)
+        if len(row.events) > MOST_EVENTS:
+            raise InputError(f"row {pair_id_of(row)!r}: {len(row.events):,} events, expected at most {MOST_EVENTS:,}")
+    tokens = calls_tokens(row.calls, spent=False)
+    if not 0 <= tokens <= MOST_TOKENS:
+        raise InputError(f"row {pair_id_of(row)!r}: calls of {tokens:,} tokens, expected 0 to {MOST_TOKENS:,}")
+
+
+def _check_prediction(prediction: Prediction) -> None:
+    for column in _NUMBERS:
+        value = getattr(prediction, column.name)
+        if not (column.missing == "allowed" if value is None else 0 <= value <= column.largest):
+            found = f"{column.name} is {value}" if column.kind == "share" else f"{value:,} {column.name.replace('_', ' ')}"
+            raise InputError(f"row {prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}")
+    total = prediction.prediction_up + prediction.prediction_down
+    if total > 1 + SUM_TOLERANCE:
+        raise InputError(f"row {prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1")
 
 
 def _write_row(row: RowResult) -> dict[str, Any]:
     return {
         "row": {
-            "prediction": _as_mapping(row.prediction),
-            "events": [[*event[:-1], dict(event.meta)] for event in row.events],
-            "evidence": [_write_evidence(item) for item in row.evidence],
-            "calls": [_as_mapping(call) for call in row.calls],
+            "prediction": record_as_json(row.prediction),
+            "events": [list(record_as_json(event).values()) for event in row.events],
+            "evidence": [record_as_json(item) for item in row.evidence],
+            "calls": [record_as_json(call) for call in row.calls],
         }
     }
 
 
-def _write_failed(row: Failed) -> dict[str, Any]:
-    calls = [_as_mapping(call) for call in row.calls]
+def _write_failure(row: Failed) -> dict[str, Any]:
+    calls = [record_as_json(call) for call in row.calls]
     return {"failed": {"pair_id": row.pair_id, "kind": row.kind, "message": row.message, "calls": calls}}
 
 
-def _write_again(entry: RetryMark) -> dict[str, Any]:
+def _write_retry_mark(entry: RetryMark) -> dict[str, Any]:
     return {"again": list(entry.pair_ids)}
 
 
-def _as_mapping(record: Prediction | Call) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in record.__dataclass_fields__}
-
-
-def _write_evidence(item: Evidence) -> dict[str, Any]:
-    return {
-        "tool": item.tool,
-        "key": item.key,
-        "status": item.status,
-        "source": item.source,
-        "retrieved_at": item.retrieved_at and item.retrieved_at.isoformat(),
-        "body": dict(item.body),
-        "view": item.view,
-    }
-
-
 def _read_row(values: Mapping[str, Any]) -> RowResult:
-    flags = tuple(map(Flag, values["prediction"]["flags"]))
-    evidence = (
-        Evidence(**{**item, "retrieved_at": item["retrieved_at"] and datetime.fromisoformat(item["retrieved_at"])})
-        for item in values["evidence"]
-    )
     return RowResult(
-        Prediction(**{**values["prediction"], "flags": flags}),
+        record_from_json(Prediction, values["prediction"]),
         tuple(TraceEvent(*event) for event in values["events"]),
-        tuple(evidence),
-        tuple(Call(**call) for call in values["calls"]),
+        tuple(record_from_json(Evidence, item) for item in values["evidence"]),
+        tuple(record_from_json(Call, call) for call in values["calls"]),
     )
 
 
-def _read_failed(values: Mapping[str, Any]) -> Failed:
-    return Failed(**{**values, "calls": tuple(Call(**call) for call in values["calls"])})
+def _read_failure(values: Mapping[str, Any]) -> Failed:
+    return Failed(**{**values, "calls": tuple(record_from_json(Call, call) for call in values["calls"])})
 
 
-def _read_again(values: list[str]) -> RetryMark:
+def _read_retry_mark(values: list[str]) -> RetryMark:
     return RetryMark(tuple(values))
 
 
-_WRITERS: Mapping[type, Callable[[Any], dict[str, Any]]] = {RowResult: _write_row, Failed: _write_failed, RetryMark: _write_again}
-_READERS: Mapping[str, Callable[[Any], Entry]] = {"row": _read_row, "failed": _read_failed, "again": _read_again}
+_WRITERS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+    RowResult: _write_row,
+    Failed: _write_failure,
+    RetryMark: _write_retry_mark,
+}
+_READERS: Mapping[str, Callable[[Any], Entry]] = {"row": _read_row, "failed": _read_failure, "again": _read_retry_mark}

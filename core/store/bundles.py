@@ -10,32 +10,31 @@ from typing import Any
 import pyarrow as pa
 
 from core.errors import InputError
+from core.row_schema import TABLES, Column, TableSchema, field_names
 from core.store import calls, evidence
 from core.store.connection import Cursor
-from core.store.queries import insert, lists, one
+from core.store.queries import arrow_array, insert, one
 from core.types import Evidence
 
-_QUERIES = {
-    "prediction": """SELECT q.pair_id, p.pert, p.gene, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.p_source,
-                       array_to_string(q.flags, ' ') AS flags, q.error, q.tokens, q.prompt_tokens, q.tool_calls
-                     FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
-                     WHERE q.run = $run ORDER BY q.pair_id""",
-    "trace_event": """SELECT pair_id, seq, stage, role, kind, content, tokens, latency_ms,
-                        array_to_string(findings, ' ') AS findings, meta
-                      FROM trace_event WHERE run = $run ORDER BY pair_id, seq""",
-    "evidence": """SELECT id, tool, key, view, retrieved_at, source, status, body FROM evidence
-                   WHERE id IN (SELECT evidence FROM row_evidence WHERE run = $run) ORDER BY id""",
-    "row_evidence": "SELECT pair_id, seq, evidence FROM row_evidence WHERE run = $run ORDER BY pair_id, seq",
-    "call": """SELECT id, key, request, reply FROM call
-               WHERE id IN (SELECT call FROM row_call WHERE run = $run) ORDER BY id""",
-    "row_call": """SELECT pair_id, seq, call, stage, role, cached, attempts, latency_ms, prompt_tokens, completion_tokens,
-                     reasoning_tokens, error
-                   FROM row_call WHERE run = $run ORDER BY pair_id, seq""",
-    "note": "SELECT id, pair_id, author, written_at, text FROM note WHERE run = $run ORDER BY written_at, id",
-}
-_SHARED = ("evidence", "call")  # kept once, whichever runs they belong to
-_LISTS = ("flags", "findings")
-_PAIR = ("pert", "gene")  # of the dataset
+_JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id"
+
+
+def _query(part: str, table: TableSchema) -> str:
+    """All rows of a run in one table, its parameter $run."""
+    columns = ", ".join(_selected(column) for column in table.columns)
+    joined = _JOINED if any(column.of_pair for column in table.columns) else ""
+    of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
+    order = ", ".join(f"q.{name}" for name in table.order or table.key)
+    return f"SELECT {columns} FROM {part} q {joined} WHERE {of_run} ORDER BY {order}"
+
+
+def _selected(column: Column) -> str:
+    if column.kind == "words":
+        return f"array_to_string(q.{column.name}, ' ') AS {column.name}"
+    return f"{'p' if column.of_pair else 'q'}.{column.name}"
+
+
+_QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
 
 
 def parts(cursor: Cursor, run: str) -> dict[str, pa.Table]:
@@ -51,11 +50,13 @@ def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
     refuse_wrong_ids(tables)
     _refuse_notes_of_others(cursor, tables["note"])
     for part, table in tables.items():
-        columns = {name: table[name] for name in table.column_names if part != "prediction" or name not in _PAIR}
-        columns |= {name: lists([text.split() for text in table[name].to_pylist()]) for name in _LISTS if name in columns}
-        if part not in _SHARED:
+        columns: dict[str, Any] = {column.name: table[column.name] for column in TABLES[part].columns if not column.of_pair}
+        for column in TABLES[part].columns:
+            if column.kind == "words":
+                columns[column.name] = arrow_array(column, [text.split() for text in table[column.name].to_pylist()])
+        if not TABLES[part].shared:
             columns["run"] = pa.repeat(run, table.num_rows)
-        insert(cursor, part, columns, ignore_existing=part in _SHARED)
+        insert(cursor, part, columns, ignore_existing=TABLES[part].shared)
 
 
 def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
@@ -71,8 +72,8 @@ def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
 def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
     """A time that was told with its zone is stored without it, in UTC."""
     at = row["retrieved_at"]
-    values = {name: row[name] for name in ("tool", "key", "status", "source", "view")} | {"body": json.loads(row["body"])}
-    return {evidence.identity(Evidence(**values, retrieved_at=time)) for time in (at, at and at.replace(tzinfo=UTC))}
+    values = {name: row[name] for name in field_names(Evidence)} | {"body": json.loads(row["body"])}
+    return {evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))}
 
 
 def _refuse_notes_of_others(cursor: Cursor, table: pa.Table) -> None:

@@ -4,44 +4,27 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import pyarrow as pa
-
+from core.row_schema import TABLES
 from core.store.connection import Cursor
-from core.store.queries import insert, one, records
+from core.store.queries import arrow_array, insert, one, record_columns, records, select_list
 from core.types import Call
 
-_KINDS: Mapping[str, pa.DataType] = {
-    "cached": pa.bool_(),
-    "attempts": pa.int32(),
-    "latency_ms": pa.float64(),
-    "prompt_tokens": pa.int64(),
-    "completion_tokens": pa.int64(),
-    "reasoning_tokens": pa.int64(),
-}
+_CALL, _ROW_CALL = TABLES["call"], TABLES["row_call"]
 
 
 def add(cursor: Cursor, run: str, rows: Mapping[str, Sequence[Call]]) -> None:
     """Append the calls of finished rows, by pair id, in the order in which they were made."""
-    made = [(pair_id, seq, call) for pair_id, calls in rows.items() for seq, call in enumerate(calls)]
-    if not made:
+    calls = [(pair_id, seq, call) for pair_id, of_row in rows.items() for seq, call in enumerate(of_row)]
+    if not calls:
         return
-    ids = [identity(call.key, call.request, call.reply) for _, _, call in made]
-    distinct = {key: call for key, (_, _, call) in zip(ids, made, strict=True)}
-    texts = {name: [getattr(call, name) for call in distinct.values()] for name in ("key", "request", "reply")}
+    pair_ids, seqs, records_of_calls = zip(*calls, strict=True)
+    ids = [identity(call.key, call.request, call.reply) for call in records_of_calls]
+    distinct = dict(zip(ids, records_of_calls, strict=True))
+    texts = record_columns(_CALL.columns_of(Call), list(distinct.values()))
     insert(cursor, "call", {"id": list(distinct), **texts}, ignore_existing=True)
-    columns: dict[str, Any] = {
-        "run": [run] * len(made),
-        "pair_id": [pair_id for pair_id, _, _ in made],
-        "seq": pa.array([seq for _, seq, _ in made], pa.int16()),
-        "call": ids,
-    }
-    for name in ("stage", "role", "error"):
-        columns[name] = [getattr(call, name) for _, _, call in made]
-    for name, kind in _KINDS.items():
-        columns[name] = pa.array([getattr(call, name) for _, _, call in made], kind)
-    insert(cursor, "row_call", columns)
+    columns = {"run": [run] * len(calls), "pair_id": pair_ids, "seq": arrow_array(_ROW_CALL["seq"], seqs), "call": ids}
+    insert(cursor, "row_call", columns | record_columns(_ROW_CALL.columns_of(Call), records_of_calls))
 
 
 def identity(key: str, request: str, reply: str) -> str:
@@ -56,8 +39,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
     """The calls of one row, in order."""
     found = records(
         cursor,
-        """SELECT c.key, r.stage, r.role, c.request, c.reply, r.cached, r.attempts, r.latency_ms, r.prompt_tokens,
-             r.completion_tokens, r.reasoning_tokens, r.error
+        f"""SELECT {select_list(_CALL.columns_of(Call), "c")}, {select_list(_ROW_CALL.columns_of(Call), "r")}
            FROM row_call r JOIN call c ON c.id = r.call WHERE r.run = ? AND r.pair_id = ? ORDER BY r.seq""",
         [run, pair_id],
     )

@@ -7,11 +7,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
-
+from core.row_schema import TABLES
 from core.store.connection import Cursor
-from core.store.queries import insert, one, records
+from core.store.queries import arrow_array, insert, one, record_columns, records, select_list
 from core.types import Evidence, RowResult
+
+_TABLE = TABLES["evidence"]
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
@@ -27,16 +28,11 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
             seen.append((row.prediction.pair_id, seq, ids[id(item)]))
     if not seen:
         return
-    items = list(distinct.values())
-    columns: dict[str, Any] = {"id": list(distinct)}
-    for name in ("tool", "key", "view", "source", "status"):
-        columns[name] = [getattr(item, name) for item in items]
-    columns["retrieved_at"] = pa.array([item.retrieved_at for item in items], pa.timestamp("us"))
-    columns["body"] = [json.dumps(dict(item.body)) for item in items]
-    insert(cursor, "evidence", columns, ignore_existing=True)
+    columns = record_columns(_TABLE.columns_of(Evidence), list(distinct.values()))
+    insert(cursor, "evidence", {"id": list(distinct), **columns}, ignore_existing=True)
     pair_ids, seqs, keys = zip(*seen, strict=True)
-    seen_columns = {"pair_id": pair_ids, "seq": pa.array(seqs, pa.int16()), "evidence": keys, "run": [run] * len(seen)}
-    insert(cursor, "row_evidence", seen_columns)
+    seen_columns = {"pair_id": pair_ids, "seq": arrow_array(TABLES["row_evidence"]["seq"], seqs), "evidence": keys}
+    insert(cursor, "row_evidence", {"run": [run] * len(seen), **seen_columns})
 
 
 def identity(item: Evidence) -> str:
@@ -46,11 +42,11 @@ def identity(item: Evidence) -> str:
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """What one row saw, in order: tool, key, view, retrieved_at, source, status, body (a mapping)."""
+    """The evidence that one row saw, in order: the fields of `Evidence`, body a mapping."""
     items = records(
         cursor,
-        """SELECT e.tool, e.key, e.view, e.retrieved_at, e.source, e.status, e.body
-           FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? AND s.pair_id = ? ORDER BY s.seq""",
+        f"""SELECT {select_list(_TABLE.columns_of(Evidence), "e")}
+            FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? AND s.pair_id = ? ORDER BY s.seq""",
         [run, pair_id],
     )
     for item in items:

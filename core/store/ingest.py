@@ -7,11 +7,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
-from core.store.queries import insert, lists, one
+from core.store.queries import arrow_array, insert, one
 from core.types import FALLBACKS, Failed, Flag
 
-_ROW_TABLES = ("prediction", "trace_event", "row_evidence", "row_call")
+_TABLE = TABLES["prediction"]
 _SETTABLE = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at"})
 
 
@@ -26,7 +27,7 @@ def forget(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
     cursor.register("gone", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
     try:
         there = one(cursor, "SELECT 1 FROM prediction SEMI JOIN gone USING (pair_id) WHERE run = ? LIMIT 1", [run])
-        for table in _ROW_TABLES if there else ():
+        for table in ROW_TABLES if there else ():
             cursor.execute(f"DELETE FROM {table} WHERE run = ? AND pair_id IN (SELECT pair_id FROM gone)", [run]).fetchall()
     finally:
         cursor.unregister("gone")
@@ -37,16 +38,14 @@ def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
     if not rows:
         return
     prompts = [sum(call.prompt_tokens for call in row.calls) for row in rows]
+    answers = [sum(call.completion_tokens for call in row.calls) for row in rows]
     columns: dict[str, Any] = {
         "run": [run] * len(rows),
         "pair_id": [row.pair_id for row in rows],
-        "flags": lists([()] * len(rows)),
+        "flags": arrow_array(_TABLE["flags"], [()] * len(rows)),
         "error": [f"{row.kind}: {row.message}" for row in rows],
-        "tokens": pa.array(
-            [sum((call.completion_tokens for call in row.calls), prompt) for row, prompt in zip(rows, prompts, strict=True)],
-            pa.int32(),
-        ),
-        "prompt_tokens": pa.array(prompts, pa.int32()),
+        "tokens": arrow_array(_TABLE["tokens"], [sum(both) for both in zip(prompts, answers, strict=True)]),
+        "prompt_tokens": arrow_array(_TABLE["prompt_tokens"], prompts),
     }
     insert(cursor, "prediction", columns)
 

@@ -12,10 +12,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from core.errors import NotFound
+from core.row_schema import TABLES
 from core.store.connection import Cursor
-from core.store.queries import insert, lists, records
-from core.types import RowResult
+from core.store.queries import arrow_array, insert, record_columns, records
+from core.types import Prediction, RowResult
 
+_TABLE = TABLES["prediction"]
 Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]
 _ORDER_BY: dict[Order, str] = {
     "file order": "p.position",
@@ -65,14 +67,8 @@ class RowFilter:
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> None:
     """Append finished rows; `flags` holds one list a row, the row's own flags among them."""
     predictions = [row.prediction for row in rows]
-    columns: dict[str, Any] = {"run": [run] * len(rows), "pair_id": [p.pair_id for p in predictions]}
-    for name in ("prediction_up", "prediction_down", "p_de", "p_up_given_de"):
-        columns[name] = pa.array([getattr(p, name) for p in predictions], pa.float64())
-    columns["p_source"] = [p.p_source for p in predictions]
-    columns["flags"] = lists(flags)
-    for name in ("tokens", "prompt_tokens", "tool_calls"):
-        columns[name] = pa.array([getattr(p, name) for p in predictions], pa.int32())
-    insert(cursor, "prediction", columns)
+    columns = record_columns(_TABLE.columns_of(Prediction, without=["flags"]), predictions)
+    insert(cursor, "prediction", {"run": [run] * len(rows), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
 
 
 def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:

@@ -1,10 +1,15 @@
-"""The three ways in which query modules talk to a cursor. Arrow is imported by what needs it: a listing does not."""
+"""How query modules talk to a cursor, and what `core.row_schema` says in SQL and in Arrow.
+
+Arrow is imported by what needs it: a listing does not.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from core.row_schema import ARROW_TYPES, Column
 from core.store.connection import Cursor
 
 if TYPE_CHECKING:
@@ -24,13 +29,44 @@ def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict
     return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def lists(values: Iterable[Sequence[str]]) -> pa.Array:
-    """A column of lists of strings, of which few are distinct: each is turned into Arrow once."""
+def select_list(columns: Iterable[Column], table: str) -> str:
+    """The columns of a query by name, each of them of this table."""
+    return ", ".join(f"{table}.{column.name}" for column in columns)
+
+
+def record_columns(columns: Iterable[Column], records: Sequence[Any]) -> dict[str, pa.Array]:
+    """The fields of records, one Arrow array a column."""
+    return {column.name: arrow_array(column, [getattr(record, column.name) for record in records]) for column in columns}
+
+
+def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
+    """Values as the store holds them in a column: words as lists, JSON as text."""
+    import pyarrow as pa
+
+    if column.kind == "words":
+        return _lists_of_words(values)
+    return pa.array(_json_texts(values) if column.kind == "json" else values, pa.type_for_alias(ARROW_TYPES[column.kind]))
+
+
+def _lists_of_words(values: Iterable[Sequence[str]]) -> pa.Array:
+    """Few lists are distinct: each of those is turned into Arrow once."""
     import pyarrow as pa
 
     places: dict[tuple[str, ...], int] = {}
     indices = [places.setdefault(tuple(value), len(places)) for value in values]
     return pa.array(list(places), pa.list_(pa.string())).take(pa.array(indices, pa.int32()))
+
+
+def _json_texts(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Few mappings are distinct: each of those is written once."""
+    known: dict[str, str] = {"{}": "{}"}
+    texts = []
+    for mapping in mappings:
+        key = repr(mapping) if mapping else "{}"
+        if key not in known:
+            known[key] = json.dumps(dict(mapping))
+        texts.append(known[key])
+    return texts
 
 
 def insert(cursor: Cursor, table: str, columns: Mapping[str, Any], *, ignore_existing: bool = False) -> None:

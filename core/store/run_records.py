@@ -5,34 +5,32 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from core.row_schema import TABLES, record_from_json
 from core.store.connection import Cursor
-from core.types import Flag, Prediction, RowResult, TraceEvent
+from core.store.queries import records, select_list
+from core.types import Prediction, RowResult, TraceEvent
 
 
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     """Every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
     events: dict[str, list[TraceEvent]] = {}
-    said = cursor.execute(
-        """SELECT pair_id, stage, role, kind, content, tokens, latency_ms, meta FROM trace_event
-           WHERE run = ? ORDER BY pair_id, seq""",
+    event_rows = records(
+        cursor,
+        f"""SELECT e.pair_id, {select_list(TABLES["trace_event"].columns_of(TraceEvent), "e")} FROM trace_event e
+            WHERE e.run = ? ORDER BY e.pair_id, e.seq""",
         [run],
     )
-    for pair_id, stage, role, kind, content, tokens, latency_ms, meta in said.fetchall():
-        event = TraceEvent(stage, role, kind, content, tokens, latency_ms, json.loads(meta))
-        events.setdefault(pair_id, []).append(event)
-    found = cursor.execute(
-        """SELECT q.pair_id, q.prediction_up, q.prediction_down, q.p_de, q.p_up_given_de, q.p_source, q.flags, q.tokens,
-             q.prompt_tokens, q.tool_calls
-           FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
-           WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
+    for values in event_rows:
+        events.setdefault(values.pop("pair_id"), []).append(TraceEvent(**{**values, "meta": json.loads(values["meta"])}))
+    prediction_rows = records(
+        cursor,
+        f"""SELECT {select_list(TABLES["prediction"].columns_of(Prediction), "q")}
+            FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+            WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
         [run],
     )
-    return {
-        pair_id: RowResult(
-            Prediction(pair_id, up, down, p_de, p_up, source, tuple(map(Flag, flags)), *counts), tuple(events.get(pair_id, ()))
-        )
-        for pair_id, up, down, p_de, p_up, source, flags, *counts in found.fetchall()
-    }
+    predictions = [record_from_json(Prediction, values) for values in prediction_rows]
+    return {row.pair_id: RowResult(row, tuple(events.get(row.pair_id, ()))) for row in predictions}
 
 
 def tools(cursor: Cursor, run: str) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from core.errors import NotFound, StateError
+from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
 
@@ -126,7 +127,7 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
 
 def delete(cursor: Cursor, run: str) -> None:
     """Take away a run, its rows, traces and notes, and the evidence and calls of no other run."""
-    for table in ("prediction", "trace_event", "row_evidence", "row_call", "note"):
+    for table in (*ROW_TABLES, "note"):
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")
     cursor.execute("DELETE FROM call WHERE id NOT IN (SELECT call FROM row_call)")

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
+from core.row_schema import TABLES
 from core.store.connection import Cursor
-from core.store.queries import insert, lists, records
-from core.types import RowResult
+from core.store.queries import arrow_array, insert, record_columns, records, select_list
+from core.types import RowResult, TraceEvent
+
+_TABLE = TABLES["trace_event"]
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> None:
@@ -19,41 +22,21 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[
     events = [event for row in rows for event in row.events]
     if not events:
         return
-    stage, role, kind, content, tokens, latency_ms, meta = zip(*events, strict=True)
     columns: dict[str, Any] = {
         "run": pa.repeat(run, len(events)),
         "pair_id": [row.prediction.pair_id for row in rows for _ in row.events],
-        "seq": pa.array([seq for row in rows for seq in range(len(row.events))], pa.int16()),
-        "stage": stage,
-        "role": role,
-        "kind": kind,
-        "content": content,
-        "tokens": pa.array(tokens, pa.int32()),
-        "latency_ms": pa.array(latency_ms, pa.float64()),
-        "findings": lists(findings),
-        "meta": _as_json(meta),
+        "seq": arrow_array(_TABLE["seq"], [seq for row in rows for seq in range(len(row.events))]),
+        "findings": arrow_array(_TABLE["findings"], findings),
     }
-    insert(cursor, "trace_event", columns)
-
-
-def _as_json(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Each mapping as JSON; few are distinct, so each of those is written out once."""
-    known: dict[str, str] = {"{}": "{}"}
-    texts = []
-    for mapping in mappings:
-        key = repr(mapping) if mapping else "{}"
-        if key not in known:
-            known[key] = json.dumps(mapping)
-        texts.append(known[key])
-    return texts
+    insert(cursor, "trace_event", columns | record_columns(_TABLE.columns_of(TraceEvent), events))
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
-    """The events of one row in order: stage, role, kind, content, tokens, latency_ms, findings, meta (a mapping)."""
+    """The events of one row in order: the fields of `TraceEvent`, meta a mapping, and findings."""
     events = records(
         cursor,
-        """SELECT stage, role, kind, content, tokens, latency_ms, findings, meta FROM trace_event
-           WHERE run = ? AND pair_id = ? ORDER BY seq""",
+        f"""SELECT {select_list(_TABLE.columns_of(TraceEvent), "e")}, e.findings FROM trace_event e
+            WHERE e.run = ? AND e.pair_id = ? ORDER BY e.seq""",
         [run, pair_id],
     )
     for event in events:
@@ -62,7 +45,7 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def frame(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All events of a run: pair_id, seq, stage, role, kind, content, tokens, latency_ms, findings, meta (JSON text)."""
+    """All events of a run: the columns of trace_event in `core.row_schema`, meta as JSON text."""
     return cursor.execute("SELECT * EXCLUDE (run) FROM trace_event WHERE run = ? ORDER BY pair_id, seq", [run]).df()
 
 

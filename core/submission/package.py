@@ -1,6 +1,6 @@
 """A submission's zip from finished rows: the same input gives the same bytes.
 
-In tracks B and C a row's trace is the JSON of core.datasets.own_trace, which holds the row whole but for its evidence and
+In tracks B and C a row's trace is the JSON of core.datasets.packaged_trace, which holds the row whole but for its evidence and
 calls. Track A's columns hold less: of each seed what was said and its two numbers, of the row the two numbers and two counts.
 What they cannot carry: flags, tool calls, other events than the seeds', and of a seed's events role, kind, tokens, latency
 and other facts; where a seed said several things, they stand in one cell with an empty line between them.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from core.datasets import SubmissionTable, read
 from core.datasets.archives import pack
-from core.datasets.own_trace import write_trace
+from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
 from core.submission.rules.registry import Problem, listed

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 
-from core.datasets.submissions import SUM_TOLERANCE, count_in, number_in
+from core.datasets.submissions import count_in, number_in
 from core.datasets.tables import shown
 from core.methods.track_limits import B_TOOL_CALLS, B_TOOLS
+from core.row_schema import FILE_SUM_TOLERANCE
 from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import listed, rule
 
@@ -106,7 +107,7 @@ def sum_above_one(file: File) -> Iterator[Finding]:
     """Rows whose up and down sum to more than 1."""
     for up, down in file.layout.predictions:
         sums = {row: sum(map(_number, cells)) for row, cells in file.cells(up, down) if all(map(_finite, cells))}
-        over = [row for row, total in sums.items() if total > 1 + SUM_TOLERANCE]
+        over = [row for row, total in sums.items() if total > 1 + FILE_SUM_TOLERANCE]
         if over:
             most = max(over, key=sums.__getitem__)
             yield Finding(over, f"{up} + {down}: {len(over):,} rows above 1, the most {sums[most]:.6g} at {listed([most])}")
@@ -176,7 +177,7 @@ def _rounding(text: str) -> float:
     except InvalidOperation:  # more digits in its exponent than a decimal has
         exponent = 0
     decimals = max(_FEWEST_DECIMALS, -exponent if isinstance(exponent, int) else 0)
-    return SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
+    return FILE_SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
 
 
 def _where(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.datasets.own_trace import write_trace
+from core.datasets.packaged_trace import write_trace
 from core.datasets.traces import parse_trace
 from core.types import Flag, Prediction, RowResult, TraceEvent
 
@@ -22,15 +22,10 @@ def test_what_is_written_is_read() -> None:
     text = write_trace(ROW, "debate")
     assert "\n" not in text
     trace = parse_trace(text)
-    assert (trace.format, trace.events, trace.flags, trace.p_de, trace.tool_calls) == (
-        "own",
-        ROW.events,
-        (Flag.DE_FALLBACK,),
-        0.4,
-        0,
-    )
-    assert trace.own is not None
-    assert (trace.own.method, trace.own.p_source, trace.own.tokens, trace.own.prompt_tokens) == ("debate", "trace", 900, None)
+    assert (trace.format, trace.events) == ("packaged", ROW.events)
+    assert trace.packaged is not None
+    assert trace.packaged.method == "debate"
+    assert trace.packaged.prediction("Pa_Ga", 0.3, 0.1) == ROW.prediction
 
 
 def change(**values: Any) -> Callable[[dict[str, Any]], None]:
@@ -78,4 +73,4 @@ def test_what_is_only_alike_is_kept_as_text(spoil: Callable[[dict[str, Any]], No
     text = json.dumps(value)
     trace = parse_trace(text)
     assert (trace.format, trace.events) == ("text", (TraceEvent("trace", "MODEL", "text", text),))
-    assert (trace.p_de, trace.flags, trace.own) == (None, (), None)
+    assert (trace.p_de, trace.flags, trace.packaged) == (None, (), None)
