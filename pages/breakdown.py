@@ -5,23 +5,23 @@ import streamlit as st
 from core.ui.breakdown import panels
 from core.ui.shared import loaders, run_browser, score_box, shell, widgets
 
-view = shell.enter(__file__)
+context = shell.open_page(__file__)
 st.markdown("## Breakdown")
-run = view.run
+run = context.run
 if run is None:
-    run_browser.nothing(view)
+    run_browser.show_no_run(context)
     st.stop()
 
 score = loaders.run_score(run.id)
 rows = loaders.run_rows(run.id)
 if score.n_labelled == 0:
-    score_box.no_labels(score.n)
+    score_box.show_no_labels(score.n)
     panels.ties(run, rows)
     st.stop()
 
-score_box.show(score)
-score_box.protocol(run.id)
-widgets.tabs(
+score_box.show_score(score)
+score_box.show_protocols(run.id)
+widgets.show_tabs(
     "part",
     {
         "Slices": lambda: panels.slices(run, rows, score),

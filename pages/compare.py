@@ -6,14 +6,14 @@ from core.scoring import run_scores, sentences
 from core.ui.compare import panels
 from core.ui.shared import loaders, run_browser, score_box, shell
 
-view = shell.enter(__file__)
+context = shell.open_page(__file__)
 st.markdown("## Compare")
-run = view.run
+run = context.run
 if run is None:
-    run_browser.nothing(view)
+    run_browser.show_no_run(context)
     st.stop()
 
-baseline = panels.choose_baseline(view, run)
+baseline = panels.choose_baseline(context, run)
 if baseline is None:
     st.stop()
 
@@ -22,7 +22,7 @@ result = run_scores.compare_rows(pair.rows, pair.a, pair.b)
 for sentence in sentences.comparison_sentences(result, baseline.name, run.name):
     st.text(sentence)
 for each in (run, baseline):
-    score_box.protocol(each.id)
+    score_box.show_protocols(each.id)
 if panels.can_tell(result):
     panels.changes(result, baseline, run)
     panels.gained_and_lost(pair, baseline, run)

@@ -3,4 +3,4 @@
 from core.ui.shared import shell
 from core.ui.symbol import panels
 
-panels.show(shell.enter(__file__), "gene")
+panels.show(shell.open_page(__file__), "gene")

@@ -5,14 +5,14 @@ import streamlit as st
 from core.ui.launch import panels
 from core.ui.shared import run_browser, shell
 
-view = shell.enter(__file__)
+context = shell.open_page(__file__)
 st.markdown("## Launch")
-if view.dataset is None:
-    run_browser.nothing(view)
+if context.dataset is None:
+    run_browser.show_no_run(context)
     st.stop()
 
 watched = st.container()
 st.markdown("### Start a run")
-panels.form(view, view.dataset)
+panels.form(context, context.dataset)
 with watched:
-    shell.fragment(lambda: panels.watch(view), every_s=panels.WATCH_S)()
+    shell.fragment(lambda: panels.watch(context), every_s=panels.WATCH_S)()

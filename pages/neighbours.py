@@ -5,11 +5,11 @@ import streamlit as st
 from core.ui.neighbours import panels
 from core.ui.shared import loaders, neighbour_controls, run_browser, shell, widgets
 
-view = shell.enter(__file__)
+context = shell.open_page(__file__)
 st.markdown("## Neighbours")
-dataset = view.dataset
+dataset = context.dataset
 if dataset is None:
-    run_browser.nothing(view)
+    run_browser.show_no_run(context)
     st.stop()
 spaces = neighbour_controls.usable(dataset)
 if not spaces:
@@ -24,7 +24,7 @@ if plan is None:
 
 found = neighbour_controls.around(dataset, plan, (pair_id,))
 whole, rest = panels.explain(found, pair_id)
-st.markdown(f"### {widgets.pair(pair.pert, pair.gene)}")
+st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
 panels.numbers(found, whole, rest, pair.label)
 panels.masked(found)
 if not len(whole.neighbours):
@@ -32,7 +32,7 @@ if not len(whole.neighbours):
     st.stop()
 
 rows = panels.lines(found, whole)
-panels.pictures(view, found, rows, pair_id)
+panels.pictures(context, found, rows, pair_id)
 panels.listing(found, rows, pair_id)
-panels.links_out(view, pair_id, pair.pert, pair.gene)
+panels.links_out(context, pair_id, pair.pert, pair.gene)
 neighbour_controls.not_offered(dataset)

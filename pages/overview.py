@@ -6,25 +6,25 @@ from core.plots import label_counts
 from core.ui.overview import panels
 from core.ui.shared import loaders, shell, widgets
 
-view = shell.enter(__file__)
+context = shell.open_page(__file__)
 st.markdown("## Overview")
-if view.dataset is None:
+if context.dataset is None:
     panels.welcome()
     st.stop()
 
 counts = loaders.dataset_counts()
-counts = counts[counts["dataset"] == view.dataset.id]
-panels.headline(view, counts)
+counts = counts[counts["dataset"] == context.dataset.id]
+panels.headline(context, counts)
 
 st.markdown("### Runs")
-panels.runs_table(view)
+panels.runs_table(context)
 
 st.markdown("### The ladder")
-panels.ladder(view)
+panels.ladder(context)
 
 st.markdown("### What needs attention")
-panels.attention(view)
+panels.attention(context)
 
 st.markdown("### The dataset")
-caption = f"{view.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"
-widgets.figure(widgets.themed(label_counts.figure(counts)), counts.drop(columns="dataset"), "labels", caption)
+caption = f"{context.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"
+widgets.show_figure(label_counts.figure(counts), counts.drop(columns="dataset"), "labels", caption)

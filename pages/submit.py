@@ -5,15 +5,15 @@ import streamlit as st
 from core.ui.shared import run_browser, shell, widgets
 from core.ui.submit import panels
 
-view = shell.enter(__file__)
+context = shell.open_page(__file__)
 st.markdown("## Submit")
 
 
 def a_run() -> None:
-    if view.run is None:
-        run_browser.nothing(view)
+    if context.run is None:
+        run_browser.show_no_run(context)
     else:
-        panels.package(view.run)
+        panels.package(context.run)
 
 
-widgets.tabs("tab", {"Package a run": a_run, "Check a file": lambda: panels.check(view)})
+widgets.show_tabs("tab", {"Package a run": a_run, "Check a file": lambda: panels.check(context)})

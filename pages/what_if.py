@@ -5,11 +5,11 @@ import streamlit as st
 from core.ui.shared import loaders, run_browser, shell
 from core.ui.what_if import fusion_controls, panels, save_controls
 
-view = shell.enter(__file__)
+view = shell.open_page(__file__)
 st.markdown("## What-if")
 run, dataset = view.run, view.dataset
 if run is None or dataset is None:
-    run_browser.nothing(view)
+    run_browser.show_no_run(view)
     st.stop()
 save_controls.show_saved()
 

@@ -19,7 +19,7 @@ from core.stats.slices import Slice, by_slice
 from core.stats.stratified_score import stratified_score
 from core.store.runs import Run
 from core.ui.shared import links, loaders
-from core.ui.shared.widgets import as_text, figure, themed
+from core.ui.shared.widgets import as_text, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
 # How a slice of each kind stands in the address of Debates.
@@ -54,8 +54,8 @@ def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
         f"{metric} inside each slice, interval by perturbations and genes"
     )
     counted = getattr(loaders.count_score(run.id), metric.lower()).value
-    figure(
-        themed(slices_plot.figure(table.head(SHOWN), overall, counted, drawing.METRICS[metric])),
+    show_figure(
+        slices_plot.figure(table.head(SHOWN), overall, counted, drawing.METRICS[metric]),
         table.drop(columns="rows"),
         f"slices-{by}",
         caption,
@@ -91,7 +91,7 @@ def _line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
         "low": interval.low,
         "high": interval.high,
         "cost": found.cost,
-        "rows": links.address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _value(by, part.name)})
+        "rows": links.page_address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _value(by, part.name)})
         if by in PARAMETERS
         else None,
     }
@@ -128,7 +128,7 @@ def curves(run: Run, rows: pd.DataFrame) -> None:
     labels = run_scores.labels(rows)
     table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.control_scores(rows)})
     caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs stand above"
-    figure(themed(roc_curves.figure(table)), table, "roc", caption)
+    show_figure(roc_curves.figure(table), table, "roc", caption)
 
 
 def spread(run: Run, rows: pd.DataFrame) -> None:
@@ -145,8 +145,8 @@ def spread(run: Run, rows: pd.DataFrame) -> None:
                 st.markdown(f"{name}: one class only, so there is nothing to tell apart.")
                 continue
             table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
-            figure(
-                themed(score_histograms.figure(table, name)),
+            show_figure(
+                score_histograms.figure(table, name),
                 table,
                 f"spread-{name}",
                 f"{run.name} · {len(table):,} rows with a label",
@@ -169,8 +169,8 @@ def trust(run: Run, rows: pd.DataFrame) -> None:
                 st.markdown(f"{name}: no row with a label.")
                 continue
             table, summary = reliability.table(positive[keep], values.to_numpy()[keep])
-            figure(
-                themed(reliability.figure(table, name)),
+            show_figure(
+                reliability.figure(table, name),
                 table,
                 f"reliability-{name}",
                 f"{run.name} · {int(keep.sum()):,} rows · {summary}",

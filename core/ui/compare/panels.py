@@ -15,19 +15,19 @@ from core.stats.row_changes import agreement, rank_movement, row_changes
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, empty, figure, themed
+from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 LISTED = 15  # rows on either side of the gained-and-lost table
 
 
-def choose_baseline(view: PageContext, run: Run) -> Run | None:
+def choose_baseline(context: PageContext, run: Run) -> Run | None:
     """The run to hold the chosen one against; None, with a sentence, where there is none."""
     own = set(loaders.run_rows(run.id)["pair_id"])
-    others = {r.id: r for r in view.runs if r.id != run.id and not own.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
+    others = {r.id: r for r in context.runs if r.id != run.id and not own.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
     if not others:
-        empty(
+        show_empty(
             "No other run of this dataset is on the same rows: there is nothing to compare this one with.",
-            lambda: st.page_link(links.DATA, label="Import another"),
+            lambda: links.to_data("Import another"),
         )
         return None
     wanted = st.query_params.get("baseline")
@@ -39,7 +39,7 @@ def choose_baseline(view: PageContext, run: Run) -> Run | None:
         format_func=lambda key: others[key].name,
         key=f"baseline-{run.id}",
     )
-    links.put("baseline", chosen)
+    links.set_parameter("baseline", chosen)
     return others[chosen]
 
 
@@ -55,7 +55,7 @@ def changes(result: Comparison, baseline: Run, run: Run) -> None:
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both · paired 95% intervals · "
         f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be seen with 80% power"
     )
-    figure(themed(changes_plot.figure(table, result.mean.detectable)), table, "changes", caption)
+    show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", caption)
 
 
 def gained_and_lost(pair: PairedRuns, baseline: Run, run: Run) -> None:
@@ -65,7 +65,7 @@ def gained_and_lost(pair: PairedRuns, baseline: Run, run: Run) -> None:
     table["mean"] = (table["DE"] + table["DIR"]) / 2
     table = table.sort_values("mean", ascending=False)
     table["row"] = [
-        links.address("debates", **{"dataset": run.dataset, "run": run.id, "row": key, "with": baseline.id})
+        links.page_address("debates", **{"dataset": run.dataset, "run": run.id, "row": key, "with": baseline.id})
         for key in table["pair_id"]
     ]
     st.markdown("### Rows gained and lost")
@@ -93,4 +93,4 @@ def movement(pair: PairedRuns, baseline: Run, run: Run) -> None:
         rank_a=midranks(pair.a.p_de), rank_b=midranks(pair.b.p_de), moved=rank_movement(pair.a.p_de, pair.b.p_de)
     )
     caption = f"{len(moved):,} rows of both runs · ranks of P(DE), 1 is lowest"
-    figure(themed(rank_scatter.figure(moved, baseline.name, run.name)), moved, "ranks", caption)
+    show_figure(rank_scatter.figure(moved, baseline.name, run.name), moved, "ranks", caption)

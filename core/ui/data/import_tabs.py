@@ -13,7 +13,7 @@ from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, empty
+from core.ui.shared.widgets import as_text, show_empty
 
 _RESULTS = "_import_results"  # session key: shown after the rerun that lets the sidebar see what is new
 FETCHABLE = {
@@ -23,10 +23,10 @@ FETCHABLE = {
 }
 
 
-def bring_in(view: PageContext) -> None:
+def bring_in(context: PageContext) -> None:
     """Import by upload, by path, or from public sources; the demo where there is none."""
-    if view.workspace.settings.read_only:
-        empty("This workspace is open for reading only: nothing can be imported.")
+    if context.workspace.settings.read_only:
+        show_empty("This workspace is open for reading only: nothing can be imported.")
         return
     with st.expander("Options"):
         dataset = st.text_input("Attach to dataset", placeholder="found by its ids", key="import_dataset")
@@ -39,32 +39,32 @@ def bring_in(view: PageContext) -> None:
             "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
         )
         if st.button("Import uploaded files", disabled=not files, type="primary"):
-            _keep([imports.import_upload(view.workspace, f.getvalue(), f.name, options) for f in files])
+            _keep([imports.import_upload(context.workspace, f.getvalue(), f.name, options) for f in files])
     with path:
         st.markdown("**From this machine**")
         place = st.text_input("File or folder", placeholder="/data/challenge", key="import_path")
         if st.button("Import path", disabled=not place):
             with st.spinner(f"Reading {Path(place).name} …"):
-                _keep(imports.import_paths(view.workspace, [Path(place).expanduser()], options))
+                _keep(imports.import_paths(context.workspace, [Path(place).expanduser()], options))
     with public:
         st.markdown("**Public files**")
         group = st.selectbox("Source", fetch.GROUPS, format_func=lambda g: FETCHABLE[g], key="fetch_group")
         if st.button("Fetch and import"):
-            _fetch(view, group)
+            _fetch(context, group)
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
         with st.spinner("Simulating …"):
-            demo.make_demo(view.workspace)
+            demo.make_demo(context.workspace)
         st.rerun()
     _show_results()
 
 
-def _fetch(view: PageContext, group: str) -> None:
+def _fetch(context: PageContext, group: str) -> None:
     progress = st.progress(0.0, "asking …")
 
     def moved(name: str, done: int, total: int) -> None:
         progress.progress(done / total if total else 0.0, f"{name}: {done:,} of {total:,} bytes")
 
-    _keep(fetch.fetch_and_import(view.workspace, group, moved))
+    _keep(fetch.fetch_and_import(context.workspace, group, moved))
 
 
 def _keep(results: list[Imported]) -> None:
@@ -85,13 +85,13 @@ def _show_results() -> None:
         (st.warning if result.rejected else st.success if result.new else st.info)(words + rejected + note)
 
 
-def imported(view: PageContext, files: pd.DataFrame) -> None:
+def imported(context: PageContext, files: pd.DataFrame) -> None:
     """Every imported file, and the way back."""
     if files.empty:
-        empty("Nothing has been imported yet.")
+        show_empty("Nothing has been imported yet.")
         return
     st.dataframe(files, hide_index=True, height="content", column_config={"id": None})
-    if view.workspace.settings.read_only:
+    if context.workspace.settings.read_only:
         return
     titles = dict(zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True))
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
@@ -100,30 +100,30 @@ def imported(view: PageContext, files: pd.DataFrame) -> None:
     )
     with_runs = which.toggle("also the runs that stand on its rows", key="undo_with_runs")
     if go.button("Undo import", disabled=chosen is None):
-        undo.undo(view.workspace, str(chosen), with_runs=with_runs)
+        undo.undo(context.workspace, str(chosen), with_runs=with_runs)
         st.rerun()
 
 
 def rejected(rows: pd.DataFrame) -> None:
     """Every row that could not be read, with file, line and reason."""
     if rows.empty:
-        empty("Every row of every imported file could be read.")
+        show_empty("Every row of every imported file could be read.")
         return
     counts = rows.groupby(["file", "reason"]).size().rename("rows").reset_index()
     st.dataframe(counts, hide_index=True, height="content")
     st.dataframe(rows, hide_index=True)
 
 
-def manage_run(view: PageContext) -> None:
+def manage_run(context: PageContext) -> None:
     """Rename, remark on, score or delete the run that the sidebar chose."""
-    run = view.run
+    run = context.run
     if run is None:
-        empty("No run is chosen: this dataset has none.")
+        show_empty("No run is chosen: this dataset has none.")
         return
     _facts(run)
     with st.popover("Send to a colleague", icon=":material/ios_share:"):
-        _bundle(view, run)
-    if view.workspace.settings.read_only:
+        _bundle(context, run)
+    if context.workspace.settings.read_only:
         return
     with st.form("run"):
         name = st.text_input("Name", run.name, key=f"name-{run.id}")
@@ -135,17 +135,17 @@ def manage_run(view: PageContext) -> None:
         )
         note = st.text_area("Note", run.note or "", key=f"note-{run.id}")
         if st.form_submit_button("Save"):
-            _save(view, run, name, score, note)
+            _save(context, run, name, score, note)
     with st.popover("Delete this run"):
         st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
         if st.button("Delete", type="primary"):
-            runs.delete(view.workspace, run.id)
+            runs.delete(context.workspace, run.id)
             st.query_params.pop("run", None)
             st.session_state.pop("_run", None)
             st.rerun()
 
 
-def _bundle(view: PageContext, run: Run) -> None:
+def _bundle(context: PageContext, run: Run) -> None:
     """One file with the run and all that belongs to it, made when somebody asks for it."""
     st.markdown(
         "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
@@ -155,7 +155,7 @@ def _bundle(view: PageContext, run: Run) -> None:
         return
     try:
         with st.spinner("Packing …"):
-            made = bundles.made(view.workspace, run.id)
+            made = bundles.made(context.workspace, run.id)
     except DeskError as error:
         st.error(as_text(error))
         return
@@ -165,11 +165,11 @@ def _bundle(view: PageContext, run: Run) -> None:
     st.caption(f"{len(made.content):,} bytes, SHA-256 {made.sha256}")
 
 
-def _save(view: PageContext, run: Run, name: str, score: str, note: str) -> None:
+def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> None:
     try:
         if name != run.name:
-            runs.rename(view.workspace, run.id, name)
-        runs.set_values(view.workspace, run.id, {"public_score": score, "note": note})
+            runs.rename(context.workspace, run.id, name)
+        runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
     except DeskError as error:
         st.error(as_text(error))
     else:
@@ -193,6 +193,6 @@ def _facts(run: Run) -> None:
 def changes(trail: pd.DataFrame) -> None:
     """The audit trail: who changed what, when."""
     if trail.empty:
-        empty("Nothing has been changed yet.")
+        show_empty("Nothing has been changed yet.")
         return
     st.dataframe(trail, hide_index=True)

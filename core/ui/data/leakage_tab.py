@@ -10,19 +10,19 @@ from core.scoring import run_scores
 from core.scoring.sentences import interval_text
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import empty, figure, themed
+from core.ui.shared.widgets import show_empty, show_figure
 
 
-def show(view: PageContext) -> None:
+def show(context: PageContext) -> None:
     """The leakage audit of the chosen dataset, and how its rows are spread over genes and perturbations."""
-    if view.dataset is None:
-        empty("There is no dataset yet.")
+    if context.dataset is None:
+        show_empty("There is no dataset yet.")
         return
-    rows = loaders.dataset_rows(view.dataset.id)
+    rows = loaders.dataset_rows(context.dataset.id)
     if rows["label"].isna().all():
-        empty("This dataset has no labels here, so what they give away cannot be measured.")
+        show_empty("This dataset has no labels here, so what they give away cannot be measured.")
         return
-    result = loaders.leakage_audit(view.dataset.id)
+    result = loaders.leakage_audit(context.dataset.id)
     st.markdown(
         "How far row counts alone predict an effect. Such a score is a control to show beside a model, never a feature of one."
     )
@@ -51,8 +51,8 @@ def show(view: PageContext) -> None:
     )
     known = rows[rows["label"].notna()]
     table = gene_row_counts.table(run_scores.labels(known), known["gene"])
-    caption = f"{view.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-    figure(themed(gene_row_counts.figure(table)), table, "gene-counts", caption)
+    caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
+    show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
     _spread(rows)
 
 

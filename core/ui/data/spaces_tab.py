@@ -13,7 +13,7 @@ from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, empty
+from core.ui.shared.widgets import as_text, show_empty
 
 # What can be built here: words for people → kind, the knowledge it needs, columns (0: as many as it has).
 KINDS = {
@@ -26,19 +26,19 @@ KINDS = {
 SEEDED = "A randomized SVD: another seed gives a slightly, for networks visibly, different space and score."
 
 
-def show(view: PageContext) -> None:
+def show(context: PageContext) -> None:
     """Every space with how much of the dataset it covers; build and delete."""
     spaces = loaders.all_spaces()
     if spaces:
-        _table(view.dataset, spaces)
+        _table(context.dataset, spaces)
     else:
-        empty("No gene space is here yet: build one below, or import an embedding (Import).")
-    if not view.workspace.settings.read_only:
+        show_empty("No gene space is here yet: build one below, or import an embedding (Import).")
+    if not context.workspace.settings.read_only:
         build, drop = st.columns([0.66, 0.34], gap="medium")
         with build:
-            _build(view)
+            _build(context)
         with drop:
-            _delete(view, spaces)
+            _delete(context, spaces)
     _packs()
 
 
@@ -81,7 +81,7 @@ def _line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     }
 
 
-def _build(view: PageContext) -> None:
+def _build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
@@ -98,21 +98,21 @@ def _build(view: PageContext) -> None:
         return
     if kind == "coresponse":
         st.caption("Built from labels: it is never scored on them, unless it is built anew for each fold.")
-    if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and view.dataset is None), type="primary"):
+    if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
         options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
-        options |= {"dataset": view.dataset.name, "of": "gene"} if kind == "coresponse" and view.dataset else {}
-        _done(lambda: actions.embed(view.workspace, kind, name.strip(), options), "Building …")
+        options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
+        _done(lambda: actions.embed(context.workspace, kind, name.strip(), options), "Building …")
 
 
-def _delete(view: PageContext, spaces: list[SpaceRecord]) -> None:
+def _delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
     st.markdown("**Take a space away**")
     gone = st.selectbox(
         "Space", [s.name for s in spaces], index=None, key="space_gone", placeholder="choose", label_visibility="collapsed"
     )
     st.caption("Runs that were made with it stay.")
     if st.button("Delete space", disabled=gone is None):
-        _done(lambda: actions.delete(view.workspace, str(gone)), "Deleting …")
+        _done(lambda: actions.delete(context.workspace, str(gone)), "Deleting …")
 
 
 def _done(act: Any, words: str) -> None:
@@ -129,7 +129,7 @@ def _packs() -> None:
     st.markdown("### Knowledge packs")
     packs = loaders.all_packs()
     if not packs:
-        empty("No knowledge pack is here: descriptions, networks, orthologs and more are imported like any file (Import).")
+        show_empty("No knowledge pack is here: descriptions, networks, orthologs and more are imported like any file (Import).")
         return
     table = pd.DataFrame(
         [{"pack": p.name, "kind": p.kind.replace("_", " "), "entries": p.entries, "source": p.source} for p in packs]

@@ -11,13 +11,15 @@ from core.plots import brief_lengths
 from core.store.runs import Run
 from core.ui.debates import filters
 from core.ui.shared import links
-from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, empty, figure, themed
+from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, show_empty, show_figure
 
 
 def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool) -> None:
     """The verdict in a sentence, the table by role with links, the lengths."""
     if audit.roles.empty:
-        empty(f"This run's method is {run.method.replace('_', ' ')}: its traces hold no briefs, so there is no debate to audit.")
+        show_empty(
+            f"This run's method is {run.method.replace('_', ' ')}: its traces hold no briefs, so there is no debate to audit."
+        )
         return
     st.markdown(_verdict(audit))
     first, second, third, fourth = st.columns(4)
@@ -34,7 +36,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool)
         f"{run.name} · {int(audit.roles['n'].sum()):,} briefs over {audit.rows:,} rows · one line: under {SHORT} characters · "
         "counts of all briefs, so no interval"
     )
-    figure(themed(brief_lengths.figure(table)), table, "brief-lengths", caption)
+    show_figure(brief_lengths.figure(table), table, "brief-lengths", caption)
 
 
 def _verdict(audit: DebateAudit) -> str:

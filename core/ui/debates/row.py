@@ -17,7 +17,17 @@ from core.ui.debates import trace_tree
 from core.ui.shared import links, loaders, run_browser
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, PROBABILITY_HELP, as_text, bar, heading, pair, percent, symbol
+from core.ui.shared.widgets import (
+    FLAG_HELP,
+    FLAG_NAMES,
+    PROBABILITY_HELP,
+    as_text,
+    pair_text,
+    percent_text,
+    show_bar,
+    show_heading,
+    symbol_text,
+)
 
 Event = dict[str, Any]
 TITLES = {
@@ -37,27 +47,27 @@ COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
-def show(view: PageContext, run: Run, details: RowDetails, compare: Sequence[str]) -> None:
+def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[str]) -> None:
     """Everything about one row; beside the same row in the runs `compare` (ids)."""
     row = details.numbers
-    numbers(run, row, run_browser.rank(run, row))
+    numbers(run, row, run_browser.rank_sentence(run, row))
     if not row["error"]:
         with st.expander("How these numbers came about"):
             arithmetic(row, details.events)
     dossier(details.dossier, details.events, row["pair_id"])
     if compare:
-        others(view, run, row["pair_id"], compare)
+        others(context, run, row["pair_id"], compare)
     else:
         trace(details.events)
         calls(run, row["pair_id"], details.calls)
-    notes(view, run, row["pair_id"], details.notes)
+    notes(context, run, row["pair_id"], details.notes)
 
 
 def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
     """The prediction as bars, and how it came about in words."""
     title, label = st.columns([0.62, 0.38], vertical_alignment="center")
     with title.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"### {pair(row['pert'], row['gene'])}", width="content")
+        st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
         with st.popover("", icon=":material/menu_book:", type="tertiary", help="What is known of both genes"):
             _genes(row)
         links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
@@ -69,15 +79,15 @@ def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
         st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
         return
     first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
-    first.metric("P(DE)", percent(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
-    second.metric("P(up | DE)", percent(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
+    first.metric("P(DE)", percent_text(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
+    second.metric("P(up | DE)", percent_text(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
     up, down = row["prediction_up"], row["prediction_down"]
     with third:
-        bar(
+        show_bar(
             [
-                (f"▲ up {percent(up)}", up, theme.UP),
-                (f"▼ down {percent(down)}", down, theme.DOWN),
-                (f"● none {percent(1 - up - down)}", 1 - up - down, theme.NONE),
+                (f"▲ up {percent_text(up)}", up, theme.UP),
+                (f"▼ down {percent_text(down)}", down, theme.DOWN),
+                (f"● none {percent_text(1 - up - down)}", 1 - up - down, theme.NONE),
             ]
         )
     for flag in row["flags"]:
@@ -86,7 +96,7 @@ def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
 
 def _genes(row: dict[str, Any]) -> None:
     for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
-        links.to_symbol(role, name, f"All rows of {symbol(name)}")
+        links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
         st.text(description or "No description of this gene is in the workspace.")
 
 
@@ -160,8 +170,8 @@ def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) 
             st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
         _body(item["body"])
         date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
-        view = f", labels seen: {item['view']}" if item["view"] else ""
-        st.caption(as_text(f"Source: {item['source']}{date}{view}"))
+        labels = f", labels seen: {item['view']}" if item["view"] else ""
+        st.caption(as_text(f"Source: {item['source']}{date}{labels}"))
 
 
 def _body(body: dict[str, Any]) -> None:
@@ -214,8 +224,8 @@ def _speech(event: Event, suffix: str) -> None:
     if event["meta"].get("fallback"):
         odd = "could not be read; a constant stands in"
     p = event["meta"].get("p")
-    role = event["role"] if p is None else f"{event['role']}: {percent(p)}"
-    heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), odd)
+    role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
+    show_heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), odd)
     st.text(event["content"])
 
 
@@ -224,16 +234,16 @@ def _step(event: Event) -> None:
     asked = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
     numbers_said = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in asked.items())
     with st.container(border=True):
-        heading(
+        show_heading(
             f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers_said})' if numbers_said else ''}",
             theme.ROLE_COLOURS.get(event["role"], theme.NONE),
         )
         st.text(event["content"])
 
 
-def others(view: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
+def others(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
     """The same row in up to two more runs: numbers in one table, then each one's trace."""
-    names = {r.id: r.name for r in view.runs}
+    names = {r.id: r.name for r in context.runs}
     shown = [run.id, *chosen]
     rows = {key: loaders.row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(
@@ -251,17 +261,17 @@ def others(view: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> 
             trace(rows[key].events, narrow=True)
 
 
-def notes(view: PageContext, run: Run, pair_id: str, written: pd.DataFrame) -> None:
+def notes(context: PageContext, run: Run, pair_id: str, written: pd.DataFrame) -> None:
     """People's remarks on the row, and a form for another."""
     with st.expander(f"Notes ({len(written)})", expanded=len(written) > 0):
         for remark in written.itertuples():
             st.caption(as_text(f"{remark.author}, {remark.written_at:%Y-%m-%d %H:%M}"))
             st.text(remark.text)
-        if view.workspace.settings.read_only:
+        if context.workspace.settings.read_only:
             return
         with st.form("note", clear_on_submit=True, border=False):
             text = st.text_area("Add a note", key="note_text", height=68)
-            author = st.text_input("Author", value=view.workspace.settings.author, key="note_author")
+            author = st.text_input("Author", value=context.workspace.settings.author, key="note_author")
             if st.form_submit_button("Add note") and text.strip():
-                run_actions.add_note(view.workspace, run.id, pair_id, text, author)
+                run_actions.add_note(context.workspace, run.id, pair_id, text, author)
                 st.rerun()

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.plots import theme
-from core.ui.shared.widgets import as_text, heading, percent
+from core.ui.shared.widgets import as_text, percent_text, show_heading
 
 Event = dict[str, Any]
 KINDS = {"thought", "tool_call", "observation"}  # what a trace of steps is made of
@@ -60,7 +60,7 @@ def _begins(event: Event, step: Sequence[Event | list[Event]]) -> bool:
 def _step(step: Sequence[Event | list[Event]], title: str, depth: int) -> None:
     first = next((piece for piece in step if isinstance(piece, dict)), None)
     if first is not None and title:
-        heading(f"{title} · {_who(first)}", theme.NONE if depth else theme.CHOSEN)
+        show_heading(f"{title} · {_who(first)}", theme.NONE if depth else theme.CHOSEN)
     for piece in step:
         if isinstance(piece, list):
             with st.expander(_label(piece)):
@@ -97,13 +97,13 @@ def _event(event: Event, told: bool) -> None:
     elif kind == "thought" and told:
         st.text(content)
     else:
-        heading(f"{_who(event)}: {kind}{_numbers(event)}", theme.ROLE_COLOURS.get(event["role"], theme.NONE))
+        show_heading(f"{_who(event)}: {kind}{_numbers(event)}", theme.ROLE_COLOURS.get(event["role"], theme.NONE))
         st.text(content)
 
 
 def _numbers(event: Event) -> str:
     """The probabilities that an answer came to."""
     p_de, p_up = event["meta"].get("p_de"), event["meta"].get("p_up_given_de")
-    said = [f"{name} {percent(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
+    said = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
     fallback = " – base rates stand in for what could not be read" if event["meta"].get("fallback") else ""
     return f" ({', '.join(said)}){fallback}" if said else fallback

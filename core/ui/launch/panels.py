@@ -21,7 +21,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, empty
+from core.ui.shared.widgets import as_text, show_empty
 
 WATCH_S = 2.0  # between two looks at the runs
 LOG_LINES = 12
@@ -212,7 +212,7 @@ def watch(view: PageContext) -> None:
     named = {run.id: run for run in loaders.all_runs()}
     here = {key: named[key] for key in reversed(list(named)) if key in states}
     if not here:
-        empty("No run was started here yet.")
+        show_empty("No run was started here yet.")
         return
     for stale in [key for key, run in here.items() if states[key].state not in LIVE_STATES and states[key].state != run.status]:
         run_control.settle(view.workspace, stale)

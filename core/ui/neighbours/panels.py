@@ -16,7 +16,7 @@ from core.transfer.prior_provenance import Provenance
 from core.ui.shared import links, loaders, widgets
 from core.ui.shared.neighbour_controls import Around
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, figure, themed
+from core.ui.shared.widgets import as_text, show_figure
 
 PER = ("gene", "row")  # what a line of the table stands for
 LISTED = 400  # neighbours in the table; the rest is counted
@@ -38,7 +38,7 @@ def choose_row(dataset: Dataset, wanted: str | None) -> str:
     at = genes.index(row["gene"]) if row["gene"] in genes else 0
     gene = right.selectbox("Target gene", genes, index=at, key=f"gene-{dataset.id}-{pert}-{row['pair_id']}")
     pair_id = str(mine[mine["gene"] == gene]["pair_id"].iloc[0])
-    links.put("row", pair_id)
+    links.set_parameter("row", pair_id)
     return pair_id
 
 
@@ -199,18 +199,18 @@ def listing(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
     )
 
 
-def pictures(view: PageContext, found: Around, rows: pd.DataFrame, pair_id: str) -> None:
+def pictures(context: PageContext, found: Around, rows: pd.DataFrame, pair_id: str) -> None:
     """How few neighbours hold the prior, and where they lie."""
-    assert view.dataset is not None
-    caption = f"{view.dataset.name} · {pair_id} · {rows['at'].map(len).sum():,} labelled rows · {found.plan.describe()}"
+    assert context.dataset is not None
+    caption = f"{context.dataset.name} · {pair_id} · {rows['at'].map(len).sum():,} labelled rows · {found.plan.describe()}"
     st.segmented_control("One line a", PER, default=PER[0], key="per", bind="query-params", required=True)
     left, right = st.columns(2, gap="medium")
     with left:
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)")
         shown = rows[["neighbour", "label", "share", "cumulative"]]
-        figure(themed(chart), shown, "shares", f"{caption} · shares, so no interval")
+        show_figure(chart, shown, "shares", f"{caption} · shares, so no interval")
     with right:
-        _map(view.dataset, found, rows, caption)
+        _map(context.dataset, found, rows, caption)
 
 
 def _map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> None:
@@ -240,13 +240,13 @@ def _map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> N
         return
     axes = tuple(f"principal component {i + 1} ({share:.0%} of the variance)" for i, share in enumerate(shares))
     chart = gene_map.figure(table, of_query, (axes[0], axes[1]))
-    figure(themed(chart), table, "gene-map", f"{space} · {caption} · marked: the genes that hold half of the prior")
+    show_figure(chart, table, "gene-map", f"{space} · {caption} · marked: the genes that hold half of the prior")
 
 
-def links_out(view: PageContext, pair_id: str, pert: str, gene: str) -> None:
+def links_out(context: PageContext, pair_id: str, pert: str, gene: str) -> None:
     """Where to read on: the run's row, both symbols' pages."""
     with st.container(horizontal=True):
-        if view.run is not None and view.run.id in loaders.runs_with_row(view.run.dataset, pair_id):
-            links.to_row(view.run, pair_id, f"This row in {as_text(view.run.name)}")
-        links.to_symbol("pert", pert, f"All rows of {widgets.symbol(pert)}")
-        links.to_symbol("gene", gene, f"All rows of {widgets.symbol(gene)}")
+        if context.run is not None and context.run.id in loaders.runs_with_row(context.run.dataset, pair_id):
+            links.to_row(context.run, pair_id, f"This row in {as_text(context.run.name)}")
+        links.to_symbol("pert", pert, f"All rows of {widgets.symbol_text(pert)}")
+        links.to_symbol("gene", gene, f"All rows of {widgets.symbol_text(gene)}")

@@ -10,7 +10,7 @@ from core.plots import ladder as ladder_plot
 from core.store.runs import Run
 from core.ui.shared import links, loaders, score_box
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import FLAG_NAMES, as_text, empty, figure, themed
+from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty, show_figure
 
 # One public leaderboard half: 904 of the challenge's test rows; its standard error was measured on as many labelled rows.
 PUBLIC_ROWS = 904
@@ -19,15 +19,15 @@ PUBLIC_SE = 0.025
 
 def welcome() -> None:
     """An empty workspace: what to do first."""
-    empty(
+    show_empty(
         "This workspace is empty. On the Data page, import the challenge's files and your submissions, or make the demo.",
-        lambda: st.page_link(links.DATA, label="Go to Data"),
+        lambda: links.to_data("Go to Data"),
     )
 
 
-def headline(view: PageContext, counts: pd.DataFrame) -> None:
+def headline(context: PageContext, counts: pd.DataFrame) -> None:
     """What the dataset is, in four numbers."""
-    if view.dataset is not None and view.dataset.origin == "simulated":
+    if context.dataset is not None and context.dataset.origin == "simulated":
         st.caption(
             ":orange[simulated] – made by rules from a seed so that there is something to look at; "
             "its genes do not exist and nothing here is a finding."
@@ -40,12 +40,12 @@ def headline(view: PageContext, counts: pd.DataFrame) -> None:
     fourth.metric("target genes", f"{int(counts['genes'].sum()):,}", help="Over all splits; splits may share some.")
 
 
-def runs_table(view: PageContext) -> None:
+def runs_table(context: PageContext) -> None:
     """Every run of the dataset in one table; choosing one opens its rows."""
-    if not view.runs:
-        empty("This dataset has no runs yet.", lambda: st.page_link(links.DATA, label="Import a submission"))
+    if not context.runs:
+        show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
         return
-    table = pd.DataFrame([_line(run) for run in view.runs])
+    table = pd.DataFrame([_line(run) for run in context.runs])
     usual = {"origin": "imported", "status": "done", "failed": 0}
     table = table.drop(columns=[column for column, value in usual.items() if (table[column] == value).all()])
     scores = ["DE", "DIR", "mean", "beats counts"]
@@ -80,7 +80,7 @@ def runs_table(view: PageContext) -> None:
     )
     rows = chosen["selection"]["rows"]
     if rows:
-        run = view.runs[rows[0]]
+        run = context.runs[rows[0]]
         st.switch_page(links.DEBATES, query_params={"dataset": run.dataset, "run": run.id})
     st.caption("Tick a run to read it row by row.")
 
@@ -102,9 +102,9 @@ def _line(run: Run) -> dict[str, object]:
         "rows": run.done,
         "labelled": score.n_labelled,
         "public score": run.public_score,
-        "DE": score_box.text(score.de),
-        "DIR": score_box.text(score.dir),
-        "mean": score_box.text(score.mean),
+        "DE": score_box.score_text(score.de),
+        "DIR": score_box.score_text(score.dir),
+        "mean": score_box.score_text(score.mean),
         "beats counts": loaders.beats_counts(run.id),
         "fallbacks": run.fallbacks,
         "collapsed": run.collapsed if run.method == "debate" else None,
@@ -114,21 +114,21 @@ def _line(run: Run) -> dict[str, object]:
     }
 
 
-def ladder(view: PageContext) -> None:
+def ladder(context: PageContext) -> None:
     """Every score there is, public or here, with how far it could be off."""
-    table = pd.DataFrame([line for run in view.runs for line in _rungs(run, view.run)], columns=_RUNG)
+    table = pd.DataFrame([line for run in context.runs for line in _rungs(run, context.run)], columns=_RUNG)
     if table.empty:
-        empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
+        show_empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
         return
     lines = {"chance": 0.5}
-    counted = next((loaders.count_score(run.id).mean.value for run in view.runs if loaders.run_score(run.id).n_labelled), None)
+    counted = next((loaders.count_score(run.id).mean.value for run in context.runs if loaders.run_score(run.id).n_labelled), None)
     if counted is not None:
         lines["count-only"] = counted
     caption = (
-        f"{view.dataset.name if view.dataset else ''} · mean of DE and DIR · here: 95% interval by perturbations and genes · "
-        f"public: ± {1.96 * PUBLIC_SE:.3f}, from a standard error of about {PUBLIC_SE}"
+        f"{context.dataset.name if context.dataset else ''} · mean of DE and DIR · "
+        f"here: 95% interval by perturbations and genes · public: ± {1.96 * PUBLIC_SE:.3f}, from a standard error of about {PUBLIC_SE}"
     )
-    figure(themed(ladder_plot.figure(table, lines)), table, "ladder", caption)
+    show_figure(ladder_plot.figure(table, lines), table, "ladder", caption)
 
 
 _RUNG = ["run", "kind", "score", "low", "high", "n", "chosen"]
@@ -147,20 +147,20 @@ def _rungs(run: Run, chosen: Run | None) -> list[dict[str, object]]:
     return rungs
 
 
-def attention(view: PageContext) -> None:
+def attention(context: PageContext) -> None:
     """What to look at before believing a number, each with a link to its rows."""
     rejected = loaders.rejected_rows()
     facts = [
-        RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id), _remarks(r)) for r in view.runs
+        RunFacts(r.id, r.name, r.done, r.failed, r.tokens_unknown, loaders.flag_counts(r.id), _remarks(r)) for r in context.runs
     ]
     found = find_concerns(facts, len(rejected))
     if not found:
         st.caption("Nothing: no fallback, no collapsed role, no rejected row.")
-    for run in view.runs:
+    for run in context.runs:
         _of_run(run, [concern for concern in found if concern.run == run.id])
     for concern in found:
         if concern.run is None:
-            st.page_link(links.DATA, label=concern.text, query_params={"tab": "Rejected rows"})
+            links.to_data(concern.text, tab="Rejected rows")
 
 
 def _remarks(run: Run) -> tuple[str, ...]:

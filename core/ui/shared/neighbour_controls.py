@@ -18,7 +18,7 @@ from core.transfer.neighbourhood import Neighbourhood, build_neighbourhood
 from core.transfer.protocols import Evaluation, EvaluationProtocol, Kind, SimilaritySettings, cells_of, evaluate_priors
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
-from core.ui.shared.widgets import as_text, empty
+from core.ui.shared.widgets import as_text, show_empty
 
 PROTOCOLS: dict[str, Kind] = {"folds": "folds", "leave-one-out": "loo"}
 AXES: dict[str, Axis] = {"target gene": "gene", "perturbation": "pert", "both": "both"}
@@ -67,9 +67,9 @@ def not_offered(dataset: Dataset) -> None:
 
 def no_space() -> None:
     """What to do in a workspace without a gene space."""
-    empty(
+    show_empty(
         "No gene space is here yet. Build one from a knowledge pack, or load an embedding.",
-        lambda: st.page_link(links.DATA, label="Go to Data", query_params={**links.kept_parameters(), "tab": "Spaces"}),
+        lambda: links.to_data("Go to Data", tab="Spaces"),
     )
 
 

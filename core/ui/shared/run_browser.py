@@ -13,19 +13,19 @@ from core.stats.ranks import round_for_ranks
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, empty
+from core.ui.shared.widgets import as_text, show_empty
 
 PAGE = 1000  # rows that one list holds
 
 
-def listing(run: Run, ids: Sequence[str]) -> str:
+def choose_row(run: Run, ids: Sequence[str]) -> str:
     """The list around the chosen row; the id of that row, which is the first where the link names none of these."""
     wanted = st.query_params.get("row")
     place = ids.index(wanted) if wanted in ids else 0
     if wanted is not None and wanted not in ids:
         st.caption(":orange[The row that this link names is not among these; showing the first.]")
     if wanted is not None:
-        links.put("row", ids[place])
+        links.set_parameter("row", ids[place])
     page = place // PAGE
     shown = tuple(ids[page * PAGE : (page + 1) * PAGE])
     key = f"list-{run.id}"
@@ -62,14 +62,14 @@ def _table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"row": rows["pert"] + " ⟶ " + rows["gene"], "P(DE)": rows["p_de"], "": signs})
 
 
-def toolbar(view: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
+def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
     """Previous, next, copy link, and a choice of runs to compare with; the ids of those runs."""
     place = ids.index(pair_id)
     back, count, on, other, link = st.columns([0.08, 0.22, 0.08, 0.42, 0.2], vertical_alignment="center")
     _step(back, "‹", "previous row", "left", ids, place - 1)
     count.markdown(f"row {place + 1:,} of {len(ids):,}", text_alignment="center")
     _step(on, "›", "next row", "right", ids, place + 1)
-    names = {r.id: r.name for r in view.runs if r.id in runs_with_row and r.id != run.id}
+    names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
     chosen = other.multiselect(
         "Compare with",
         list(names),
@@ -81,9 +81,9 @@ def toolbar(view: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_
         placeholder="compare with …" if names else "no other run has this row",
         disabled=not names,
     )
-    links.put("with", chosen)
+    links.set_parameter("with", chosen)
     with link.popover("Copy link", width="stretch"):
-        st.code(links.current(row=pair_id), language=None, wrap_lines=True)
+        st.code(links.current_address(row=pair_id), language=None, wrap_lines=True)
     return chosen
 
 
@@ -104,7 +104,7 @@ def _step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], plac
     )
 
 
-def rank(run: Run, row: dict[str, Any]) -> str:
+def rank_sentence(run: Run, row: dict[str, Any]) -> str:
     """Where a row's P(DE) stands in its run, in words."""
     if row["error"]:
         return ""
@@ -115,12 +115,12 @@ def rank(run: Run, row: dict[str, Any]) -> str:
     return f"Rank {above + 1:,} of {len(values):,} from the top{ties}."
 
 
-def nothing(view: PageContext) -> None:
+def show_no_run(context: PageContext) -> None:
     """No run to read: what to do next."""
-    where = f"Dataset {as_text(view.dataset.name)} has no runs yet." if view.dataset else "This workspace is empty."
-    empty(f"{where} Import a submission to read its debates.", lambda: st.page_link(links.DATA, label="Go to Data"))
+    where = f"Dataset {as_text(context.dataset.name)} has no runs yet." if context.dataset else "This workspace is empty."
+    show_empty(f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data"))
 
 
-def no_match(run: Run) -> None:
+def show_no_match(run: Run) -> None:
     """Filters that leave no row."""
-    empty(f"None of the {run.done:,} rows matches these filters.", lambda: links.to_rows(run, "Show all rows"))
+    show_empty(f"None of the {run.done:,} rows matches these filters.", lambda: links.to_rows(run, "Show all rows"))

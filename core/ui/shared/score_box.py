@@ -1,4 +1,4 @@
-"""A score as every page shows it: value, interval by perturbations and genes, interval by rows, n, chance."""
+"""A score as every page shows it: value, both intervals, number of rows, chance."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SCORE_HELP = {
 }
 
 
-def text(value: Estimate) -> str:
-    """ "0.621 [0.604, 0.638]" by perturbations and genes; words where there is no estimate."""
+def score_text(value: Estimate) -> str:
+    """A score with its interval by perturbations and genes, "0.621 [0.604, 0.638]"; the reason if there is no estimate."""
     if value.value != value.value:
         return "one class" if value.n else "no labels"
     return interval_text(value.two_way)
 
 
-def show(score: ScoreIntervals) -> None:
-    """DE, DIR and their mean side by side."""
+def show_score(score: ScoreIntervals) -> None:
+    """Show DE, DIR and their mean side by side."""
     for column, (name, part, n) in zip(
         st.columns(3),
         (("DE", score.de, score.n_labelled), ("DIR", score.dir, score.dir.n), ("mean", score.mean, score.n_labelled)),
@@ -33,25 +33,25 @@ def show(score: ScoreIntervals) -> None:
     ):
         column.metric(name, f"{part.value:.3f}" if part.value == part.value else "–", help=SCORE_HELP[name])
         column.caption(
-            f"{_range(part, 'two_way')} by perturbations and genes  \n{_range(part, 'row')} by rows alone  \n"
+            f"{_interval(part, 'two_way')} by perturbations and genes  \n{_interval(part, 'row')} by rows alone  \n"
             f"n = {n:,}, chance 0.5"
         )
 
 
-def _range(part: Estimate, unit: str) -> str:
+def _interval(part: Estimate, unit: str) -> str:
     interval = getattr(part, unit)
     return f"[{interval.low:.3f}, {interval.high:.3f}]" if interval.low == interval.low else "no interval"
 
 
-def no_labels(n: int) -> None:
-    """What to say where a run has no labels."""
+def show_no_labels(n: int) -> None:
+    """Say that a run of `n` rows has no labels here."""
     st.markdown(
         f"**No labels here.** None of these {n:,} rows has a label in this workspace, so there is no score and no hit or miss."
     )
 
 
-def protocol(run: str) -> None:
-    """How the labels that a kNN behind a run has seen were kept away from the rows it is scored on, and what that does."""
+def show_protocols(run: str) -> None:
+    """Say which protocol each kNN that a run is made from was evaluated under, and what an empty space scores under it."""
     for kind, sentence in loaders.protocol_sentences(run):
         biased = " Leave-one-out is biased where similarities are flat: claim from folds." if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"))

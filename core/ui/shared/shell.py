@@ -1,4 +1,4 @@
-"""The router's half of every page: sidebar, links to dataset and run, errors in words."""
+"""What every page has in common: the router, the sidebar with dataset and run, and errors explained in words."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, draw_waiting
 
-_VIEW = "_view"  # session key; there only while the router runs
-_ASKED_FOR = "_asked_for"  # the page that a visitor opened before the server knew its router
+_CONTEXT = "_context"  # session key; set only while the router runs
+_REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
+# What a page reads together with the counters, by its address.
+_QUERIES = {"debates": (loaders.read_linked_rows,)}
 STYLE = Path(__file__).with_name("style.css")
 
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What the sidebar chose. dataset and run are None where there is none; runs are the dataset's."""
+    """The workspace, and what is chosen in the sidebar: dataset and run (None if there is none); runs are the dataset's."""
 
     workspace: Workspace
     dataset: Dataset | None
@@ -34,90 +36,93 @@ class PageContext:
 
 
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
-    """Run the app: navigation, sidebar, then the page. All that app.py does."""
+    """Run the app: the navigation, the sidebar, then the page."""
     st.set_page_config(page_title="PerturbDesk", page_icon="🧬", layout="wide", initial_sidebar_state=240)
     page = st.navigation({title: list(group) for title, group in pages.items()}, position="hidden")
-    if _ASKED_FOR in st.session_state:
-        asked, params = st.session_state.pop(_ASKED_FOR)
-        st.switch_page(asked, query_params=params)
+    if _REQUESTED in st.session_state:
+        requested, params = st.session_state.pop(_REQUESTED)
+        st.switch_page(requested, query_params=params)
     st.html(STYLE)
-    with _explained():
-        loaders.refresh(*([loaders.read_linked_rows] if page.url_path == "debates" else []))
-        st.session_state[_VIEW] = _sidebar(pages)
+    with explain_errors():
+        loaders.refresh(*_QUERIES.get(page.url_path, ()))
+        st.session_state[_CONTEXT] = _sidebar(pages)
         try:
             page.run()
         finally:
             draw_waiting()
-            st.session_state.pop(_VIEW, None)
+            st.session_state.pop(_CONTEXT, None)
 
 
-def enter(page_file: str) -> PageContext:
-    """The first line of every page: what the sidebar chose.
+def open_page(page_file: str) -> PageContext:
+    """The context of a page; each page calls it first.
 
-    A server that has not run its router yet would run a page alone, without the sidebar and whatever guards it: then
-    the visitor is sent to the entry point, and from there back to the page asked for.
+    A server that has not run its router yet runs a page alone, without the sidebar and without anything that guards it.
+    Then this sends the visitor to app.py, which leads back to the requested page.
     """
-    if _VIEW not in st.session_state:
-        st.session_state[_ASKED_FOR] = (f"pages/{Path(page_file).name}", links.parameters())
+    if _CONTEXT not in st.session_state:
+        st.session_state[_REQUESTED] = (f"pages/{Path(page_file).name}", links.read_parameters())
         st.switch_page("app.py")
-    view: PageContext = st.session_state[_VIEW]
-    return view
+    context: PageContext = st.session_state[_CONTEXT]
+    return context
 
 
 @contextmanager
-def _explained() -> Iterator[None]:
-    """Foreseen errors in words, where the page would have been."""
+def explain_errors() -> Iterator[None]:
+    """Show an expected error of the block in words, in the place of what the block would have drawn.
+
+    Every page and every fragment runs inside this block.
+    """
     try:
         yield
     except StoreBusy as error:
         st.warning(f"The store is busy: {as_text(error)}", icon=":material/hourglass_top:")
-        st.button("Try again")
+        st.button("Try again", key=f"try-again-{id(error)}")  # any click runs the page again
     except DeskError as error:
         st.error(as_text(error), icon=":material/error:")
 
 
 def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
-    """A part of a page that runs by itself when one of its widgets changes, and every so many seconds; foreseen errors in
-    words there too."""
+    """Make a part of a page that runs again by itself, when one of its widgets changes and every `every_s` seconds.
+
+    Its expected errors are explained like those of a page.
+    """
 
     @st.fragment(run_every=every_s)
     @wraps(draw)
-    def explained() -> None:
-        with _explained():
+    def run() -> None:
+        with explain_errors():
             draw()
 
-    return explained
+    return run
 
 
 def _sidebar(pages: Mapping[str, Sequence[Any]]) -> PageContext:
     datasets = loaders.all_datasets()
     runs = loaders.all_runs()
-    dataset, run = _resolve(datasets, runs)
-    of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
-    kept = {name: it.id for name, it in (("dataset", dataset), ("run", run)) if it is not None}
-    links.put_all({"dataset": None, "run": None, **kept})
+    dataset, run = _choose_dataset_and_run(datasets, runs)
+    runs_of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
+    parameters = {name: record.id for name, record in (("dataset", dataset), ("run", run)) if record is not None}
+    links.set_parameters({"dataset": None, "run": None, **parameters})
     with st.sidebar:
-        _navigation(pages, kept)
-        _choose(
-            "Dataset", "dataset", [d.id for d in datasets], dataset.id if dataset else None, {d.id: _title(d) for d in datasets}
-        )
-        _choose("Run", "run", [r.id for r in of_dataset], run.id if run else None, {r.id: r.name for r in of_dataset})
+        _show_navigation(pages, parameters)
+        _show_choice("Dataset", "dataset", dataset.id if dataset else None, {d.id: _title(d) for d in datasets})
+        _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in runs_of_dataset})
         settings = loaders.workspace().settings
         place = settings.workspace.name or str(settings.workspace)
         suffix = ", read-only" if settings.read_only else ""
         st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
-    return PageContext(loaders.workspace(), dataset, of_dataset, run)
+    return PageContext(loaders.workspace(), dataset, runs_of_dataset, run)
 
 
-def _navigation(pages: Mapping[str, Sequence[Any]], kept: Mapping[str, str]) -> None:
-    """Links that carry dataset and run along; Streamlit's own drop them, and each parameter set anew is a step back more."""
+def _show_navigation(pages: Mapping[str, Sequence[Any]], parameters: Mapping[str, str]) -> None:
+    """Show links that carry dataset and run. Streamlit's own drop them, and setting each again adds a step for "back"."""
     with st.container(gap="xsmall"):
         for title, group in pages.items():
             if title:
                 st.caption(title)
             for page in group:
                 if page.visibility != "hidden":
-                    st.page_link(page, query_params=kept, width="stretch")
+                    st.page_link(page, query_params=parameters, width="stretch")
     st.divider()
 
 
@@ -125,8 +130,8 @@ def _title(dataset: Dataset) -> str:
     return f"{dataset.name} (demo)" if dataset.origin == "simulated" else dataset.name
 
 
-def _resolve(datasets: Sequence[Dataset], runs: Sequence[Run]) -> tuple[Dataset | None, Run | None]:
-    """Dataset and run from the link, else from this session (navigation drops parameters), else the default."""
+def _choose_dataset_and_run(datasets: Sequence[Dataset], runs: Sequence[Run]) -> tuple[Dataset | None, Run | None]:
+    """Dataset and run of the link, else those last shown in this session, else the default ones."""
     wanted_run = st.query_params.get("run")
     wanted_dataset = st.query_params.get("dataset")
     if wanted_run is None and wanted_dataset is None:
@@ -144,25 +149,26 @@ def _resolve(datasets: Sequence[Dataset], runs: Sequence[Run]) -> tuple[Dataset 
 
 
 def _first_to_show(runs: Sequence[Run]) -> Run | None:
-    """The latest debate on labelled rows, since there is most to read in it; else the latest debate; else the latest run."""
-    known = loaders.labelled_counts().set_index("run")["labelled"]
-    return max(reversed(runs), key=lambda run: (run.method == "debate", known.get(run.id, 0) > 0), default=None)
+    """The latest debate on labelled rows, which has the most to read; else the latest debate; else the latest run."""
+    labelled = loaders.labelled_counts().set_index("run")["labelled"]
+    return max(reversed(runs), key=lambda run: (run.method == "debate", labelled.get(run.id, 0) > 0), default=None)
 
 
-def _choose(label: str, name: str, options: list[str], value: str | None, titles: Mapping[str, str]) -> None:
+def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
+    """Show the choice of a dataset or run by id; a change replaces all query parameters by that one."""
     key = f"choose_{name}"
-    st.session_state[key] = value
+    st.session_state[key] = chosen
 
-    def changed() -> None:
+    def set_address() -> None:
         st.query_params.from_dict({name: st.session_state[key]})
         st.session_state.pop("_run", None)
 
     st.selectbox(
         label,
-        options,
+        list(titles),
         key=key,
         format_func=lambda option: titles.get(option, option),
-        on_change=changed,
-        disabled=not options,
+        on_change=set_address,
+        disabled=not titles,
         placeholder="none yet",
     )

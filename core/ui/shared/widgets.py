@@ -1,4 +1,4 @@
-"""Small things that several pages show."""
+"""Small elements that several pages show: texts, bars, headings, tabs, figures with their table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.actions.export import encode
 from core.plots import theme
 
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
-_HEAD_START_S = 0.3
+_HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
 FLAG_NAMES = {
     "role_collapse": "collapsed role",
     "de_fallback": "DE fallback",
@@ -25,17 +25,17 @@ FLAG_NAMES = {
     "trace_differs": "changed after its trace",
     "uncovered": "no neighbour",
     "uncovered_dir": "no neighbour with a direction",
-    "partly_covered": "a component is silent",
+    "partly_covered": "a component is missing",
 }
 FLAG_HELP = {
-    "role_collapse": "A brief does not argue for its side: it opens with an option, say, or concludes for the other.",
-    "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant stands in for P(DE).",
-    "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant stands in for P(up | DE).",
+    "role_collapse": "A brief does not argue for its side: it opens with an option, or concludes for the other side.",
+    "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant replaces P(DE).",
+    "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     "uniform_fallback": "Both predictions are .333: nothing was predicted.",
-    "trace_differs": "The submitted numbers are not those of the trace: the file was changed after the debate, by a fusion say.",
-    "uncovered": "No labelled row is similar: .5 stands in for both probabilities.",
-    "uncovered_dir": "No similar labelled row has a direction: .5 stands in for P(up | DE).",
-    "partly_covered": "A component of the fusion says nothing about this row: the others count alone.",
+    "trace_differs": "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
+    "uncovered": "No labelled row is similar: both probabilities are set to .5.",
+    "uncovered_dir": "No similar labelled row has a direction: P(up | DE) is set to .5.",
+    "partly_covered": "A component of the fusion has no prediction for this row: only the others are used.",
 }
 PROBABILITY_HELP = {
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
@@ -46,41 +46,41 @@ _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
 
 def as_text(message: object) -> str:
-    """What files, models and people wrote, for a place that takes Markdown, of which nothing may come into effect.
+    """Text from files, models and people, escaped for a place that renders Markdown: it appears as it was written.
 
-    Bare addresses and :directives: are looked for after escapes are gone, so an invisible joiner breaks these.
+    Streamlit looks for bare addresses and :directives: after it has removed the escapes, so an invisible joiner breaks them.
     """
     escaped = "".join(f"\\{c}" if c in _MARKS else c for c in str(message))
     return _BARE.sub("\\g<0>\u2060", escaped)
 
 
-def symbol(text: str) -> str:
-    """A gene symbol as Markdown italics, reduced to characters that cannot become a link or a directive."""
-    return f"*{_inert(text)}*"
+def symbol_text(text: str) -> str:
+    """A gene symbol in Markdown italics, without the characters that could make a link or a directive."""
+    return f"*{_without_markup(text)}*"
 
 
-def _inert(text: str) -> str:
+def _without_markup(text: str) -> str:
     safe = re.sub(r"[^\w.+\-() ]", "·", text).replace("_", r"\_").replace("www.", "www·")
     return re.sub(r"([().+\-])", r"\\\1", safe)
 
 
-def pair(pert: str, gene: str) -> str:
-    """perturbation ⟶ target, as Markdown."""
-    return f"{symbol(pert)} ⟶ {symbol(gene)}"
+def pair_text(pert: str, gene: str) -> str:
+    """Perturbation ⟶ target gene, as Markdown."""
+    return f"{symbol_text(pert)} ⟶ {symbol_text(gene)}"
 
 
 def label_text(label: str | None) -> str:
-    """A label as sign and word; "no label" where it is unknown."""
+    """A label as sign and word; "no label here" if it is unknown."""
     return f"{theme.LABEL_SIGNS[label]} {label}" if label else "no label here"
 
 
-def percent(p: float | None) -> str:
-    """A probability for text: whole percents, an en dash where it is missing."""
+def percent_text(p: float | None) -> str:
+    """A probability in whole percent; an en dash if it is None or NaN."""
     return "–" if p is None or p != p else f"{100 * p:.0f}%"
 
 
-def bar(parts: list[tuple[str, float, str]]) -> None:
-    """One stacked bar of (caption, share in [0, 1], colour); captions stand below in the same order."""
+def show_bar(parts: list[tuple[str, float, str]]) -> None:
+    """Show one stacked bar of (caption, share in [0, 1], colour), with the captions below it in the same order."""
     pieces = "".join(f'<div style="width:{100 * max(share, 0):.2f}%;background:{colour}"></div>' for _, share, colour in parts)
     words = "".join(
         f'<span style="margin-right:1.2em"><span style="color:{colour}">■</span> {html.escape(caption)}</span>'
@@ -92,31 +92,32 @@ def bar(parts: list[tuple[str, float, str]]) -> None:
     )
 
 
-def heading(text: str, colour: str, remark: str = "") -> None:
-    """A role's name with its colour, and what is odd about what it said."""
+def show_heading(text: str, colour: str, warning: str = "") -> None:
+    """Show a role's name in its colour, and a warning about what it said."""
     sign = f'<span style="color:{theme.WARNING};margin-left:0.8em">⚠</span>'
-    warning = f'{sign} <span style="font-size:0.9rem;opacity:0.75">{html.escape(remark)}</span>' if remark else ""
-    st.html(f'<div style="border-left:4px solid {colour};padding-left:8px"><b>{html.escape(text)}</b>{warning}</div>')
+    remark = f'{sign} <span style="font-size:0.9rem;opacity:0.75">{html.escape(warning)}</span>' if warning else ""
+    st.html(f'<div style="border-left:4px solid {colour};padding-left:8px"><b>{html.escape(text)}</b>{remark}</div>')
 
 
-def tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
-    """Tabs of which only the open one is drawn; which one that is stands in the address under `key`."""
+def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
+    """Show tabs and draw only the open one; the query parameter `key` names it."""
     for tab, draw in zip(st.tabs(list(parts), key=key, bind="query-params"), parts.values(), strict=True):
         if tab.open:
             with tab:
                 draw()
 
 
-def empty(text: str, action: Callable[[], object] | None = None) -> None:
-    """What to do where there is nothing to show."""
+def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
+    """Say that there is nothing to show and what to do about it."""
     with st.container(border=True):
         st.markdown(text)
         if action is not None:
             action()
 
 
-def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
-    """A figure with its caption, its table, and downloads as PNG, SVG and CSV."""
+def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
+    """Show a figure in the visitor's theme with its caption, its table, and downloads as PNG, SVG and CSV."""
+    chart.update_layout(template=theme.template("dark" if st.context.theme.type == "dark" else "light"))
     place = st.empty()
     draw = partial(
         place.plotly_chart, chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False}
@@ -142,9 +143,9 @@ def figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> No
 
 
 def draw_waiting() -> None:
-    """Draw the figures of a tab's first page when all else has reached it.
+    """Draw the figures of the first page in a browser tab, after everything else on that page.
 
-    A browser that loads plotly shows nothing else for a second: numbers and words come first.
+    A browser that loads plotly shows nothing else for a second: numbers and text go first.
     """
     waiting = st.session_state.pop(_WAITING, [])
     if waiting:
@@ -157,8 +158,3 @@ def draw_waiting() -> None:
 def _image(chart: go.Figure, form: str) -> bytes:
     printed = go.Figure(chart).update_layout(template=theme.template("light"), paper_bgcolor="white")
     return bytes(printed.to_image(form, scale=2))
-
-
-def themed(chart: go.Figure) -> go.Figure:
-    """A figure in the surface that the visitor chose."""
-    return chart.update_layout(template=theme.template("dark" if st.context.theme.type == "dark" else "light"))

@@ -20,7 +20,7 @@ from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, empty
+from core.ui.shared.widgets import as_text, show_empty
 
 TRACKS: tuple[Track, ...] = get_args(Track)
 TRACK_OF: dict[str, Track] = {"prompt_only": "A", "local_model": "C"}  # the others are track B's
@@ -76,10 +76,10 @@ def package(run: Run) -> None:
     _problems(made.problems, run)
 
 
-def check(view: PageContext) -> None:
+def check(context: PageContext) -> None:
     """A file that was made anywhere, held against the dataset's test rows."""
-    if view.dataset is None:
-        empty("There is no dataset to hold a file against.", lambda: st.page_link(links.DATA, label="Go to Data"))
+    if context.dataset is None:
+        show_empty("There is no dataset to hold a file against.", lambda: links.to_data("Go to Data"))
         return
     track = _track("B", "check_track")
     upload, rows = st.columns([0.6, 0.4], gap="medium")
@@ -91,15 +91,15 @@ def check(view: PageContext) -> None:
     )
     if file is None:
         split = "training" if labelled else "test"
-        st.caption(f"Every row of {as_text(view.dataset.name)}'s {split} split is expected, once and in order.")
+        st.caption(f"Every row of {as_text(context.dataset.name)}'s {split} split is expected, once and in order.")
         return
     try:
         with st.spinner(f"Checking {file.name} …"):
             found = submissions.check_file(
-                view.workspace,
+                context.workspace,
                 file.getvalue(),
                 track,
-                dataset=view.dataset.id,
+                dataset=context.dataset.id,
                 rows="split=train" if labelled else "",
                 name=file.name,
             )
@@ -213,7 +213,7 @@ def _rows(problem: Problem, run: Run | None) -> None:
         if run is not None:
             known = set(loaders.run_rows(run.id)["pair_id"])
             table["read it"] = [
-                links.address("debates", dataset=run.dataset, run=run.id, row=row) if row in known else None
+                links.page_address("debates", dataset=run.dataset, run=run.id, row=row) if row in known else None
                 for row in table["row"]
             ]
             config = {"read it": st.column_config.LinkColumn(display_text="open in Debates", width=140)}

@@ -11,15 +11,15 @@ from core.plots import theme
 from core.store.datasets import Dataset
 from core.ui.shared import links, loaders, widgets
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import empty
+from core.ui.shared.widgets import show_empty
 
 TITLES = {"pert": "Perturbation", "gene": "Target gene"}
 OTHER = {"pert": "gene", "gene": "pert"}
 
 
-def show(view: PageContext, role: str) -> None:
+def show(context: PageContext, role: str) -> None:
     """Everything this workspace knows of a symbol in one role."""
-    names = _names(view, role)
+    names = _names(context, role)
     wanted = st.query_params.get("name")
     title, choice = st.columns([0.6, 0.4], vertical_alignment="bottom")
     chosen = choice.selectbox(
@@ -29,26 +29,26 @@ def show(view: PageContext, role: str) -> None:
         placeholder="choose one",
         key=f"symbol-{role}",
     )
-    links.put("name", chosen)
-    if chosen is None or view.dataset is None:
+    links.set_parameter("name", chosen)
+    if chosen is None or context.dataset is None:
         title.markdown(f"## {TITLES[role]}")
         if names:
-            empty("Choose a symbol above.")
+            show_empty("Choose a symbol above.")
         else:
-            empty("There are no rows here yet.", lambda: st.page_link(links.DATA, label="Go to Data"))
+            show_empty("There are no rows here yet.", lambda: links.to_data("Go to Data"))
         return
-    title.markdown(f"## {widgets.symbol(chosen)}")
-    rows = loaders.symbol_rows(view.dataset.id, role, chosen)
-    _about(view, role, chosen, rows)
-    _rows(view, role, rows)
-    _alike(view.dataset, role, chosen)
+    title.markdown(f"## {widgets.symbol_text(chosen)}")
+    rows = loaders.symbol_rows(context.dataset.id, role, chosen)
+    _about(context, role, chosen, rows)
+    _rows(context, role, rows)
+    _alike(context.dataset, role, chosen)
 
 
-def _names(view: PageContext, role: str) -> list[str]:
-    return sorted(loaders.dataset_rows(view.dataset.id)[role].unique()) if view.dataset else []
+def _names(context: PageContext, role: str) -> list[str]:
+    return sorted(loaders.dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
 
 
-def _about(view: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
+def _about(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
     naming, description = loaders.gene_description(name)
     st.text(description or "No description of this gene is in the workspace.")
     labels = rows.drop_duplicates("pair_id")["label"]
@@ -57,20 +57,22 @@ def _about(view: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
     counts += [f"{unknown} without a label"] if unknown else []
     kind = "" if naming == "named" else f" · {naming}: a provisional symbol, so little is known of it"
     st.caption(f"{TITLES[role]} of {len(labels):,} rows: {', '.join(counts)}{kind}")
-    if name in _names(view, OTHER[role]):
+    if name in _names(context, OTHER[role]):
         links.to_symbol(OTHER[role], name, f"It is also a {TITLES[OTHER[role]].lower()}")
 
 
-def _rows(view: PageContext, role: str, rows: pd.DataFrame) -> None:
+def _rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     """One line a row, one column of P(DE) a run that has it."""
-    names = {run.id: run.name for run in view.runs}
+    names = {run.id: run.name for run in context.runs}
     pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER[role], "label", "split"]]
     said = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
     said = said[[key for key in names if key in said]].rename(columns=names).rename(columns=str)
     table = pairs.join(said)
     table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
-    if view.run is not None and view.run.name in said:
-        table["debate"] = [links.address("debates", dataset=view.run.dataset, run=view.run.id, row=key) for key in table.index]
+    if context.run is not None and context.run.name in said:
+        table["debate"] = [
+            links.page_address("debates", dataset=context.run.dataset, run=context.run.id, row=key) for key in table.index
+        ]
     st.caption("P(DE) of each run that has the row.")
     st.dataframe(
         table,
@@ -92,10 +94,10 @@ def _alike(dataset: Dataset, role: str, name: str) -> None:
     space = st.selectbox("Gene space", spaces, key="alike_space", bind="query-params")
     found = loaders.most_similar(dataset.id, space, role, name)
     if found.empty:
-        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol(name)}, or nothing in it is similar.")
+        st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or nothing in it is similar.")
         return
     found["page"] = [
-        links.address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in found["symbol"]
+        links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in found["symbol"]
     ]
     st.dataframe(
         found,

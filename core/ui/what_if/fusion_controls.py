@@ -72,7 +72,7 @@ def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> 
     others = first.multiselect(
         f"Fuse {as_text(base.name)} with", options, format_func=lambda option: titles[option], key=key, help=HELP["with"]
     )
-    links.put("with", others)
+    links.set_parameter("with", others)
     over = second.segmented_control(
         "Percentiles over",
         list(REFERENCES),

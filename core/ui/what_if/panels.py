@@ -24,7 +24,7 @@ from core.store.runs import Run
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.ui.shared import links, loaders, score_box
-from core.ui.shared.widgets import as_text, figure, label_text, themed
+from core.ui.shared.widgets import as_text, label_text, show_figure
 from core.ui.what_if import fusion_controls
 from core.ui.what_if.fusion_controls import FusionChoice
 
@@ -45,7 +45,7 @@ class Tuned:
 
 def numbers(found: FusionComparison, baseline: Run) -> None:
     """DE, DIR and mean with intervals, and the change against the baseline."""
-    score_box.show(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
+    score_box.show_score(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
     told = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
     told += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
@@ -112,7 +112,7 @@ def surface(made: FusionChoice, tuned: Tuned) -> None:
         caption += (
             f" · weights chosen on other perturbations score {optimism.optimism:.3f} less, over {len(optimism.chosen)} folds"
         )
-    figure(themed(weight_heatmap.figure(table, now, best)), table, "weight-plane", caption)
+    show_figure(weight_heatmap.figure(table, now, best), table, "weight-plane", caption)
 
 
 def _moved(made: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, str]:
@@ -144,8 +144,8 @@ def movers(made: FusionChoice, found: FusionComparison) -> None:
                 "row": table["pert"] + " ⟶ " + table["gene"],
                 "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
                 "ranks": table["rank_b"] - table["rank_a"],
-                "debate": [links.address("debates", **address, row=key) for key in table["pair_id"]],
-                "neighbours": [links.address("neighbours", **address, row=key) for key in table["pair_id"]],
+                "debate": [links.page_address("debates", **address, row=key) for key in table["pair_id"]],
+                "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
             }
         ),
         hide_index=True,
@@ -163,7 +163,7 @@ def movers_chart(made: FusionChoice, found: FusionComparison) -> None:
     table, which = _moved(made, found)
     if len(table):
         caption = f"{made.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
-        figure(themed(movers_plot.figure(table, made.base.name, "the fusion", which)), table, "movers", caption)
+        show_figure(movers_plot.figure(table, made.base.name, "the fusion", which), table, "movers", caption)
 
 
 def no_score(made: FusionChoice, found: FusionComparison) -> None:
@@ -182,7 +182,7 @@ def ranks(made: FusionChoice, found: FusionComparison) -> None:
         rank_a=midranks(_base_scores(made).p_de), rank_b=midranks(found.fused.scores().p_de)
     )
     caption = f"{made.base.name} and the fusion · {len(moved):,} rows · ranks of P(DE), 1 is lowest"
-    figure(themed(rank_scatter.figure(moved, made.base.name, "the fusion")), moved, "mix-ranks", caption)
+    show_figure(rank_scatter.figure(moved, made.base.name, "the fusion"), moved, "mix-ranks", caption)
 
 
 def _base_scores(made: FusionChoice) -> Scores:

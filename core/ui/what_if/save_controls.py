@@ -49,7 +49,7 @@ def _choose_baseline(view: PageContext, base: Run) -> Run:
     chosen = st.selectbox(
         "Change against", list(options), index=at, format_func=lambda key: options[key].name, key=f"baseline-mix-{base.id}"
     )
-    links.put("baseline", chosen if chosen != base.id else None)
+    links.set_parameter("baseline", chosen if chosen != base.id else None)
     return options[chosen]
 
 
