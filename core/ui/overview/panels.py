@@ -126,7 +126,8 @@ def ladder(context: PageContext) -> None:
         lines["count-only"] = counted
     caption = (
         f"{context.dataset.name if context.dataset else ''} · mean of DE and DIR · "
-        f"here: 95% interval by perturbations and genes · public: ± {1.96 * PUBLIC_SE:.3f}, from a standard error of about {PUBLIC_SE}"
+        "here: 95% interval by perturbations and genes · "
+        f"public: ± {1.96 * PUBLIC_SE:.3f}, from a standard error of about {PUBLIC_SE}"
     )
     show_figure(ladder_plot.figure(table, lines), table, "ladder", caption)
 
