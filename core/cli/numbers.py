@@ -31,8 +31,8 @@ def score(
 ) -> None:
     """AUROCs of a run with intervals by row, perturbation, gene and both."""
     _, rows_ = _counted(context.obj, run)
-    scores, labels = run_scores.submitted_scores(rows_), run_scores.labels(rows_)
-    pert, gene = run_scores.codes(rows_["pert"]), run_scores.codes(rows_["gene"])
+    scores, labels = run_scores.submitted_scores(rows_), run_scores.label_array(rows_)
+    pert, gene = run_scores.name_codes(rows_["pert"]), run_scores.name_codes(rows_["gene"])
     if by is not None:
         known = run_scores.available_slices(rows_)
         if by not in known:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from core.errors import InputError
+from core.stats.arrays import Codes
 from core.stats.comparison import Comparison, compare
 from core.stats.count_controls import LeakageAudit, count_only, leakage_audit, rarer_gene
-from core.stats.official_score import ScoreIntervals, score_with_intervals
+from core.stats.official_score import ScoreIntervals
+from core.stats.ranks import equal_groups
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, scores_from_submission
 from core.store.predictions import GENE_ROWS
 from core.store.runs import Run
 from core.symbols import symbol_kind
+from core.transfer.cell_auroc import score_within_cells
+from core.transfer.labelled_rows import Rows, rows_of
+from core.transfer.protocols import EvaluationProtocol
 from core.types import Flag
 
 P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # closed below, open above unless 1
+QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
 
 
 def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -29,7 +36,7 @@ def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
     """
     counted = []
     for _, split in pairs.groupby("split", sort=False):
-        pert, gene = codes(split["pert"]), codes(split["gene"])
+        pert, gene = name_codes(split["pert"]), name_codes(split["gene"])
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
         counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **controls))
     return rows.merge(pd.concat(counted), on="pair_id", how="left", validate="one_to_one")
@@ -41,7 +48,7 @@ def available_slices(rows: pd.DataFrame) -> list[str]:
     return [name for name in SLICES if near or not name.endswith("neighbours")]
 
 
-def codes(names: pd.Series) -> np.ndarray:
+def name_codes(names: pd.Series) -> np.ndarray:
     """Names as small integers, of shape (n_rows,): faster to group by."""
     return pd.factorize(names)[0]
 
@@ -52,21 +59,47 @@ def submitted_scores(rows: pd.DataFrame) -> Scores:
 
 
 def control_scores(rows: pd.DataFrame) -> Scores:
-    """What counts alone would have ranked by (see `with_counts`)."""
+    """What counts alone would have ranked by (see `add_count_controls`)."""
     return scores_from_probabilities(rows["count_only"], rows["rarer_gene"])
 
 
-def score_rows(rows: pd.DataFrame, scores: Scores) -> ScoreIntervals:
-    """The score with its intervals by row, perturbation, gene and both; NaN without labels."""
-    return score_with_intervals(labels(rows), scores, codes(rows["pert"]), codes(rows["gene"]))
+def score_rows(
+    rows: pd.DataFrame, scores: Scores, cells: Codes | None = None, protocol: EvaluationProtocol | None = None
+) -> ScoreIntervals:
+    """The score of a run's rows (label, pert, gene), see `score_of`; NaN without labels."""
+    return score_of(label_array(rows), scores, rows_of(name_codes(rows["pert"]), name_codes(rows["gene"])), cells, protocol)
+
+
+def score_of(
+    labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None = None, protocol: EvaluationProtocol | None = None
+) -> ScoreIntervals:
+    """DE, DIR and their mean with all intervals, and in `scored` which pairs of rows they count; arrays of shape (n_rows,).
+
+    protocol: of the run itself, or of the component that a fusion inherits it from; None where no labels were used.
+    cells: each row's cell of that protocol's folds (see `protocols.cells_of`); only pairs inside a cell count, since
+    pairs across cells let the base rates of folds in. None scores over all rows. Raises InputError for folds without
+    cells and for cells without folds.
+    """
+    under_folds = protocol is not None and protocol.kind == "folds"
+    if under_folds != (cells is not None):
+        expected = "the cells of its folds" if under_folds else "no cells, since the run was not made under folds"
+        raise InputError(f"cells: got {'none' if cells is None else 'some'}; expected {expected}")
+    return replace(score_within_cells(labels, scores, rows, cells), scored=describe_scoring(protocol))
+
+
+def describe_scoring(protocol: EvaluationProtocol | None) -> str:
+    """How a run of this protocol is scored, in words: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
+    if protocol is None or protocol.kind == "test":
+        return "all rows"
+    return f"inside {protocol.k}×{protocol.k} cells, cut {protocol.seed}" if protocol.kind == "folds" else "leave-one-out"
 
 
 def compare_rows(rows: pd.DataFrame, a: Scores, b: Scores) -> Comparison:
     """b against a on the same rows."""
-    return compare(labels(rows), a, b, codes(rows["pert"]), codes(rows["gene"]))
+    return compare(label_array(rows), a, b, name_codes(rows["pert"]), name_codes(rows["gene"]))
 
 
-def labels(rows: pd.DataFrame) -> np.ndarray:
+def label_array(rows: pd.DataFrame) -> np.ndarray:
     """Labels as objects of shape (n_rows,), None where unknown."""
     return rows["label"].astype(object).where(rows["label"].notna(), None).to_numpy()
 
@@ -98,7 +131,7 @@ def audit_leakage(pairs: pd.DataFrame) -> LeakageAudit:
     here, there = pairs[known], pairs[~known]
     if here.empty:
         raise InputError("leakage audit: got no labelled rows, expected a dataset with labels")
-    return leakage_audit(labels(here), here["pert"], here["gene"], there["pert"], there["gene"])
+    return leakage_audit(label_array(here), here["pert"], here["gene"], there["pert"], there["gene"])
 
 
 def _probability_slices(values: pd.Series) -> pd.Series:
@@ -121,9 +154,8 @@ def _coverage_slices(flags: pd.Series) -> pd.Series:
 
 def _support_slices(support: pd.Series) -> pd.Series:
     """Quarters of the rows that have support, least first; "none" without."""
-    ranks = support.where(support > 0).rank(pct=True)
-    names = ["least quarter", "second quarter", "third quarter", "most quarter"]
-    return pd.cut(ranks, [0, 0.25, 0.5, 0.75, 1], labels=names).astype(object).fillna("none")
+    quarters = pd.Series(equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index)
+    return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
 
 
 # How rows can be cut into slices: a name for people → each row's slice.

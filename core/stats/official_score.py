@@ -34,7 +34,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class ScoreIntervals:
-    """The score of one run with intervals by row, perturbation, gene and both; counts as in `Score`."""
+    """The score of one run with intervals by row, perturbation, gene and both; counts as in `Score`.
+
+    scored: which pairs of rows count, in words, such as "all rows" or "inside 5×5 cells, cut 0".
+    """
 
     n: int
     n_labelled: int
@@ -42,6 +45,7 @@ class ScoreIntervals:
     de: Estimate
     dir: Estimate
     mean: Estimate
+    scored: str = "all rows"
 
 
 def official_score(
@@ -68,8 +72,8 @@ def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gen
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes)
-    found = estimates(influence_of(tasks(outcome, scores)), perts, genes, [DE, DIR, MEAN])
-    return ScoreIntervals(*row_counts(outcome, n), *(estimate[0] for estimate in found))
+    de, direction, mean = estimates(influence_of(tasks(outcome, scores)), perts, genes, [DE, DIR, MEAN])
+    return ScoreIntervals(*row_counts(outcome, n), de[0], direction[0], mean[0])
 
 
 def row_counts(outcome: Outcome, n: int) -> tuple[int, int, int]:

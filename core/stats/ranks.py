@@ -1,4 +1,4 @@
-"""Mid-ranks and percentiles, and the only place where numbers are rounded before they are ranked."""
+"""Mid-ranks and percentiles, defined once, and the only place where numbers are rounded before they are ranked."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ DECIMALS = 9  # sums of decimals (0.1 + 0.2) must not break ties
 
 
 def round_for_ranks(values: ArrayLike) -> Floats:
-    """`values` rounded to 9 decimals, so that numbers that were meant equal are equal; NaN stays NaN."""
+    """`values` rounded to 9 decimals, so that numbers that were meant to be equal are equal; NaN stays NaN."""
     return np.asarray(np.round(np.asarray(values, dtype=np.float64), DECIMALS), dtype=np.float64)
 
 
 def midranks(values: ArrayLike) -> Floats:
     """Ranks from 1 to n of shape (n_rows,), equal values sharing their mean rank; NaN stays NaN and is not counted."""
-    settled = round_for_ranks(validate.numbers("values", values, missing=True))
-    covered = ~np.isnan(settled)
-    known = np.sort(settled[covered])
-    ranks = np.full(len(settled), np.nan)
-    ranks[covered] = _position(known, settled[covered])
+    rounded = round_for_ranks(validate.numbers("values", values, missing=True))
+    covered = ~np.isnan(rounded)
+    reference = np.sort(rounded[covered])
+    ranks = np.full(len(rounded), np.nan)
+    ranks[covered] = _ranks_among(reference, rounded[covered])
     return ranks
 
 
@@ -33,20 +33,42 @@ def percentiles(values: ArrayLike) -> Floats:
 
 
 def percentiles_against(reference: ArrayLike, values: ArrayLike) -> Floats:
-    """Percentile of each value among the reference values: what it does not depend on is the other `values`.
+    """The percentile of each value among the reference values, which does not depend on the other `values`.
 
-    Equal to `percentiles` where `values` is the reference itself; a value that the reference lacks lies half a rank
-    above the ones below it. NaN in the reference is left out, NaN in `values` stays NaN.
+    Equal to `percentiles` where `values` is the reference itself. A value that does not occur in the reference lies half
+    a rank above the reference values below it. NaN in the reference is left out, NaN in `values` stays NaN.
     """
     known = round_for_ranks(validate.numbers("reference", reference, missing=True))
     known = np.sort(known[~np.isnan(known)])
-    settled = round_for_ranks(validate.numbers("values", values, missing=True))
-    return np.where(np.isnan(settled), np.nan, _position(known, settled) / (len(known) + 1))
+    rounded = round_for_ranks(validate.numbers("values", values, missing=True))
+    return np.where(np.isnan(rounded), np.nan, _ranks_among(known, rounded) / (len(known) + 1))
 
 
-def _position(known: Floats, values: Floats) -> Floats:
-    """Mid-rank of each value among the sorted `known`; between two of them where it equals none."""
-    below = np.searchsorted(known, values, side="left")
-    through = np.searchsorted(known, values, side="right")
+def nearest_percentiles(values: Floats) -> tuple[Floats, float]:
+    """The nearest percentile that `percentiles` could give to each of n values, and the largest distance to it.
+
+    Mid-ranks are multiples of a half, so percentiles are multiples of 1 / (2 (n + 1)); the distance is in these steps.
+    values: of shape (n,), without NaN.
+    """
+    n_steps = 2 * (len(values) + 1)
+    steps = values * n_steps
+    nearest = np.round(steps)
+    return nearest / n_steps, float(np.abs(steps - nearest).max(initial=0.0))
+
+
+def equal_groups(values: ArrayLike, n_groups: int) -> Floats:
+    """The group from 1 (the lowest values) to `n_groups` of each value, groups being as equal in size as ties allow.
+
+    A value of mid-rank r among n is in the group r · n_groups / n, rounded up; NaN stays NaN and is not counted.
+    """
+    ranks = midranks(values)
+    groups: Floats = np.ceil(ranks * n_groups / np.count_nonzero(~np.isnan(ranks)))
+    return groups
+
+
+def _ranks_among(reference: Floats, values: Floats) -> Floats:
+    """Mid-rank of each value among the sorted `reference`; between two of its ranks for a value that it lacks."""
+    below = np.searchsorted(reference, values, side="left")
+    through = np.searchsorted(reference, values, side="right")
     ranks: Floats = (below + through + 1) / 2  # for a value between two others: the number below it and a half
     return ranks

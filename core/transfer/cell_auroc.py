@@ -44,5 +44,5 @@ def score_within_cells(labels: ArrayLike, scores: Scores, rows: Rows, cells: Cod
     """DE, DIR and their mean within cells (None: overall), each with four intervals; everything of shape (n_rows,)."""
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores, rows=rows)
-    found = estimates(influence_within_cells(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])
-    return ScoreIntervals(*row_counts(outcome, n), *(estimate[0] for estimate in found))
+    de, direction, mean = estimates(influence_within_cells(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])
+    return ScoreIntervals(*row_counts(outcome, n), de[0], direction[0], mean[0])

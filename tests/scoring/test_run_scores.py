@@ -14,11 +14,14 @@ from core.actions.imports import import_upload
 from core.actions.workspace import Workspace
 from core.errors import InputError
 from core.scoring import json_shapes, run_scores, sentences
-from core.stats.official_score import official_score
+from core.stats.official_score import official_score, score_with_intervals
+from core.stats.scores_and_labels import scores_from_probabilities
 from core.stats.slices import by_slice
 from core.store import pairs, predictions, runs
 from core.store.predictions import GENE_ROWS, RowFilter
 from core.store.runs import Run
+from core.transfer.labelled_rows import rows_of as codes_of
+from core.transfer.protocols import EvaluationProtocol
 from tests import cases
 
 
@@ -38,7 +41,7 @@ def test_counts_are_over_the_whole_split_and_not_over_the_run(small_workspace: W
 def test_the_score_is_the_official_one(demo_workspace: Workspace) -> None:
     _, rows = rows_of(demo_workspace, "simulated debate")
     found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
-    official = official_score(run_scores.labels(rows), rows["prediction_up"], rows["prediction_down"])
+    official = official_score(run_scores.label_array(rows), rows["prediction_up"], rows["prediction_down"])
     assert (found.de.value, found.dir.value, found.mean.value) == pytest.approx(
         (official.de, official.dir, official.mean), abs=1e-12
     )
@@ -71,8 +74,8 @@ FIELDS = {  # a slice's filter in Debates; slices by neighbours have none
 def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace, by: str) -> None:
     run, rows = rows_of(demo_workspace, "simulated debate")
     assert by in run_scores.available_slices(rows)
-    pert, gene = run_scores.codes(rows["pert"]), run_scores.codes(rows["gene"])
-    found = by_slice(run_scores.labels(rows), run_scores.submitted_scores(rows), run_scores.SLICES[by](rows), pert, gene)
+    pert, gene = run_scores.name_codes(rows["pert"]), run_scores.name_codes(rows["gene"])
+    found = by_slice(run_scores.label_array(rows), run_scores.submitted_scores(rows), run_scores.SLICES[by](rows), pert, gene)
     assert sum(part.n for part in found) == len(rows)
     assert sum(part.mean.cost for part in found) == pytest.approx(0, abs=1e-12)
     with demo_workspace.store.read() as db:
@@ -150,3 +153,50 @@ def test_leakage_needs_labels(small_workspace: Workspace) -> None:
     assert run_scores.audit_leakage(frame).shared_genes == 0
     with pytest.raises(InputError, match="no labelled rows"):
         run_scores.audit_leakage(frame[frame["split"] == "test"])
+
+
+# Two cells of two perturbations and two genes; P(DE) is higher throughout in the second, where more rows change.
+LABELS = np.array(["up", "none", "none", "none", "up", "up", "down", "none"])
+ROWS = codes_of([0, 0, 1, 1, 2, 2, 3, 3], [0, 1, 0, 1, 2, 3, 2, 3])
+CELLS = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+SCORES = scores_from_probabilities([0.3, 0.1, 0.2, 0.4, 0.9, 0.8, 0.6, 0.7], [0.9, np.nan, np.nan, np.nan, 0.6, 0.4, 0.5, np.nan])
+
+
+def test_a_run_without_folds_is_scored_over_all_rows() -> None:
+    # 4 changed rows against 4 unchanged: .3 beats two, .9 and .8 beat four each, .6 beats three: 13 of 16 pairs
+    found = run_scores.score_of(LABELS, SCORES, ROWS)
+    assert (found.de.value, found.scored) == (13 / 16, "all rows")
+    assert found.de == score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene).de
+    left_out = run_scores.score_of(LABELS, SCORES, ROWS, None, EvaluationProtocol("loo"))
+    assert (left_out.de.value, left_out.scored) == (13 / 16, "leave-one-out")
+    assert run_scores.score_of(LABELS, SCORES, ROWS, None, EvaluationProtocol("test")).scored == "all rows"
+
+
+def test_a_run_made_under_folds_is_scored_inside_their_cells() -> None:
+    # first cell: .3 beats two of three; second: .9 and .8 beat the one unchanged row, .6 does not: 4 of 6 pairs
+    found = run_scores.score_of(LABELS, SCORES, ROWS, CELLS, EvaluationProtocol("folds", 2, 7))
+    assert found.de.value == pytest.approx(4 / 6, abs=1e-15)
+    assert found.scored == "inside 2×2 cells, cut 7"
+    # direction: only the second cell holds both, .6 beats .5 and .4 does not
+    assert found.dir.value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("cells", "protocol", "message"),
+    [
+        (None, EvaluationProtocol("folds"), "cells: got none; expected the cells of its folds"),
+        (CELLS, EvaluationProtocol("loo"), "cells: got some; expected no cells"),
+        (CELLS, None, "cells: got some; expected no cells"),
+    ],
+)
+def test_folds_and_cells_go_together(cells: np.ndarray | None, protocol: EvaluationProtocol | None, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        run_scores.score_of(LABELS, SCORES, ROWS, cells, protocol)
+
+
+def test_a_frame_of_rows_is_scored_like_its_arrays() -> None:
+    frame = pd.DataFrame({"label": LABELS, "pert": list("aabbccdd"), "gene": list("mnmnopop")})
+    protocol = EvaluationProtocol("folds", 2, 0)
+    found = run_scores.score_rows(frame, SCORES, CELLS, protocol)
+    assert found.de == run_scores.score_of(LABELS, SCORES, ROWS, CELLS, protocol).de
+    assert found.scored == "inside 2×2 cells, cut 0"

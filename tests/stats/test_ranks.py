@@ -1,18 +1,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from core.errors import InputError
-from core.stats.ranks import midranks, percentiles, percentiles_against, round_for_ranks
+from core.stats.ranks import equal_groups, midranks, nearest_percentiles, percentiles, percentiles_against, round_for_ranks
 
 VALUES = st.lists(st.integers(-5, 5).map(lambda k: k / 10), min_size=1, max_size=40)
 
 
-def test_settle_makes_sums_of_decimals_equal() -> None:
+def test_rounding_makes_sums_of_decimals_equal() -> None:
     assert 0.1 + 0.2 != 0.3
     assert round_for_ranks([0.1 + 0.2])[0] == round_for_ranks([0.3])[0]
     assert round_for_ranks([1e-8])[0] != 0  # eight decimals are kept
@@ -54,6 +55,36 @@ def test_percentiles_against_a_reference_ignore_the_other_values() -> None:
     assert percentiles_against(reference, [0.1, 0.4, 0.5, 0.9]).tolist() == [0.1, 0.5, 0.7, 0.9]
     assert percentiles_against(reference, [0.5])[0] == 0.7
     assert np.isnan(percentiles_against([0.2, np.nan], [np.nan])[0])
+
+
+@given(VALUES)
+def test_percentiles_are_their_own_nearest(values: list[float]) -> None:
+    exact = percentiles(values)
+    found, farthest = nearest_percentiles(exact)
+    np.testing.assert_allclose(found, exact, atol=1e-15)
+    assert farthest < 1e-9
+
+
+def test_a_number_moves_to_the_nearest_percentile_of_as_many_rows() -> None:
+    # three rows: percentiles are multiples of 1 / 8; 0.26 is 2.08 of them, 0.5 is 4, 0.7 is 5.6
+    found, farthest = nearest_percentiles(np.array([0.26, 0.5, 0.7]))
+    assert found.tolist() == [0.25, 0.5, 0.75]
+    assert farthest == pytest.approx(0.4)
+
+
+def test_equal_groups_are_quarters_of_the_known_values() -> None:
+    # mid-ranks of eight values, two of them level: 1, 2.5, 2.5, 4, 5, 6, 7, 8 of 8; times 4 / 8, rounded up
+    values = [10.0, 20.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, np.nan]
+    assert equal_groups(values, 4).tolist()[:8] == [1, 2, 2, 2, 3, 3, 4, 4]
+    assert np.isnan(equal_groups(values, 4)[8])
+    assert np.isnan(equal_groups([np.nan], 4)).all()
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=50))
+def test_equal_groups_cut_ranks_as_pandas_does(values: list[float]) -> None:
+    shares = pd.Series(round_for_ranks(values)).rank(pct=True)
+    expected = pd.cut(shares, [0, 0.25, 0.5, 0.75, 1], labels=[1, 2, 3, 4]).astype(float)
+    assert equal_groups(values, 4).tolist() == expected.tolist()
 
 
 def test_infinity_is_refused_with_its_row() -> None:

@@ -40,11 +40,11 @@ def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
     by = left.selectbox("Slice by", run_scores.available_slices(rows), key="by", bind="query-params")
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
     found = by_slice(
-        run_scores.labels(rows),
+        run_scores.label_array(rows),
         run_scores.submitted_scores(rows),
         run_scores.SLICES[by](rows),
-        run_scores.codes(rows["pert"]),
-        run_scores.codes(rows["gene"]),
+        run_scores.name_codes(rows["pert"]),
+        run_scores.name_codes(rows["gene"]),
     )
     table = pd.DataFrame([_line(run, by, part, metric) for part in found])
     table = table.sort_values("cost", ascending=False, na_position="last", kind="stable")
@@ -104,9 +104,9 @@ def _value(by: str, name: str) -> str | list[str]:
 
 def _within(rows: pd.DataFrame) -> None:
     """How far the run ranks inside one gene or one perturbation, where counts of them cannot help."""
-    labels, scores = run_scores.labels(rows), run_scores.submitted_scores(rows)
+    labels, scores = run_scores.label_array(rows), run_scores.submitted_scores(rows)
     for column, (title, name) in zip(st.columns(2), (("gene", "gene"), ("perturbation", "pert")), strict=True):
-        within = stratified_score(labels, scores, run_scores.codes(rows[name]))
+        within = stratified_score(labels, scores, run_scores.name_codes(rows[name]))
         de, direction = within.de, within.dir
         column.metric(
             f"DE within a {title}",
@@ -125,7 +125,7 @@ def _stratified(part: object) -> str:
 
 def curves(run: Run, rows: pd.DataFrame) -> None:
     """ROC curves of DE and DIR beside the count-only control's."""
-    labels = run_scores.labels(rows)
+    labels = run_scores.label_array(rows)
     table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.control_scores(rows)})
     caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs stand above"
     show_figure(roc_curves.figure(table), table, "roc", caption)
@@ -133,7 +133,7 @@ def curves(run: Run, rows: pd.DataFrame) -> None:
 
 def spread(run: Run, rows: pd.DataFrame) -> None:
     """How the scores of either class are spread."""
-    outcome = outcome_of(run_scores.labels(rows))
+    outcome = outcome_of(run_scores.label_array(rows))
     parts = (
         ("P(DE)", rows["p_de"], outcome.labelled, np.where(outcome.effect, "up or down", "none")),
         ("P(up | DE)", rows["p_up_given_de"], outcome.directed, np.where(outcome.up, "up", "down")),
@@ -156,7 +156,7 @@ def spread(run: Run, rows: pd.DataFrame) -> None:
 
 def trust(run: Run, rows: pd.DataFrame) -> None:
     """Do the probabilities mean what they say? AUROC does not depend on it."""
-    outcome = outcome_of(run_scores.labels(rows))
+    outcome = outcome_of(run_scores.label_array(rows))
     st.caption("AUROC does not change when probabilities are stretched or squeezed in order; calibration does.")
     parts = (
         ("P(DE)", rows["p_de"], outcome.labelled, outcome.effect),
@@ -182,7 +182,7 @@ def ties(run: Run, rows: pd.DataFrame) -> None:
     p_de = rows["p_de"].to_numpy()
     distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
     sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
-    outcome = outcome_of(run_scores.labels(rows))
+    outcome = outcome_of(run_scores.label_array(rows))
     de, _ = tasks(outcome, run_scores.submitted_scores(rows))
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
         bounds = tie_bounds(de.positive[de.rows], de.values[de.rows])

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
-from core.scoring.run_scores import PairedRuns, labels
+from core.scoring.run_scores import PairedRuns, label_array
 from core.stats.comparison import Comparison
 from core.stats.ranks import midranks
 from core.stats.row_changes import agreement, rank_movement, row_changes
@@ -60,7 +60,7 @@ def changes(result: Comparison, baseline: Run, run: Run) -> None:
 
 def gained_and_lost(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """The rows that moved the score most, either way."""
-    de, direction = row_changes(labels(pair.rows), pair.a, pair.b)
+    de, direction = row_changes(label_array(pair.rows), pair.a, pair.b)
     table = pair.rows[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
     table["mean"] = (table["DE"] + table["DIR"]) / 2
     table = table.sort_values("mean", ascending=False)

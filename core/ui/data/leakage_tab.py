@@ -50,7 +50,7 @@ def show(context: PageContext) -> None:
         "Intervals by perturbations and genes."
     )
     known = rows[rows["label"].notna()]
-    table = gene_row_counts.table(run_scores.labels(known), known["gene"])
+    table = gene_row_counts.table(run_scores.label_array(known), known["gene"])
     caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
     show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
     _spread(rows)
