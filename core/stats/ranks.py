@@ -26,6 +26,12 @@ def midranks(values: ArrayLike) -> Floats:
     return ranks
 
 
+def rank_from_top(values: ArrayLike, value: float) -> tuple[int, int]:
+    """The rank of `value` among the values, 1 for the highest, and how many values equal it; NaN is not counted."""
+    known, own = round_for_ranks(values), round_for_ranks(value)
+    return int(np.count_nonzero(known > own)) + 1, int(np.count_nonzero(known == own))
+
+
 def percentiles(values: ArrayLike) -> Floats:
     """Mid-rank / (n + 1), in (0, 1), where n counts the values that are not NaN; NaN stays NaN."""
     ranks = midranks(values)

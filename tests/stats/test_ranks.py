@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from scipy.stats import rankdata
 
 from core.errors import InputError
-from core.stats.ranks import equal_groups, midranks, nearest_percentiles, percentiles, percentiles_against, round_for_ranks
+from core.stats.ranks import (
+    equal_groups,
+    midranks,
+    nearest_percentiles,
+    percentiles,
+    percentiles_against,
+    rank_from_top,
+    round_for_ranks,
+)
 
 VALUES = st.lists(st.integers(-5, 5).map(lambda k: k / 10), min_size=1, max_size=40)
 
@@ -90,3 +98,10 @@ def test_equal_groups_cut_ranks_as_pandas_does(values: list[float]) -> None:
 def test_infinity_is_refused_with_its_row() -> None:
     with pytest.raises(InputError, match=r"values: row 1: got inf"):
         midranks([0.0, np.inf])
+
+
+def test_the_rank_from_the_top_counts_what_is_higher_and_what_is_equal() -> None:
+    values = [0.9, 0.3, 0.1 + 0.2, np.nan, 0.2]  # 0.1 + 0.2 is 0.30000000000000004
+    assert rank_from_top(values, 0.9) == (1, 1)
+    assert rank_from_top(values, 0.3) == (2, 2)
+    assert rank_from_top(values, 0.2) == (4, 1)

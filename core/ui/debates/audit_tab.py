@@ -1,4 +1,4 @@
-"""Was it a debate? A run's audit, each number a link to its rows."""
+"""The Audit tab of Debates: did the advocates argue? Each number links to its rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, show_empty, show_figur
 
 
 def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool) -> None:
-    """The verdict in a sentence, the table by role with links, the lengths."""
+    """Show the verdict in a sentence, the findings by role with links, and the lengths of briefs."""
     if audit.roles.empty:
         show_empty(
             f"This run's method is {run.method.replace('_', ' ')}: its traces hold no briefs, so there is no debate to audit."
@@ -30,7 +30,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool)
     for place, flag in zip((first, second, third), ("role_collapse", "de_fallback", "dir_fallback"), strict=True):
         with place:
             links.to_rows(run, "see the rows", flags=FLAG_NAMES[flag])
-    _by_role(run, audit, has_dossier)
+    _show_findings_by_role(run, audit, has_dossier)
     table = brief_lengths.classes(lengths, SHORT)
     caption = (
         f"{run.name} · {int(audit.roles['n'].sum()):,} briefs over {audit.rows:,} rows · one line: under {SHORT} characters · "
@@ -40,7 +40,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool)
 
 
 def _verdict(audit: DebateAudit) -> str:
-    """What the audit amounts to, in words."""
+    """The result of the audit in a sentence."""
     briefs, options = int(audit.roles["n"].sum()), int(audit.roles["option"].sum())
     if options == 0:
         return f"No brief of {briefs:,} opens with a multiple-choice option: the advocates argued."
@@ -51,7 +51,7 @@ def _verdict(audit: DebateAudit) -> str:
     )
 
 
-def _by_role(run: Run, audit: DebateAudit, has_dossier: bool) -> None:
+def _show_findings_by_role(run: Run, audit: DebateAudit, has_dossier: bool) -> None:
     columns = ["short", "option", "against", *(["cites"] if has_dossier else [])]
     widths = [0.16, 0.12, 0.14, *[0.2] * len(columns)]
     for place, title in zip(st.columns(widths), ("role", "briefs", "median length", *columns), strict=True):

@@ -1,4 +1,4 @@
-"""The row of filters over a run's rows. Every one is in the address, under its widget's key."""
+"""The filters of a run's rows. The address holds each one under its widget's key."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for findi
 
 
 def brief_choice(role: str, finding: str) -> str:
-    """How a finding about a role's briefs stands in links."""
+    """A finding about a role's briefs as the value of the query parameter `brief`."""
     return f"{role}: {FINDINGS[finding]}"
 
 
 def show(run: str) -> tuple[RowFilter, Order]:
-    """Draw the filters that make sense for a run; what they leave, and in which order."""
-    there = loaders.filter_choices(run)
-    labelled = there["label"] != ["unknown"]
+    """Show the filters that apply to a run; the chosen filter and order."""
+    choices = loaders.filter_choices(run)
+    labelled = choices["label"] != ["unknown"]
     columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
     labels: list[str] = []
     outcome = None
     if labelled:
-        labels = columns[0].multiselect("Label", there["label"], key="label", bind="query-params", placeholder="any")
+        labels = columns[0].multiselect("Label", choices["label"], key="label", bind="query-params", placeholder="any")
         outcome = columns[1].selectbox(
             "Call",
             ["hit", "miss"],
@@ -42,16 +42,16 @@ def show(run: str) -> tuple[RowFilter, Order]:
         )
     flags = columns[-3].multiselect(
         "Flags",
-        [FLAG_NAMES[flag] for flag in there["flag"] if flag in FLAG_NAMES],
+        [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
         key="flags",
         bind="query-params",
         placeholder="any",
     )
     text = columns[-2].text_input("Search", key="q", bind="query-params", placeholder="gene, word or phrase", type="search")
     with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
-        further, order = _further(there)
+        more, order = _show_more_filters(choices)
     wanted = replace(
-        further,
+        more,
         labels=tuple(labels),
         outcome=outcome or "",
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
@@ -60,24 +60,24 @@ def show(run: str) -> tuple[RowFilter, Order]:
     return wanted, order
 
 
-def _further(there: dict[str, list[str]]) -> tuple[RowFilter, Order]:
-    """The filters that are wanted less often, and the order."""
+def _show_more_filters(choices: dict[str, list[str]]) -> tuple[RowFilter, Order]:
+    """Show the filters that are used less often, and the order."""
     order = st.selectbox("Order", get_args(Order), key="order", bind="query-params")
     wanted = RowFilter(
         p_de=st.slider("P(DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params"),
         p_up=st.slider("P(up | DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params"),
-        pert=_one_of("Perturbation", there["pert"], "pert"),
-        gene=_one_of("Target gene", there["gene"], "gene"),
-        naming=_one_of("Gene's symbol", there["naming"], "symbol"),
-        gene_rows=_one_of("Gene's rows in its split", list(GENE_ROWS), "gene_rows"),
-        split=_one_of("Split", there["split"], "split"),
-        finding=BRIEF_CHOICES.get(_one_of("A brief is", list(BRIEF_CHOICES), "brief")),
+        pert=_choose_one("Perturbation", choices["pert"], "pert"),
+        gene=_choose_one("Target gene", choices["gene"], "gene"),
+        naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
+        gene_rows=_choose_one("Gene's rows in its split", list(GENE_ROWS), "gene_rows"),
+        split=_choose_one("Split", choices["split"], "split"),
+        finding=BRIEF_CHOICES.get(_choose_one("A brief is", list(BRIEF_CHOICES), "brief")),
         noted=st.toggle("Only rows with notes", key="noted", bind="query-params"),
         failed=st.toggle("Only rows that failed", key="failed", bind="query-params"),
     )
     return wanted, order
 
 
-def _one_of(label: str, options: list[str], key: str) -> str:
+def _choose_one(label: str, options: list[str], key: str) -> str:
     chosen = st.selectbox(label, options, index=None, key=key, bind="query-params", placeholder="any")
     return chosen or ""

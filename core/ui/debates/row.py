@@ -1,4 +1,4 @@
-"""One row of a run: its numbers, its dossier, what was said, and people's notes."""
+"""One row of a run in Debates: its numbers, its dossier, its trace, the calls behind it and people's notes."""
 
 from __future__ import annotations
 
@@ -41,40 +41,31 @@ TITLES = {
     "decompose": "Recovered from a fusion",
     "rules": "The rule set's table",
 }
-# The gravest first: one remark a brief is enough.
-ODD = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}
+# The gravest first: a brief shows one warning at most.
+BRIEF_WARNINGS = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
 def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[str]) -> None:
-    """Everything about one row; beside the same row in the runs `compare` (ids)."""
+    """Show everything about one row, and the same row in the runs `compare` (ids)."""
     row = details.numbers
-    numbers(run, row, run_browser.rank_sentence(run, row))
+    _show_numbers(run, row, run_browser.rank_sentence(run, row))
     if not row["error"]:
         with st.expander("How these numbers came about"):
-            arithmetic(row, details.events)
-    dossier(details.dossier, details.events, row["pair_id"])
+            _show_arithmetic(row, details.events)
+    _show_dossier(details.dossier, details.events, row["pair_id"])
     if compare:
-        others(context, run, row["pair_id"], compare)
+        _show_other_runs(context, run, row["pair_id"], compare)
     else:
-        trace(details.events)
-        calls(run, row["pair_id"], details.calls)
-    notes(context, run, row["pair_id"], details.notes)
+        _show_trace(details.events)
+        _show_calls(run, row["pair_id"], details.calls)
+    _show_notes(context, run, row["pair_id"], details.notes)
 
 
-def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
-    """The prediction as bars, and how it came about in words."""
-    title, label = st.columns([0.62, 0.38], vertical_alignment="center")
-    with title.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
-        with st.popover("", icon=":material/menu_book:", type="tertiary", help="What is known of both genes"):
-            _genes(row)
-        links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
-    known = row["label"]
-    colour = theme.LABEL_COLOURS[known or "unknown"]
-    sign = theme.LABEL_SIGNS[known or "unknown"]
-    label.html(f'<div style="text-align:right">label: <b style="color:{colour}">{sign}</b> {known or "not known here"}</div>')
+def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
+    """Show the pair and its label, the predicted probabilities, and what each of the row's flags means."""
+    _show_title(run, row)
     if row["error"]:
         st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
         return
@@ -94,44 +85,56 @@ def numbers(run: Run, row: dict[str, Any], rank: str) -> None:
         st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
 
 
-def _genes(row: dict[str, Any]) -> None:
+def _show_title(run: Run, row: dict[str, Any]) -> None:
+    title, label = st.columns([0.62, 0.38], vertical_alignment="center")
+    with title.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
+        with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
+            _show_genes(row)
+        links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
+    colour, sign = theme.LABEL_COLOURS[row["label"] or "unknown"], theme.LABEL_SIGNS[row["label"] or "unknown"]
+    text = row["label"] or "not known here"
+    label.html(f'<div style="text-align:right">label: <b style="color:{colour}">{sign}</b> {text}</div>')
+
+
+def _show_genes(row: dict[str, Any]) -> None:
     for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
         links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
         st.text(description or "No description of this gene is in the workspace.")
 
 
-def calls(run: Run, pair_id: str, made: Sequence[Call]) -> None:
-    """Every request behind the row and its raw answer; nothing for runs that kept none."""
-    if not made:
+def _show_calls(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
+    """Show every request to a language model for the row with its raw answer; nothing if the run has none."""
+    if not calls:
         return
-    with st.expander(f"{len(made)} calls of the model: what was asked, what it answered"):
-        for i, call in enumerate(made):
-            spent = f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens, {call.latency_ms:,.0f} ms"
+    with st.expander(f"{len(calls)} calls of the model: requests and answers"):
+        for i, call in enumerate(calls):
+            usage = f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens, {call.latency_ms:,.0f} ms"
             cached = ", from the cache" if call.cached else ""
             attempts = f", {call.attempts} attempts" if call.attempts > 1 else ""
-            st.caption(as_text(f"{call.stage} · {call.role} · {spent}{cached}{attempts}"))
+            st.caption(as_text(f"{call.stage} · {call.role} · {usage}{cached}{attempts}"))
             if call.error:
                 st.caption(f":orange[{as_text(call.error)}]")
-            asked, answered = st.tabs(["asked", "answered"], key=f"call-{run.id}-{pair_id}-{i}")
-            asked.code(_pretty(call.request), language="json", wrap_lines=True, height=240)
-            answered.code(_pretty(call.reply), language="json", wrap_lines=True, height=240)
+            request, answer = st.tabs(["request", "answer"], key=f"call-{run.id}-{pair_id}-{i}")
+            request.code(_pretty(call.request), language="json", wrap_lines=True, height=240)
+            answer.code(_pretty(call.reply), language="json", wrap_lines=True, height=240)
 
 
 def _pretty(text: str) -> str:
-    """JSON on several lines; what is none as it is."""
+    """JSON on several lines; text that is not JSON unchanged."""
     try:
         return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
     except ValueError:
         return text
 
 
-def arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
-    """From the verdicts to the submitted numbers."""
-    said = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
+def _show_arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
+    """Show how the judges' verdicts led to the submitted numbers."""
+    verdicts = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
     up, down = row["prediction_up"], row["prediction_down"]
     lines = [f"submitted: up {up:.6f}, down {down:.6f}, so none {1 - up - down:.6f}"]
-    if said.get("de") is not None and said.get("dir") is not None:
-        p_de, p_up = said["de"], said["dir"]
+    if verdicts.get("de") is not None and verdicts.get("dir") is not None:
+        p_de, p_up = verdicts["de"], verdicts["dir"]
         lines.insert(0, f"judges: P(DE) {p_de:.4g}, P(up | DE) {p_up:.4g}")
         lines.insert(
             1,
@@ -140,20 +143,20 @@ def arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
     elif row["p_source"] == "file" and row["p_up_given_de"] is not None:
         lines.append(f"P(DE) = up + down = {row['p_de']:.6f}, P(up | DE) = up / (up + down) = {row['p_up_given_de']:.6f}")
     if "trace_differs" in row["flags"]:
-        lines.append("the submitted numbers are not the judges': the file was changed after the debate")
+        lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
     tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,}"
     calls = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']}"
     lines.append(f"tokens {tokens}, tool calls {calls}")
     st.text("\n".join(lines))
 
 
-def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) -> None:
-    """What the agents had before them: one card a tool, with source and date."""
+def _show_dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) -> None:
+    """Show the evidence that the agents were given: one card per answer of a tool, with source and date."""
     if not items and any(e["kind"] == "observation" for e in events):
-        st.caption("What the tools answered stands among the steps below.")
+        st.caption("The tools' answers are among the steps below.")
         return
     if not items:
-        st.caption("This file kept no dossier: what the agents had before them is not known.")
+        st.caption("This file kept no dossier: what evidence the agents were given is not known.")
         return
     titles = [as_text(f"{i['tool'].replace('_', ' ')} · {i['key'].replace('|', ' ⟶ ')}") for i in items]
     chosen = st.pills(
@@ -168,14 +171,14 @@ def dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) 
     with st.container(border=True):
         if item["status"] != "ok":
             st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
-        _body(item["body"])
+        _show_evidence(item["body"])
         date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
         labels = f", labels seen: {item['view']}" if item["view"] else ""
         st.caption(as_text(f"Source: {item['source']}{date}{labels}"))
 
 
-def _body(body: dict[str, Any]) -> None:
-    """Typed evidence as lines and tables; nothing of it is interpreted."""
+def _show_evidence(body: dict[str, Any]) -> None:
+    """Show typed evidence as lines and tables, without interpreting it."""
     lines = []
     for name, value in body.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
@@ -189,60 +192,61 @@ def _body(body: dict[str, Any]) -> None:
         st.text("\n".join(lines))
 
 
-def trace(events: Sequence[Event], *, narrow: bool = False) -> None:
-    """What was said, in the shape it has: a debate side by side, else one thing after the other."""
+def _show_trace(events: Sequence[Event], *, narrow: bool = False) -> None:
+    """Show a trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
     if not events:
         st.caption("This file kept no trace of this row.")
     for stage in dict.fromkeys(e["stage"] for e in events):
-        said = [e for e in events if e["stage"] == stage]
+        of_stage = [e for e in events if e["stage"] == stage]
         st.markdown(f"**{as_text(TITLES.get(stage, stage.replace('_', ' ')))}**")
-        if stage in SIDES and any(e["kind"] == "brief" for e in said):
-            _debate(said, SIDES[stage], narrow)
-        elif trace_tree.has_steps(said):
-            trace_tree.show(said)
+        if stage in SIDES and any(e["kind"] == "brief" for e in of_stage):
+            _show_debate(of_stage, SIDES[stage], narrow)
+        elif trace_tree.has_steps(of_stage):
+            trace_tree.show(of_stage)
         else:
-            for event in said:
-                _step(event)
+            for event in of_stage:
+                _show_event(event)
 
 
-def _debate(said: Sequence[Event], sides: tuple[str, str], narrow: bool) -> None:
+def _show_debate(events: Sequence[Event], sides: tuple[str, str], narrow: bool) -> None:
+    """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
     for kind in ("brief", "rebuttal"):
-        spoken = [e for e in said if e["kind"] == kind]
+        speeches = [e for e in events if e["kind"] == kind]
         columns = st.columns(1 if narrow else 2)
         for place, side in enumerate(sides):
-            for event in (e for e in spoken if e["role"] == side):
+            for event in (e for e in speeches if e["role"] == side):
                 with columns[place % len(columns)].container(border=True):
-                    _speech(event, "" if kind == "brief" else " rebuts")
-    for event in said:
+                    _show_speech(event, "" if kind == "brief" else " rebuts")
+    for event in events:
         if event["kind"] not in ("brief", "rebuttal"):
             with st.container(border=True):
-                _speech(event, "")
+                _show_speech(event, "")
 
 
-def _speech(event: Event, suffix: str) -> None:
-    odd = next((words for finding, words in ODD.items() if finding in event["findings"]), "")
+def _show_speech(event: Event, suffix: str) -> None:
+    warning = next((text for finding, text in BRIEF_WARNINGS.items() if finding in event["findings"]), "")
     if event["meta"].get("fallback"):
-        odd = "could not be read; a constant stands in"
+        warning = "could not be read; a constant replaces it"
     p = event["meta"].get("p")
     role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
-    show_heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), odd)
+    show_heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
     st.text(event["content"])
 
 
-def _step(event: Event) -> None:
-    """A plain answer, or anything else that was said."""
-    asked = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
-    numbers_said = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in asked.items())
+def _show_event(event: Event) -> None:
+    """Show one event that is no part of a debate or of an agent's steps, with the numbers that it predicts."""
+    predicted = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
+    numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in predicted.items())
     with st.container(border=True):
         show_heading(
-            f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers_said})' if numbers_said else ''}",
+            f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers})' if numbers else ''}",
             theme.ROLE_COLOURS.get(event["role"], theme.NONE),
         )
         st.text(event["content"])
 
 
-def others(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
-    """The same row in up to two more runs: numbers in one table, then each one's trace."""
+def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
+    """Show the same row in up to two more runs: the numbers in one table, then the trace of each."""
     names = {r.id: r.name for r in context.runs}
     shown = [run.id, *chosen]
     rows = {key: loaders.row_details(key, pair_id) for key in shown}
@@ -258,15 +262,15 @@ def others(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) 
     for column, key in zip(st.columns(len(shown)), shown, strict=True):
         with column:
             st.markdown(f"#### {as_text(names[key])}")
-            trace(rows[key].events, narrow=True)
+            _show_trace(rows[key].events, narrow=True)
 
 
-def notes(context: PageContext, run: Run, pair_id: str, written: pd.DataFrame) -> None:
-    """People's remarks on the row, and a form for another."""
-    with st.expander(f"Notes ({len(written)})", expanded=len(written) > 0):
-        for remark in written.itertuples():
-            st.caption(as_text(f"{remark.author}, {remark.written_at:%Y-%m-%d %H:%M}"))
-            st.text(remark.text)
+def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:
+    """Show people's notes on the row, and a form for another."""
+    with st.expander(f"Notes ({len(notes)})", expanded=len(notes) > 0):
+        for note in notes.itertuples():
+            st.caption(as_text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}"))
+            st.text(note.text)
         if context.workspace.settings.read_only:
             return
         with st.form("note", clear_on_submit=True, border=False):

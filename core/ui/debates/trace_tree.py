@@ -1,4 +1,4 @@
-"""What an agent did, step by step, and inside a step what the agents did whom it asked: a tree."""
+"""An agent's trace as a tree: its steps in order, and inside a step the steps of the agents that it called."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from core.plots import theme
 from core.ui.shared.widgets import as_text, percent_text, show_heading
 
 Event = dict[str, Any]
-KINDS = {"thought", "tool_call", "observation"}  # what a trace of steps is made of
-REMARKS = {"cut short", "shortened", "rejected"}
+STEP_KINDS = {"thought", "tool_call", "observation"}
+WARNING_KINDS = {"cut short", "shortened", "rejected"}
 
 
 def has_steps(events: Sequence[Event]) -> bool:
-    """Whether events are an agent's."""
-    return any(event["kind"] in KINDS for event in events)
+    """Whether any event is part of an agent's step."""
+    return any(event["kind"] in STEP_KINDS for event in events)
 
 
 def show(events: Sequence[Event], depth: int = 0) -> None:
-    """One agent's steps in order; who was asked stands inside the step that asked."""
+    """Show one agent's steps in order, each with the agents that it called."""
     number = 0
-    for step in cut(events, depth):
-        asked = any(isinstance(piece, dict) and piece["kind"] in ("thought", "tool_call") for piece in step)
-        number += asked
+    for step in split_into_steps(events, depth):
+        is_numbered = any(isinstance(piece, dict) and piece["kind"] in ("thought", "tool_call") for piece in step)
+        number += is_numbered
         with st.container(border=True):
-            _step(step, f"Step {number}" if asked else "", depth)
+            _show_step(step, f"Step {number}" if is_numbered else "", depth)
 
 
-def cut(events: Sequence[Event], depth: int = 0) -> list[list[Event | list[Event]]]:
-    """Events of one agent as steps; what happened deeper is a list within the step during which it happened."""
+def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[list[Event | list[Event]]]:
+    """One agent's events as a list of steps; the events of an agent that it called are a list within the step that called it."""
     steps: list[list[Event | list[Event]]] = []
     for event in events:
         if event["meta"].get("depth", 0) > depth and steps:
@@ -40,15 +40,15 @@ def cut(events: Sequence[Event], depth: int = 0) -> list[list[Event | list[Event
                 last.append(event)
             else:
                 steps[-1].append([event])
-        elif steps and not _begins(event, steps[-1]):
+        elif steps and not _starts_step(event, steps[-1]):
             steps[-1].append(event)
         else:
             steps.append([event])
     return steps
 
 
-def _begins(event: Event, step: Sequence[Event | list[Event]]) -> bool:
-    """Whether an event belongs to another step than those before it: a thought, its call and what came back are one."""
+def _starts_step(event: Event, step: Sequence[Event | list[Event]]) -> bool:
+    """Whether an event starts a new step: a thought, its tool call and the observation after it are one step."""
     kinds = [piece["kind"] for piece in step if isinstance(piece, dict)]
     if event["kind"] == "observation":
         return kinds[-1:] != ["tool_call"]
@@ -57,53 +57,53 @@ def _begins(event: Event, step: Sequence[Event | list[Event]]) -> bool:
     return True
 
 
-def _step(step: Sequence[Event | list[Event]], title: str, depth: int) -> None:
+def _show_step(step: Sequence[Event | list[Event]], title: str, depth: int) -> None:
     first = next((piece for piece in step if isinstance(piece, dict)), None)
     if first is not None and title:
-        show_heading(f"{title} · {_who(first)}", theme.NONE if depth else theme.CHOSEN)
+        show_heading(f"{title} · {_agent_name(first)}", theme.NONE if depth else theme.CHOSEN)
     for piece in step:
         if isinstance(piece, list):
-            with st.expander(_label(piece)):
+            with st.expander(_call_title(piece)):
                 show(piece, depth + 1)
         else:
-            _event(piece, told=bool(title))
+            _show_event(piece, has_heading=bool(title))
 
 
-def _who(event: Event) -> str:
-    """The agent at work."""
+def _agent_name(event: Event) -> str:
+    """The name of the agent that an event belongs to."""
     return str(event["meta"].get("agent") or event["role"]).replace("_", " ")
 
 
-def _label(events: Sequence[Event]) -> str:
-    """Who was asked, and how much it took."""
+def _call_title(events: Sequence[Event]) -> str:
+    """Which agent was called, and how many tool calls and tokens it used."""
     calls = sum(event["kind"] == "tool_call" for event in events)
     tokens = sum(event["tokens"] or 0 for event in events)
-    spent = f", {tokens:,} tokens" if tokens else ""
-    return f"**{as_text(_who(events[0]))}** at work: {calls} tool call{'s' * (calls != 1)}{spent}"
+    usage = f", {tokens:,} tokens" if tokens else ""
+    return f"**{as_text(_agent_name(events[0]))}** was called: {calls} tool call{'s' * (calls != 1)}{usage}"
 
 
-def _event(event: Event, told: bool) -> None:
-    """One event; told: whether a heading above says who is at work."""
+def _show_event(event: Event, has_heading: bool) -> None:
+    """Show one event; has_heading: whether a heading above it names the agent."""
     kind, content = event["kind"], event["content"]
-    if kind in REMARKS:
+    if kind in WARNING_KINDS:
         st.caption(f":orange[⚠ {as_text(kind)}]: {as_text(content)}")
     elif kind == "tool_call":
         st.code(f"{event['role']}({content})", language=None, wrap_lines=True)
     elif kind == "observation":
-        failed = event["meta"].get("error")
-        who = as_text(event["role"].replace("_", " "))
-        st.caption(f":orange[⚠ {who} did not answer: {as_text(failed)}]" if failed else f"{who} answered")
+        error = event["meta"].get("error")
+        tool = as_text(event["role"].replace("_", " "))
+        st.caption(f":orange[⚠ {tool} did not answer: {as_text(error)}]" if error else f"{tool} answered")
         st.text(content)
-    elif kind == "thought" and told:
+    elif kind == "thought" and has_heading:
         st.text(content)
     else:
-        show_heading(f"{_who(event)}: {kind}{_numbers(event)}", theme.ROLE_COLOURS.get(event["role"], theme.NONE))
+        show_heading(f"{_agent_name(event)}: {kind}{_numbers(event)}", theme.ROLE_COLOURS.get(event["role"], theme.NONE))
         st.text(content)
 
 
 def _numbers(event: Event) -> str:
-    """The probabilities that an answer came to."""
+    """The probabilities in an event, and whether base rates replace them; empty if it has none."""
     p_de, p_up = event["meta"].get("p_de"), event["meta"].get("p_up_given_de")
-    said = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
-    fallback = " – base rates stand in for what could not be read" if event["meta"].get("fallback") else ""
-    return f" ({', '.join(said)}){fallback}" if said else fallback
+    numbers = [f"{name} {percent_text(p)}" for name, p in (("P(DE)", p_de), ("P(up | DE)", p_up)) if p is not None]
+    fallback = " – base rates replace what could not be read" if event["meta"].get("fallback") else ""
+    return f" ({', '.join(numbers)}){fallback}" if numbers else fallback

@@ -1,4 +1,4 @@
-"""Moving through a run's rows: the list, previous and next, the same row in other runs."""
+"""Browsing a run's rows: the list, previous and next, and a choice of runs to compare with."""
 
 from __future__ import annotations
 
@@ -9,39 +9,39 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import theme
-from core.stats.ranks import round_for_ranks
+from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
-PAGE = 1000  # rows that one list holds
+PAGE_ROWS = 1000  # in one list
 
 
 def choose_row(run: Run, ids: Sequence[str]) -> str:
-    """The list around the chosen row; the id of that row, which is the first where the link names none of these."""
+    """Show the list of rows and return the id of the chosen one: the one that the address names, or the first."""
     wanted = st.query_params.get("row")
     place = ids.index(wanted) if wanted in ids else 0
     if wanted is not None and wanted not in ids:
         st.caption(":orange[The row that this link names is not among these; showing the first.]")
     if wanted is not None:
         links.set_parameter("row", ids[place])
-    page = place // PAGE
-    shown = tuple(ids[page * PAGE : (page + 1) * PAGE])
+    page = place // PAGE_ROWS
+    shown = tuple(ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
     key = f"list-{run.id}"
-    st.session_state[key] = {"selection": {"rows": [place % PAGE], "columns": [], "cells": []}}
+    st.session_state[key] = {"selection": {"rows": [place % PAGE_ROWS], "columns": [], "cells": []}}
 
-    def clicked() -> None:
+    def open_row() -> None:
         rows = st.session_state[key]["selection"]["rows"]
         if rows:
             st.query_params["row"] = shown[rows[0]]
 
-    part = f", {page * PAGE + 1:,}–{page * PAGE + len(shown):,} listed" if len(ids) > PAGE else ""
+    part = f", {page * PAGE_ROWS + 1:,}–{page * PAGE_ROWS + len(shown):,} listed" if len(ids) > PAGE_ROWS else ""
     st.caption(f"{len(ids):,} of {run.done:,} rows{part}")
     st.dataframe(
         _table(loaders.list_rows(run.id, shown)),
         key=key,
-        on_select=clicked,
+        on_select=open_row,
         selection_mode="single-row",
         hide_index=True,
         height=560,
@@ -63,14 +63,14 @@ def _table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
-    """Previous, next, copy link, and a choice of runs to compare with; the ids of those runs."""
+    """Show previous, next, copy link and a choice of runs to compare with; return the ids of the chosen runs."""
     place = ids.index(pair_id)
-    back, count, on, other, link = st.columns([0.08, 0.22, 0.08, 0.42, 0.2], vertical_alignment="center")
-    _step(back, "‹", "previous row", "left", ids, place - 1)
+    previous, count, following, others, link = st.columns([0.08, 0.22, 0.08, 0.42, 0.2], vertical_alignment="center")
+    _show_step(previous, "‹", "previous row", "left", ids, place - 1)
     count.markdown(f"row {place + 1:,} of {len(ids):,}", text_alignment="center")
-    _step(on, "›", "next row", "right", ids, place + 1)
+    _show_step(following, "›", "next row", "right", ids, place + 1)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
-    chosen = other.multiselect(
+    chosen = others.multiselect(
         "Compare with",
         list(names),
         default=[key for key in st.query_params.get_all("with") if key in names][:2],
@@ -87,8 +87,8 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
     return chosen
 
 
-def _step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], place: int) -> None:
-    there = 0 <= place < len(ids)
+def _show_step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], place: int) -> None:
+    """Show the button that opens the row at `place`; an arrow key presses it."""
 
     def go() -> None:
         st.query_params["row"] = ids[place]
@@ -97,7 +97,7 @@ def _step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], plac
         sign,
         help=f"{label} ({key} arrow)",
         on_click=go,
-        disabled=not there,
+        disabled=not 0 <= place < len(ids),
         shortcut=key,
         key=f"go-{key}",
         width="stretch",
@@ -105,22 +105,21 @@ def _step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], plac
 
 
 def rank_sentence(run: Run, row: dict[str, Any]) -> str:
-    """Where a row's P(DE) stands in its run, in words."""
+    """The rank of a row's P(DE) in its run, in words; empty for a row that failed."""
     if row["error"]:
         return ""
-    values = round_for_ranks(loaders.p_de_values(run.id))
-    own = round_for_ranks([row["p_de"]])[0]
-    above, equal = int((values > own).sum()), int((values == own).sum())
-    ties = f", shared by {equal:,} rows" if equal > 1 else ""
-    return f"Rank {above + 1:,} of {len(values):,} from the top{ties}."
+    values = loaders.p_de_values(run.id)
+    rank, n_equal = rank_from_top(values, row["p_de"])
+    ties = f", shared by {n_equal:,} rows" if n_equal > 1 else ""
+    return f"Rank {rank:,} of {len(values):,} from the top{ties}."
 
 
 def show_no_run(context: PageContext) -> None:
-    """No run to read: what to do next."""
+    """Say that there is no run to show, and what to do next."""
     where = f"Dataset {as_text(context.dataset.name)} has no runs yet." if context.dataset else "This workspace is empty."
     show_empty(f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data"))
 
 
 def show_no_match(run: Run) -> None:
-    """Filters that leave no row."""
+    """Say that no row matches the filters."""
     show_empty(f"None of the {run.done:,} rows matches these filters.", lambda: links.to_rows(run, "Show all rows"))

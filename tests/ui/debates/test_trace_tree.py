@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.ui.debates.trace_tree import cut, has_steps
+from core.ui.debates.trace_tree import has_steps, split_into_steps
 
 
 def event(kind: str, role: str = "AGENT", depth: int | None = None) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def shape(steps: list[Any]) -> list[Any]:
 
 def test_a_thought_its_call_and_what_came_back_are_one_step() -> None:
     kinds = ["thought", "tool_call", "observation", "thought", "tool_call", "observation", "thought", "answer"]
-    steps = cut([event(kind) for kind in kinds])
+    steps = split_into_steps([event(kind) for kind in kinds])
     assert shape(steps) == [
         ["thought", "tool_call", "observation"],
         ["thought", "tool_call", "observation"],
@@ -40,7 +40,7 @@ def test_what_happened_deeper_stands_within_the_step_that_asked() -> None:
         event("observation", depth=0),
         event("answer", depth=0),
     ]
-    steps = cut(events)
+    steps = split_into_steps(events)
     assert shape(steps) == [
         [
             "thought",
@@ -52,16 +52,20 @@ def test_what_happened_deeper_stands_within_the_step_that_asked() -> None:
     ]
     inner = steps[0][2]
     assert isinstance(inner, list)
-    assert shape(cut(inner, 1)) == [["question"], ["thought", "tool_call", ["question", "answer"], "observation"], ["answer"]]
+    assert shape(split_into_steps(inner, 1)) == [
+        ["question"],
+        ["thought", "tool_call", ["question", "answer"], "observation"],
+        ["answer"],
+    ]
 
 
 def test_what_files_leave_out_is_no_reason_to_fail() -> None:
-    assert shape(cut([event("observation"), event("tool_call"), event("observation")])) == [
+    assert shape(split_into_steps([event("observation"), event("tool_call"), event("observation")])) == [
         ["observation"],
         ["tool_call", "observation"],
     ]
-    assert shape(cut([event("answer", depth=3), event("thought", depth=3)])) == [["answer", ["thought"]]]
-    assert cut([]) == []
+    assert shape(split_into_steps([event("answer", depth=3), event("thought", depth=3)])) == [["answer", ["thought"]]]
+    assert split_into_steps([]) == []
 
 
 def test_debates_are_no_steps() -> None:
