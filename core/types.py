@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -145,6 +145,43 @@ class Failed:
     kind: str
     message: str
     calls: tuple[Call, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """What is known of a run as a whole, in the store and in a bundle.
+
+    origin: imported, simulated, made here (at once) or run here (by a worker). spec: plain data. parents: ids of runs. Counts
+    are of rows. collapsed: rows in which a brief opens with an option. tokens: what the rows cost, summed over those that know
+    it, None where none does; tokens_unknown: rows that do not. spent_tokens: what the run paid for, answers from the cache
+    left out. cause: why it stopped, "" where it did not. expected_calls: of a model, without retries.
+    """
+
+    id: str
+    name: str
+    method: str
+    origin: str
+    track: str | None
+    model: str | None
+    spec: Mapping[str, Any]
+    parents: tuple[str, ...]
+    status: str
+    cause: str = ""
+    total: int
+    done: int
+    failed: int
+    fallbacks: int
+    collapsed: int
+    tokens: int | None
+    tokens_unknown: int
+    spent_tokens: int | None = None
+    expected_calls: int | None = None
+    public_score: float | None = None
+    note: str | None = None
+    code_version: str
+    created_at: datetime | None = field(default=None, compare=False)
+    started_at: datetime | None = field(default=None, compare=False)
+    finished_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

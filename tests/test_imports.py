@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "row_schema", "errors", "config", "symbols", "version", "log"}
+EVERYONE = {"types", "row_schema", "file_io", "errors", "config", "symbols", "version", "log"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "symbols": set(),
     "types": set(),
     "row_schema": set(),
+    "file_io": set(),
     "errors": set(),
     "config": set(),
     "version": set(),

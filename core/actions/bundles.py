@@ -29,7 +29,7 @@ from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
 from core.datasets.bundle_parts import SCHEMAS, as_part
-from core.datasets.bundles import ENDED, Bundle, SentDataset, SentRun, differences, pairs_sha256, read_bundle, write_bundle
+from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
 from core.engine.run_state import status_of
 from core.errors import InputError, StateError
 from core.store import Cursor, cache_versions, datasets, ingest, pairs, runs
@@ -97,12 +97,12 @@ def _bundle_of(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[P
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
     names = records.run_names(db)
-    told = {f.name: getattr(run, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    told = {f.name: getattr(run, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
     told |= {
         "origin": records.origin_of(db, run.id) or run.origin,
         "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
     }
-    bundle = Bundle(SentRun(**told), _sent_dataset(db, datasets.find(db, run.dataset)), parts)
+    bundle = Bundle(BundledRun(**told), _sent_dataset(db, datasets.find(db, run.dataset)), parts)
     stripped = _without_places(bundle, settings)
     changed = differences(bundle, stripped)
     for key in (settings.api_key, settings.ncbi_api_key):
@@ -113,10 +113,10 @@ def _bundle_of(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[P
     return stripped, list(_problems(stripped, changed))
 
 
-def _sent_dataset(db: Cursor, dataset: Dataset) -> SentDataset:
+def _sent_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
     frame = pairs.frame(db, dataset.id)
     rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
-    return SentDataset(dataset.name, dataset.kind, dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
+    return BundledDataset(dataset.name, dataset.kind, dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
 
 
 def _problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
@@ -165,7 +165,7 @@ def _each_text(value: Any, change: Callable[..., str]) -> Any:
 
 def _holds(bundle: Bundle, key: str) -> bool:
     texts = [table[field.name] for table in bundle.parts.values() for field in table.schema if field.type == pa.string()]
-    told = [*map(str, (getattr(bundle.run, f.name) for f in fields(SentRun)))]
+    told = [*map(str, (getattr(bundle.run, f.name) for f in fields(BundledRun)))]
     return any(key in text for text in told) or any(pc.any(pc.match_substring(column, key)).as_py() for column in texts)
 
 
@@ -225,7 +225,7 @@ def _write(
     if other is not None:
         detail |= delete_replaced_run(db, workspace, other)
     parts = file.bundle.parts if all(keep) else _of_rows(file.bundle.parts, pa.array(keep))
-    told = {f.name: getattr(sent, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    told = {f.name: getattr(sent, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
     told |= {"name": name, "dataset": target.id, "total": sent.total - len(rejected)}
     told["origin"] = SIMULATED if sent.origin == SIMULATED else "imported"
     runs.add(db, Run(**told))
@@ -238,9 +238,9 @@ def _write(
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
 
 
-def _refuse_unusable(db: Cursor, sent: SentRun, path: str) -> None:
+def _refuse_unusable(db: Cursor, sent: BundledRun, path: str) -> None:
     """Raise InputError for a record that pages could not show: a specification that cannot be read, or a run made from itself."""
-    known = {f.name: getattr(sent, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+    known = {f.name: getattr(sent, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
     run = Run(**known, dataset="")
     try:
         if sent.method == "knn":
@@ -272,7 +272,7 @@ def _rows_here(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) ->
     return target, keep, rejected
 
 
-def _dataset_of(db: Cursor, sent: SentDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
+def _dataset_of(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
     """The chosen dataset, else, of those of its kind that know most of the ids, the one that is the same."""
     told = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
     if options.dataset is not None:

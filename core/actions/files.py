@@ -6,6 +6,7 @@ import hashlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from core.datasets import PairTable, SubmissionTable, read, read_path
 from core.datasets.archives import MAX_UNPACKED_BYTES
@@ -13,6 +14,7 @@ from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
+from core.file_io import read_file
 from core.types import Rejected
 
 
@@ -22,53 +24,32 @@ class PackFile:
 
     pack: Pack
     content: bytes
-
-    @property
-    def kind(self) -> str:
-        return self.pack.kind
-
-    @property
-    def sha256(self) -> str:
-        return self.pack.sha256
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        return ()
+    kind: str
+    sha256: str
+    rejected: ClassVar[tuple[Rejected, ...]] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpaceFile:
-    """A gene space; sha256: of its symbols and vectors, which are the same in every format."""
+    """A gene space; its hash is of symbols and vectors, which are the same in every format."""
 
+    kind: ClassVar[str] = "embedding"
+    rejected: ClassVar[tuple[Rejected, ...]] = ()
     space: Space
-
-    @property
-    def kind(self) -> str:
-        return "embedding"
 
     @property
     def sha256(self) -> str:
         return self.space.sha256
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BundleFile:
     """A run's bundle; sha256: of its file."""
 
+    kind: ClassVar[str] = "bundle"
+    rejected: ClassVar[tuple[Rejected, ...]] = ()
     bundle: Bundle
     sha256: str
-
-    @property
-    def kind(self) -> str:
-        return "bundle"
-
-    @property
-    def rejected(self) -> tuple[Rejected, ...]:
-        return ()
 
 
 Found = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
@@ -92,7 +73,7 @@ def recognise(path: Path) -> Found:
     """What a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
     if path.is_dir():
         return SpaceFile(load_space(path, path.name))
-    return _recognised(path, path.name, None)
+    return _recognise_file(path, path.name, None)
 
 
 def recognise_upload(content: bytes, name: str) -> Found:
@@ -100,15 +81,15 @@ def recognise_upload(content: bytes, name: str) -> Found:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(name).name
         path.write_bytes(content)
-        return _recognised(path, name, content)
+        return _recognise_file(path, name, content)
 
 
-def _recognised(path: Path, name: str, content: bytes | None) -> Found:
+def _recognise_file(path: Path, name: str, content: bytes | None) -> Found:
     if _first_character(path) in (b"{", b"["):
         pack = read_knowledge_path(path) if content is None else read_knowledge(content, name)
-        return PackFile(pack, path.read_bytes())
+        return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)
     if is_bundle(path):
-        return _bundle(path, name)
+        return _read_bundle_file(path, name)
     try:
         return read_path(path) if content is None else read(content, name)
     except UnsafeFile:
@@ -123,11 +104,8 @@ def _recognised(path: Path, name: str, content: bytes | None) -> Found:
             raise (type(told)(f"{told}; or a gene space ({FORMATS})") if told is no_table else told) from no_space
 
 
-def _bundle(path: Path, name: str) -> BundleFile:
-    size = path.stat().st_size
-    if size > MAX_UNPACKED_BYTES:
-        raise InputError(f"{name}: {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
-    content = path.read_bytes()
+def _read_bundle_file(path: Path, name: str) -> BundleFile:
+    content = read_file(path, MAX_UNPACKED_BYTES)
     return BundleFile(read_bundle(content, name), hashlib.sha256(content).hexdigest())
 
 

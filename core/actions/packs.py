@@ -9,6 +9,7 @@ from pathlib import Path
 from core.actions.workspace import Workspace
 from core.datasets.knowledge import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
 from core.errors import InputError, StateError
+from core.file_io import replace_file
 from core.store import Cursor, cache_versions, knowledge, pairs
 from core.store.knowledge import PackRecord
 
@@ -66,9 +67,7 @@ def remove_file(workspace: Workspace, record: PackRecord) -> None:
 def _write(workspace: Workspace, name: str, content: bytes) -> None:
     path = _file(workspace, name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".part")
-    partial.write_bytes(content)
-    partial.replace(path)
+    replace_file(path, content)
 
 
 def _file(workspace: Workspace, name: str) -> Path:

@@ -16,6 +16,7 @@ from core.engine.dependencies import pairs_of
 from core.engine.plan import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
+from core.file_io import read_file
 from core.store import Cursor, run_records, runs
 from core.store.runs import Run
 from core.submission import package as packages
@@ -75,7 +76,7 @@ def check_file(
     rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose
     facts are then checked too. Raises InputError for a file that cannot be opened, and where there is no dataset.
     """
-    content = file if isinstance(file, bytes) else _bytes_of(file)
+    content = file if isinstance(file, bytes) else read_file(file, MAX_UNPACKED_BYTES)
     facts = NOTHING
     with workspace.store.read() as db:
         if run is not None:
@@ -185,21 +186,11 @@ def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
 def _tools_in(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder, expected one with the tools' Python files")
-    return {file.name: _bytes_of(file) for file in sorted(folder.glob("*.py"))}
+    return {file.name: read_file(file, MAX_UNPACKED_BYTES) for file in sorted(folder.glob("*.py"))}
 
 
 def _text_of(file: Path) -> str:
     try:
-        return _bytes_of(file).decode("utf-8-sig")
+        return read_file(file, MAX_UNPACKED_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{file}: not UTF-8 ({error.reason} at byte {error.start:,}), expected a text") from error
-
-
-def _bytes_of(file: Path) -> bytes:
-    try:
-        size = file.stat().st_size
-        if size > MAX_UNPACKED_BYTES:
-            raise InputError(f"{file}: {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from error

@@ -14,7 +14,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -25,7 +25,7 @@ from core.datasets.bundle_parts import SCHEMAS, Parts, check, counted, decode, e
 from core.datasets.tables import shown
 from core.errors import InputError
 from core.row_schema import VERSION
-from core.types import FALLBACKS, DatasetKind, Track
+from core.types import FALLBACKS, DatasetKind, RunRecord, Track
 
 FORMAT = "perturbdesk_bundle"
 MANIFEST = "manifest.json"
@@ -35,48 +35,28 @@ _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
 _RUN_ID = re.compile("[0-9a-f]{10}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
+_TIMES = ("created_at", "started_at", "finished_at")
+_NAMES_AND_TIMES = {"name", "origin", "code_version", "parent_names", *_TIMES}
 _MOST_NAME = 1_000  # characters of a name
 _MOST_TEXT = 1_000_000  # of a remark or a cause
 _MOST_ROWS, _MOST_TOKENS = 2**31 - 1, 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class SentRun:
-    """A run's record in a bundle; the fields as in `core.store.runs.Run`. Equal where content is: names and times are none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundledRun(RunRecord):
+    """A run's record in a bundle. parent_names: name by id, of the parents whose name is known."""
 
-    parents: ids. parent_names: of those whose names are known.
-    """
+    parent_names: Mapping[str, str]
 
-    id: str
-    method: str
-    track: str | None
-    model: str | None
-    spec: Mapping[str, Any]
-    parents: tuple[str, ...]
-    status: str
-    cause: str
-    total: int
-    done: int
-    failed: int
-    fallbacks: int
-    collapsed: int
-    tokens: int | None
-    tokens_unknown: int
-    spent_tokens: int | None
-    expected_calls: int | None
-    public_score: float | None
-    note: str | None
-    name: str = field(compare=False)
-    origin: str = field(compare=False)
-    code_version: str = field(compare=False)
-    created_at: datetime | None = field(compare=False)
-    started_at: datetime | None = field(compare=False)
-    finished_at: datetime | None = field(compare=False)
-    parent_names: Mapping[str, str] = field(compare=False)
+    @property
+    def content(self) -> dict[str, Any]:
+        """What makes two records of a run the same: all but names, also that of the file it came from, times and versions."""
+        values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NAMES_AND_TIMES}
+        return values | {"spec": {**self.spec, "file": ""}}
 
 
 @dataclass(frozen=True, slots=True)
-class SentDataset:
+class BundledDataset:
     """The dataset that a bundled run is on. sha256: as in `pairs_sha256`, of all its rows."""
 
     name: str
@@ -91,8 +71,8 @@ class SentDataset:
 class Bundle:
     """A run, its dataset, and a table of each part (see `bundle_parts.SCHEMAS`)."""
 
-    run: SentRun
-    dataset: SentDataset
+    run: BundledRun
+    dataset: BundledDataset
     parts: Parts
 
 
@@ -102,11 +82,12 @@ def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
 
 
 def differences(ours: Bundle, theirs: Bundle) -> list[str]:
-    """What of two bundles of a run is not the same: fields of its record, then parts. Names, also of the file that a run was
-    imported from, times and versions of the code do not count."""
-    one, other = (replace(run, spec={**run.spec, "file": ""}) for run in (ours.run, theirs.run))
-    told = [f.name for f in fields(SentRun) if f.compare and getattr(one, f.name) != getattr(other, f.name)]
-    return [*told, *(part for part in SCHEMAS if not ours.parts[part].equals(theirs.parts[part]))]
+    """What differs between two bundles of a run: fields of `BundledRun.content`, then parts."""
+    one, other = ours.run.content, theirs.run.content
+    return [
+        *(name for name in one if one[name] != other[name]),
+        *(part for part in SCHEMAS if not ours.parts[part].equals(theirs.parts[part])),
+    ]
 
 
 def write_bundle(bundle: Bundle) -> bytes:
@@ -116,7 +97,7 @@ def write_bundle(bundle: Bundle) -> bytes:
         FORMAT: VERSION,
         "written_by": __version__,
         "run": _run_as_json(bundle.run),
-        "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(SentDataset)},
+        "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(BundledDataset)},
         "parts": {part: _told_of(data, bundle.parts[part].num_rows) for part, data in files.items()},
     }
     try:
@@ -169,7 +150,7 @@ def read_bundle(content: bytes, name: str) -> Bundle:
     if run.total < run.done + run.failed:
         raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
     dataset = _checked(told["dataset"], _DATASET, f"{where}, dataset")
-    return Bundle(run, SentDataset(**dataset), parts)
+    return Bundle(run, BundledDataset(**dataset), parts)
 
 
 def _manifest(data: bytes, where: str) -> dict[str, Any]:
@@ -205,19 +186,19 @@ def _checked(value: object, expected: Mapping[str, tuple[Callable[[Any], bool], 
     return found
 
 
-def _run_as_json(run: SentRun) -> dict[str, Any]:
-    told = {f.name: getattr(run, f.name) for f in fields(SentRun) if f.name != "parent_names"}
+def _run_as_json(run: BundledRun) -> dict[str, Any]:
+    told = {f.name: getattr(run, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
     told |= {name: told[name] and told[name].isoformat() for name in _TIMES}
     parents = [{"id": parent, "name": run.parent_names.get(parent)} for parent in run.parents]
     return told | {"spec": dict(run.spec), "parents": parents}
 
 
-def _run(value: object, where: str) -> SentRun:
+def _run(value: object, where: str) -> BundledRun:
     found = _checked(value, _RUN, where)
     parents = [_checked(parent, _PARENT, f"{where}, parents") for parent in found["parents"]]
     times = {name: found[name] and datetime.fromisoformat(found[name]) for name in _TIMES}
     names = {parent["id"]: parent["name"] for parent in parents if parent["name"] is not None}
-    return SentRun(**{**found, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
+    return BundledRun(**{**found, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
 
 
 def _is_name(value: object) -> bool:
@@ -252,7 +233,6 @@ _TEXT = (_is_text, f"a text of at most {_MOST_TEXT:,} characters")
 _ROWS = (lambda value: _is_count(value, _MOST_ROWS), "a whole number, 0 or more")
 _TOKENS = _or_none((lambda value: _is_count(value, _MOST_TOKENS), "a whole number, 0 or more"))
 _TIME = _or_none((_is_time, "a time without a zone"))
-_TIMES = ("created_at", "started_at", "finished_at")
 _PARENT = {"id": _matches(_RUN_ID), "name": _or_none(_NAME)}
 _RUN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": _matches(_RUN_ID),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from core.errors import InputError, UnknownFormat
+from core.file_io import read_file
 
 MAX_BYTES = 1 << 28
 
@@ -147,14 +148,7 @@ def read_knowledge(content: bytes, name: str) -> Pack:
 
 def read_knowledge_path(path: Path) -> Pack:
     """As `read_knowledge`, from a file of at most 256 MiB; raises InputError where it cannot be opened."""
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_BYTES:,}")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    return read_knowledge(content, path.name)
+    return read_knowledge(read_file(path, MAX_BYTES), path.name)
 
 
 def _parse(content: bytes, name: str) -> Any:

@@ -15,7 +15,8 @@ from core.datasets.pairs import PairTable
 from core.datasets.perturbqa import is_perturbqa, read_perturbqa
 from core.datasets.submissions import SubmissionTable, is_submission, read_submission
 from core.datasets.tables import Table, shown
-from core.errors import InputError, UnknownFormat
+from core.errors import UnknownFormat
+from core.file_io import read_file
 
 _READERS = ((is_submission, read_submission), (is_perturbqa, read_perturbqa), (is_challenge, read_challenge))
 
@@ -56,11 +57,4 @@ def collector_paused() -> Iterator[None]:
 
 def read_path(path: Path) -> PairTable | SubmissionTable:
     """As `read`, from a file of at most 1 GiB; raises InputError where it cannot be opened."""
-    try:
-        size = path.stat().st_size
-        if size > MAX_UNPACKED_BYTES:
-            raise InputError(f"{path}: {size:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    return read(content, path.name)
+    return read(read_file(path, MAX_UNPACKED_BYTES), path.name)

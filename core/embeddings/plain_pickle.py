@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from core.embeddings.space import first_line
 from core.errors import InputError, UnsafeFile
+from core.file_io import read_file
 
 MAX_BYTES = 1 << 28  # Geneformer's dictionaries have less than 2 MB
 
@@ -47,13 +48,7 @@ def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
     Nothing that the file names is imported, called or built. Raises UnsafeFile, which names what the file asks for, and
     InputError for a damaged pickle or one that holds something else.
     """
-    try:
-        size = path.stat().st_size
-        if size > MAX_BYTES:
-            raise InputError(f"{path.name}: {size:,} bytes, expected at most {MAX_BYTES:,}")
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    content = read_file(path, MAX_BYTES)
     try:
         _check_instructions(content, path.name)
         found = _PlainUnpickler(content, path.name).load()

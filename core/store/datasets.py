@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.errors import NotFound
 from core.store.connection import Cursor
-from core.store.queries import one
+from core.store.queries import find_named, one
 from core.types import DatasetKind
 
 if TYPE_CHECKING:
@@ -47,11 +46,7 @@ def all_of_them(cursor: Cursor) -> list[Dataset]:
 
 def find(cursor: Cursor, name: str) -> Dataset:
     """The dataset of a name or id. Raises NotFound, which lists the ones there are."""
-    known = all_of_them(cursor)
-    for dataset in known:
-        if name in (dataset.id, dataset.name):
-            return dataset
-    raise NotFound(f"dataset {name!r}: not in this workspace, which has {', '.join(d.name for d in known) or 'none'}")
+    return find_named(all_of_them(cursor), name, "dataset")
 
 
 def default(cursor: Cursor) -> Dataset | None:

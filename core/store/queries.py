@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from core.errors import NotFound
 from core.row_schema import ARROW_TYPES, Column
 from core.store.connection import Cursor
 
@@ -16,10 +17,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+
+Named = TypeVar("Named", bound=_Named)
+
+
 def one(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> tuple[Any, ...] | None:
     """The first row, or None. Reads the result to its end: an unfinished one would block the cursor."""
     rows = cursor.execute(query, list(values)).fetchall()
     return rows[0] if rows else None
+
+
+def find_named(known: Sequence[Named], name: str, what: str) -> Named:
+    """The record of an id or name. Raises NotFound, which lists the names there are; what: a record is called in it."""
+    for record in known:
+        if name in (record.id, record.name):
+            return record
+    raise NotFound(f"{what} {name!r}: not in this workspace, which has {', '.join(r.name for r in known) or 'none'}")
 
 
 def records(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> list[dict[str, Any]]:

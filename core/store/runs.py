@@ -3,78 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from core.errors import NotFound, StateError
 from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
+from core.types import RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_COLUMNS = (
-    "id, dataset, name, method, origin, track, model, spec, parents, status, total, done, failed, fallbacks, collapsed, "
-    "tokens, tokens_unknown, created_at, code_version, public_score, note, folded_bytes, cause, spent_tokens, expected_calls, "
-    "started_at, finished_at"
-)
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run(RunRecord):
+    """A run in the store. dataset: an id. folded_bytes: how much of its journal is in the store."""
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run. origin: imported, simulated or run here; counts are rows; tokens is the sum over rows that know theirs.
-
-    collapsed counts rows in which a brief opens with a multiple-choice option; tokens is what the rows cost, None where no row
-    knows, and spent_tokens what this run paid for, answers from the cache left out. cause: why it stopped, "" where it did
-    not. folded_bytes: how much of its journal is in the store. expected_calls: of a model, without retries.
-    """
-
-    id: str
     dataset: str
-    name: str
-    method: str
-    origin: str
-    track: str | None
-    model: str | None
-    spec: Mapping[str, Any]
-    parents: tuple[str, ...]
-    status: str
-    total: int
-    done: int
-    failed: int
-    fallbacks: int
-    collapsed: int
-    tokens: int | None
-    tokens_unknown: int
-    code_version: str
-    public_score: float | None = None
-    note: str | None = None
-    created_at: datetime | None = field(default=None, compare=False)
     folded_bytes: int = 0
-    cause: str = ""
-    spent_tokens: int | None = None
-    expected_calls: int | None = None
-    started_at: datetime | None = field(default=None, compare=False)
-    finished_at: datetime | None = field(default=None, compare=False)
+
+
+_COLUMNS = [column.name for column in fields(Run)]
+_SELECT = f"SELECT {', '.join(_COLUMNS)} FROM run"
 
 
 def add(cursor: Cursor, run: Run) -> None:
     """Create a run, made now unless it says when; its id must be new, its name new within the dataset."""
     refuse_taken_name(cursor, run.dataset, run.name)
-    cursor.execute(
-        f"""INSERT INTO run ({_COLUMNS})
-            VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,coalesce(?, now()::TIMESTAMP),?,?,?,?,?,?,?,?,?)""",
-        [
-            *(run.id, run.dataset, run.name, run.method, run.origin, run.track, run.model),
-            *(json.dumps(dict(run.spec), sort_keys=True), list(run.parents), run.status, run.total, run.done, run.failed),
-            *(run.fallbacks, run.collapsed, run.tokens, run.tokens_unknown, run.created_at, run.code_version),
-            *(run.public_score, run.note),
-            *(run.folded_bytes, run.cause, run.spent_tokens, run.expected_calls, run.started_at, run.finished_at),
-        ],
-    )
+    values = {name: getattr(run, name) for name in _COLUMNS}
+    values |= {"spec": json.dumps(dict(run.spec), sort_keys=True), "parents": list(run.parents)}
+    marks = ["coalesce(?, now()::TIMESTAMP)" if name == "created_at" else "?" for name in _COLUMNS]
+    cursor.execute(f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({', '.join(marks)})", [values[name] for name in _COLUMNS])
 
 
 def refuse_taken_name(cursor: Cursor, dataset: str, name: str) -> None:
@@ -91,15 +51,13 @@ def refuse_unknown_row(cursor: Cursor, run: str, pair_id: str) -> None:
 
 def all_of_them(cursor: Cursor, dataset: str | None = None) -> list[Run]:
     """The runs of a dataset, or of the whole workspace, oldest first."""
-    rows = cursor.execute(
-        f"SELECT {_COLUMNS} FROM run WHERE ? IS NULL OR dataset = ? ORDER BY created_at, name", [dataset, dataset]
-    ).fetchall()
+    rows = cursor.execute(f"{_SELECT} WHERE ? IS NULL OR dataset = ? ORDER BY created_at, name", [dataset, dataset]).fetchall()
     return [_record(row) for row in rows]
 
 
 def find(cursor: Cursor, name: str) -> Run:
     """The run of an id or name. Raises NotFound, or StateError where two datasets have a run of that name."""
-    rows = cursor.execute(f"SELECT {_COLUMNS} FROM run WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
+    rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
     if not rows:
         known = [run.name for run in all_of_them(cursor)]
         raise NotFound(f"run {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
@@ -110,7 +68,7 @@ def find(cursor: Cursor, name: str) -> Run:
 
 
 def _record(row: tuple[Any, ...]) -> Run:
-    values = dict(zip(_COLUMNS.split(", "), row, strict=True))
+    values = dict(zip(_COLUMNS, row, strict=True))
     values["spec"] = json.loads(values["spec"])
     values["parents"] = tuple(values["parents"])
     values["folded_bytes"], values["cause"] = values["folded_bytes"] or 0, values["cause"] or ""

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from core.errors import NotFound
 from core.store.connection import Cursor
+from core.store.queries import find_named
 
 _COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_from, import, author, created_at"
 
@@ -57,11 +57,7 @@ def all_of_them(cursor: Cursor) -> list[SpaceRecord]:
 
 def find(cursor: Cursor, name: str) -> SpaceRecord:
     """The space of a name or id. Raises NotFound, which lists the ones there are."""
-    known = all_of_them(cursor)
-    for space in known:
-        if name in (space.id, space.name):
-            return space
-    raise NotFound(f"space {name!r}: not in this workspace, which has {', '.join(s.name for s in known) or 'none'}")
+    return find_named(all_of_them(cursor), name, "space")
 
 
 def delete(cursor: Cursor, space: str) -> None:

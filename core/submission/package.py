@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from core.datasets.archives import pack
 from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
+from core.file_io import replace_file
 from core.submission.rules.registry import Problem, listed
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
@@ -178,11 +178,6 @@ def write(content: bytes, out: Path, *, replace: bool = False) -> None:
                 return
             if not replace or not out.is_file():
                 raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
-        partial = out.with_name(f".{out.name}.{os.getpid()}.part")
-        try:
-            partial.write_bytes(content)
-            partial.replace(out)
-        finally:
-            partial.unlink(missing_ok=True)
+        replace_file(out, content)
     except OSError as error:
         raise InputError(f"{out}: cannot be written ({error.strerror})") from error

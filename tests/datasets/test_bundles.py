@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,16 @@ import pytest
 from core.datasets import bundle_parts
 from core.datasets.archives import pack
 from core.datasets.bundle_parts import SCHEMAS
-from core.datasets.bundles import Bundle, SentDataset, SentRun, differences, is_bundle, pairs_sha256, read_bundle, write_bundle
+from core.datasets.bundles import (
+    Bundle,
+    BundledDataset,
+    BundledRun,
+    differences,
+    is_bundle,
+    pairs_sha256,
+    read_bundle,
+    write_bundle,
+)
 from core.errors import InputError, UnsafeFile
 from tests.bundled import closed, opened, with_files, with_manifest, with_rows, written
 
@@ -44,7 +54,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
     ],
     "note": [{"id": "0123456789ab", "pair_id": None, "author": "Ada", "written_at": AT, "text": "odd"}],
 }
-RUN = SentRun(
+RUN = BundledRun(
     id="0123456789",
     method="debate",
     track="B",
@@ -72,7 +82,7 @@ RUN = SentRun(
     finished_at=None,
     parent_names={"abcdef0123": "base"},
 )
-DATASET = SentDataset("bmdm", "ternary", "mouse", "macrophages", 6, pairs_sha256([("Pa_Ga", "Pa", "Ga")]))
+DATASET = BundledDataset("bmdm", "ternary", "mouse", "macrophages", 6, pairs_sha256([("Pa_Ga", "Pa", "Ga")]))
 
 
 def parts() -> dict[str, pa.Table]:
@@ -105,11 +115,11 @@ def test_equal_tables_give_equal_bytes_whatever_their_pieces(sound: bytes) -> No
 
 def test_differences_name_what_is_not_the_same() -> None:
     other = parts() | {"note": parts()["note"].slice(0, 0)}
-    changed = SentRun(
-        **{f: getattr(RUN, f) for f in RUN.__dataclass_fields__} | {"note": None, "name": "two", "created_at": None}
-    )
+    changed = replace(RUN, note=None, name="two", created_at=None)
     assert differences(bundle(), Bundle(changed, DATASET, other)) == ["note", "note"]
-    file = SentRun(**{f: getattr(RUN, f) for f in RUN.__dataclass_fields__} | {"spec": {**RUN.spec, "file": "mine.csv"}})
+    file = BundledRun(
+        **{f: getattr(RUN, f) for f in BundledRun.__dataclass_fields__} | {"spec": {**RUN.spec, "file": "mine.csv"}}
+    )
     assert differences(bundle(), Bundle(file, DATASET, parts())) == []
 
 
@@ -332,6 +342,6 @@ def test_a_bundle_that_was_cut(sound: bytes, share: float) -> None:
 
 
 def test_what_cannot_be_written_down() -> None:
-    odd = SentRun(**{f: getattr(RUN, f) for f in RUN.__dataclass_fields__} | {"spec": {"x": float("nan")}})
+    odd = replace(RUN, spec={"x": float("nan")})
     with pytest.raises(InputError, match="run one: cannot be written down"):
         write_bundle(Bundle(odd, DATASET, parts()))
