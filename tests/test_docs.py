@@ -1,20 +1,39 @@
-"""What the documents say is true: paths and commands exist, diagrams name rooms that are there, and examples run."""
+"""What the documents say is true: paths, commands and settings exist, tables are complete, diagrams are right, examples run."""
 
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
+
+import pytest
+from typer.main import get_command
+
+import core.cli
+from core.config import settings_table
+from core.engine.run_state import State
+from core.row_schema import TABLES
+from core.store import Store
+from tests.test_imports import FILES, imported, room_of
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
-EXAMPLES = ROOT / "docs" / "extending.md"
+DOCS = ROOT / "docs"
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.glob("*.md")])
 FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-A_FILE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
-ADDED_BEFORE = '            st.Page("pages/data.py"'  # where a page of the examples is put in app.py
+QUOTED = re.compile(r"`([^`\n]+)`")
+PATH = re.compile(r"(?:core|pages|tests|bench|soak|docs|\.streamlit)/[\w./-]*")
+PLACEHOLDER = re.compile("[A-Z]{4,}|…")  # core/methods/NAME.py
+GIVEN_BY_PEOPLE = {".streamlit/secrets.toml"}
+EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
+ADDED_BEFORE = '            st.Page("pages/data.py"'  # where the page of the examples is put in app.py
 COPIED = ("core", "pages", "tests", ".streamlit")
+
+each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 
 
 def blocks(document: Path, language: str) -> list[str]:
@@ -22,12 +41,150 @@ def blocks(document: Path, language: str) -> list[str]:
     return [code for found, code in FENCED.findall(document.read_text("utf-8")) if found == language]
 
 
+def quoted(document: Path) -> list[str]:
+    """What stands between backticks outside of blocks."""
+    return QUOTED.findall(FENCED.sub("", document.read_text("utf-8")))
+
+
+def tables(document: Path, heading: str) -> list[list[str]]:
+    """The rows of the first table below a heading, cell by cell, without their backticks."""
+    section = document.read_text("utf-8").partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    rows = [[cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+    return rows[: next((i for i, row in enumerate(rows) if set(row[0]) <= {"-", "|"}), len(rows))]
+
+
+@each_document
+def test_every_path_exists(document: Path) -> None:
+    named = {path for text in quoted(document) for path in PATH.findall(text) if not PLACEHOLDER.search(path)}
+    missing = [path for path in sorted(named - GIVEN_BY_PEOPLE) if not (ROOT / path).exists()]
+    assert not missing
+
+
+@each_document
+def test_every_link_leads_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", document.read_text("utf-8")):
+        file, _, anchor = target.partition("#")
+        linked = (document.parent / file) if file else document
+        assert linked.exists(), target
+        headings = re.findall("^#+ (.+)$", linked.read_text("utf-8"), re.MULTILINE) if anchor else []
+        assert not anchor or anchor in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in headings}, target
+
+
+def commands_in(document: Path) -> Iterator[list[str]]:
+    """The words of every command line in blocks and between backticks, behind `perturbdesk` or `python -m core`."""
+    lines = [line for language in ("sh", "") for code in blocks(document, language) for line in code.splitlines()]
+    for line in [*lines, *quoted(document)]:
+        words = line.partition("#")[0].replace("python -m core ", "perturbdesk ").replace(".venv/bin/perturbdesk", "perturbdesk")
+        if words.startswith("perturbdesk "):
+            yield shlex.split(words)[1:]
+
+
+@each_document
+def test_every_command_exists_with_its_options(document: Path) -> None:
+    for words in commands_in(document):
+        command = get_command(core.cli.app)
+        context = command.make_context("perturbdesk", ["--help"], resilient_parsing=True)
+        if words[0].startswith("--"):
+            known = {option for parameter in command.params for option in parameter.opts}
+            assert words[0] in known | {"--help"}, words
+            continue
+        while hasattr(command, "commands"):
+            name, *words = words
+            assert name in command.commands, f"{name}: no such command"
+            _, command, _ = command.resolve_command(context, [name])
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} <= known, words
+
+
+@each_document
+def test_every_target_of_make_exists(document: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    text = "\n".join([*blocks(document, "sh"), *(text for text in quoted(document) if "make " in text)])
+    for target in re.findall(r"^(?:\w+=\S+ )?make ([a-z-]+)", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+    for part in re.findall(r"PART=([a-z]+)", text):
+        assert (ROOT / "soak" / f"test_{part}.py").exists(), f"make soak PART={part}"
+
+
+def test_the_map_has_every_room_and_every_file_at_the_top() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("needs git and a checkout")
+    named = " ".join(row[0] for row in tables(ROOT / "README.md", "Where things are"))
+    for path in listed.stdout.splitlines():
+        top, _, below = path.partition("/")
+        inner = below.partition("/")[0] if top == "core" else ""
+        place = f"core/{inner}" if inner else top
+        known = place in named or (top.startswith("requirements-") and "requirements-*.txt" in named)
+        assert known or inner in ("__init__.py", "__main__.py"), f"{place}: not in the README's map"
+
+
+def test_the_settings_are_all_there() -> None:
+    rows = [
+        [setting.variable, setting.type, setting.default, f"{setting.what}{' Secret.' if setting.secret else ''}"]
+        for setting in settings_table()
+    ]
+    assert tables(DOCS / "operations.md", "Settings") == rows
+
+
+def test_the_tables_of_the_store_are_all_there(tmp_path: Path) -> None:
+    with Store(tmp_path / "data" / "desk.duckdb", tmp_path / "cache").read() as db:
+        columns = "SELECT table_name, string_agg(column_name, ', ' ORDER BY column_index) FROM duckdb_columns()"
+        found = dict(db.execute(f"{columns} WHERE database_name = 'desk' GROUP BY ALL").fetchall())
+        [(version,)] = db.execute("SELECT max(version) FROM schema_version").fetchall()
+    assert {row[0]: row[1] for row in tables(DOCS / "schema.md", "The store")} == found
+    assert f"schema {version} |" in (DOCS / "schema.md").read_text("utf-8")
+
+
+def test_the_parts_of_a_bundle_are_all_there() -> None:
+    parts = {row[0]: row[1] for row in tables(DOCS / "schema.md", "A run's bundle")}
+    assert parts == {f"{name}.parquet": ", ".join(table.names) for name, table in TABLES.items()}
+
+
+def drawn(block: str) -> set[tuple[str, str]]:
+    """The arrows of a Mermaid block; "a --> b & c" is two."""
+    arrows = re.findall(r"^ *(\S+) --> ([^:\n]+?)(?: : .*)?$", block, re.MULTILINE)
+    return {(start, end) for start, ends in arrows for end in ends.split(" & ")}
+
+
+def test_the_diagram_of_the_house_has_every_import() -> None:
+    """Every arrow is an import, and every room that another imports can be reached from it along arrows."""
+    [house] = [block for block in blocks(DOCS / "architecture.md", "mermaid") if "subgraph" in block]
+    rooms = {path.name for path in (ROOT / "core").iterdir() if path.is_dir()} | {"app", "pages"}
+    found = {(room_of(file), module.split(".")[1]) for file in FILES for module in imported(file) if module.startswith("core.")}
+    real = {(room, other) for room, other in found if {room, other} <= rooms and room != other}
+    arrows = drawn(house)
+    assert arrows <= real
+    reached = set(arrows)
+    while more := {(a, d) for a, b in reached for c, d in arrows if b == c} - reached:
+        reached |= more
+    assert real <= reached, f"not drawn: {sorted(real - reached)}"
+
+
+def test_the_diagram_of_states_has_every_state() -> None:
+    [states] = [block for block in blocks(DOCS / "architecture.md", "mermaid") if block.startswith("stateDiagram")]
+    assert {name for arrow in drawn(states) for name in arrow} - {"[*]", ""} == set(get_args(State))
+
+
+@each_document
+def test_diagrams_are_balanced(document: Path) -> None:
+    for block in blocks(document, "mermaid"):
+        first, *lines = block.splitlines()
+        assert first.split()[0] in ("flowchart", "stateDiagram-v2", "sequenceDiagram")
+        assert block.count("[") == block.count("]")
+        assert block.count("(") == block.count(")")
+        assert block.count('"') % 2 == 0
+        opened = sum(bool(re.match(r"\s*(subgraph|state .*\{)", line)) for line in lines)
+        assert opened == sum(line.strip() in ("end", "}") for line in lines)
+
+
 def example_files() -> dict[str, str]:
     """Path → content of every file that the examples consist of."""
     found = {}
-    for code in blocks(EXAMPLES, "python"):
-        name = A_FILE.match(code)
-        assert name, f"a block of {EXAMPLES.name} does not begin with its path: {code[:60]!r}"
+    for code in blocks(DOCS / "extending.md", "python"):
+        name = EXAMPLE.match(code)
+        assert name, f"a block of extending.md does not begin with its path: {code[:60]!r}"
         found[name[1]] = code
     return found
 
@@ -35,10 +192,10 @@ def example_files() -> dict[str, str]:
 def test_the_examples_run(tmp_path: Path) -> None:
     """In a copy of the repository, by their own tests and the test of who imports whom."""
     copy = tmp_path / "copy"
-    for name in COPIED:
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("app.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, copy / name)
+    for folder in COPIED:
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "secrets.toml"))
+    for file in ("app.py", "pyproject.toml"):
+        shutil.copy(ROOT / file, copy / file)
     files = example_files()
     router, line = (copy / "app.py").read_text("utf-8"), files.pop("app.py").partition("\n")[2].strip()
     assert ADDED_BEFORE in router
