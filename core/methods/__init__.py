@@ -1,10 +1,12 @@
-"""Ways to predict, one file each: from pairs and what may be known of them to predictions with their traces.
+"""Ways to predict, one file each: from pairs and the labels that may be seen to predictions with their traces.
 
-base, registry   what a method is, and which there are
-debate           EFFECT against NULL, UP against DOWN, each before a judge (debate_texts: what they are told)
-prompt_only      one prompt a row, letters or log-probabilities, several seeds
-evidence_rules   a table of weights over typed evidence: a rule set, no model
-knn              labels lent by similar genes         fusion       rank-percentile fusion of runs
-recovered        a component back from a fusion
-ask, case, texts one call and its record; a row's cell context, seeds and examples; prompts from core/llm/prompts
+base, registry   what a method is, and the list of methods
+debate           EFFECT against NULL and UP against DOWN, each before a judge (debate_texts: its messages)
+prompt_only      one prompt for each row, letters or log-probabilities, several seeds
+react            one agent with tools          coordinator    an agent that asks two others (agents: what both share)
+evidence_rules   a table of weights over typed evidence, without a model
+knn              labels lent by similar genes  fusion         rank-percentile fusion of runs
+recovered        a component recovered from a fusion
+conversation     one row's calls to a model    prompt_texts   texts from core/llm/prompts
+prompt_options   options that methods share    track_limits   what the challenge's tracks allow
 """

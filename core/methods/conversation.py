@@ -1,8 +1,9 @@
-"""Asking a model on behalf of one row: every call is kept, and what cannot be read is asked for once more."""
+"""The calls of one row to a model: each is recorded, and a question whose answer cannot be read is asked once more."""
 
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -16,7 +17,7 @@ from core.llm.parsing import Unparsed, probability
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
 from core.methods.prompt_texts import fill, prompt_text
-from core.types import Call, Pair, TraceEvent
+from core.types import Call, Pair, RowResult, TraceEvent
 
 T = TypeVar("T")
 Messages = tuple[Message, ...]
@@ -25,14 +26,15 @@ ReAsk = Callable[[Unparsed], str]
 
 
 class NoBaseRates(DeskError):
-    """An answer could not be read, and no labelled row is in view whose rates could stand in for it."""
+    """An answer cannot be read, and the label view holds no labelled rows whose rates could stand in for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
-    """Who is asked, and how; stage and role as in the trace event that it leads to.
+    """How one call is made, and the stage and role of the trace event that it leads to.
 
-    max_tokens: of the answer, reasoning included. effort: "" leaves it to the server. logprobs: whether to ask for them.
+    max_tokens: limit of the answer, reasoning included. effort: reasoning effort, "" leaves it to the server. logprobs:
+    whether to ask for log-probabilities.
     """
 
     stage: str
@@ -45,7 +47,7 @@ class CallSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer(Generic[T]):
-    """What was read from the last reply: a value, or why none could be (Unparsed). rejected: the reply before it."""
+    """The value that was read from the last reply, or why none could be (Unparsed); rejected: the reply before it."""
 
     value: T | Unparsed
     reply: Reply
@@ -53,7 +55,7 @@ class ReadAnswer(Generic[T]):
 
 
 class RowConversation:
-    """The calls of one row, in the order in which they were begun."""
+    """Makes the calls of one row and records them in the order in which they began."""
 
     def __init__(self, context: Context, pair: Pair) -> None:
         self._context, self._pair = context, pair
@@ -61,8 +63,11 @@ class RowConversation:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Every call that has ended, grouped by stage and role as they first spoke, so that their order does not depend on
-        which of several concurrent answers came first."""
+        """Every call that has ended, grouped by stage and role.
+
+        Groups stand in the order of their first calls, which does not depend on which of several concurrent answers
+        arrives first.
+        """
         ended = [call for call in self._calls if call is not None]
         place: dict[tuple[str, str], int] = {}
         stages: dict[str, int] = {}
@@ -76,17 +81,17 @@ class RowConversation:
         """Prompt and completion tokens of all calls and attempts, as far as the server counted them."""
         return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
 
-    async def ask(self, voice: CallSpec, messages: Messages) -> Reply:
-        """One reply. Raises what the client raises; the call is kept in either case."""
+    async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
+        """One reply. Raises what the client raises; the call is recorded in either case."""
         if self._context.client is None:
-            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {voice.role}")
+            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
         request = Request(
             self._context.model,
             messages,
-            seed=voice.seed,
-            max_completion_tokens=voice.max_tokens,
-            reasoning_effort=voice.effort or None,
-            top_logprobs=MOST_ALTERNATIVES if voice.logprobs else None,
+            seed=spec.seed,
+            max_completion_tokens=spec.max_tokens,
+            reasoning_effort=spec.effort or None,
+            top_logprobs=MOST_ALTERNATIVES if spec.logprobs else None,
             repeat=self._context.repeat,
         )
         place = len(self._calls)
@@ -94,30 +99,45 @@ class RowConversation:
         try:
             reply = await self._context.client.complete(request)
         except ModelError as error:
-            failed = _call(voice, request, error.usage, error.request or request.text, error.raw)
+            failed = _call(spec, request, error.usage, error.request or request.text, error.raw)
             self._calls[place] = replace(failed, error=f"{type(error).__name__}: {error}")
             raise
-        self._calls[place] = replace(_call(voice, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
+        self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=reply.cached)
         return reply
 
-    async def read(self, voice: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk) -> ReadAnswer[T]:
-        """What `reader` makes of the reply; where it finds nothing, of the reply to one more question, which `re_ask` writes."""
-        reply = await self.ask(voice, messages)
+    async def read(self, spec: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk) -> ReadAnswer[T]:
+        """Ask, and read the reply with `reader`; if that fails, ask the question that `re_ask` writes and read once more."""
+        reply = await self.ask(spec, messages)
         value = reader(reply)
         if not isinstance(value, Unparsed):
             return ReadAnswer(value, reply)
-        rejected = event_of(voice, "rejected", reply, why=value.reason)
+        rejected = event_of(spec, "rejected", reply, why=value.reason)
         again = (*messages, Message("assistant", reply.content), Message("user", re_ask(value)))
-        reply = await self.ask(voice, again)
+        reply = await self.ask(spec, again)
         return ReadAnswer(reader(reply), reply, (rejected,))
 
 
-async def raise_with_calls(asking: RowConversation, work: Awaitable[T]) -> T:
-    """What the work on a row brings. Raises RowFailed, with the calls that were made, for whatever went wrong."""
+class ConversationMethod(ABC):
+    """A method that has one conversation with a model for each row."""
+
+    needs_model = True
+
+    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
+        """The prediction of one row. Raises RowFailed with the calls that were made."""
+        conversation = RowConversation(context, pair)
+        return await raise_with_calls(conversation, self.predict_in(conversation, pair, context))
+
+    @abstractmethod
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """The prediction of one row, with every call made in `conversation`."""
+
+
+async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) -> T:
+    """The result of the work on a row. Raises RowFailed, with the calls that were made, for any failure."""
     try:
         return await work
     except Exception as error:
-        raise RowFailed(error, asking.calls) from error
+        raise RowFailed(error, conversation.calls) from error
 
 
 async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
@@ -138,7 +158,7 @@ def read_probability(reply: Reply) -> float | Unparsed:
 
 
 def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
-    """A reader of the probability of each letter from log-probabilities, which the voice has to ask for."""
+    """A reader of each letter's probability from log-probabilities, which the call has to ask for."""
 
     def read(reply: Reply) -> dict[str, float] | Unparsed:
         found = letter_probabilities(reply.logprobs or (), letters, reply.content)
@@ -148,25 +168,25 @@ def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
 
 
 def show_probability(problem: Unparsed) -> str:
-    """The second question where a probability could not be read: the format."""
+    """The second question after a reply without a readable probability: it repeats the format."""
     return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
 def show_letter(problem: Unparsed, letters: Sequence[str]) -> str:
-    """The same for a letter."""
+    """The second question after a reply without a readable letter."""
     return fill(prompt_text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
 
 
-def event_of(voice: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:
-    """A reply as a trace event; its tokens are those of its prompt and its completion over all attempts."""
+def event_of(spec: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:
+    """A reply as a trace event; tokens are those of prompt and completion over all attempts."""
     tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
-    return TraceEvent(voice.stage, voice.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta)
+    return TraceEvent(spec.stage, spec.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta)
 
 
 async def gather_all(*work: Awaitable[T]) -> list[T]:
-    """The results of independent work, done concurrently and to the end, so that no call is left uncounted.
+    """The results of independent tasks, run concurrently and all to their end, so that every call is counted.
 
-    Raises the first failure in the order given, after everything has ended.
+    Raises the first failure, in the order given, after all tasks have ended.
     """
     ended = await asyncio.gather(*work, return_exceptions=True)
     for result in ended:
@@ -176,7 +196,7 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
 
 def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
-    """P(DE) and P(up | DE) among the labelled rows in view; raises NoBaseRates where these have no such rate."""
+    """P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
     p_de, p_up = view.counts.p_de, view.counts.p_up_given_de
     if p_de is None or p_up is None:
         raise NoBaseRates(
@@ -185,11 +205,11 @@ def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
     return p_de, p_up
 
 
-def _call(voice: CallSpec, request: Request, usage: Usage, sent: str, raw: str) -> Call:
+def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: str) -> Call:
     return Call(
         key=request.key,
-        stage=voice.stage,
-        role=voice.role,
+        stage=spec.stage,
+        role=spec.role,
         request=sent,
         reply=raw,
         cached=False,

@@ -17,7 +17,7 @@ from core.types import Pair, RowResult
 
 
 class Colleague(NamedTuple):
-    """Who can be asked: a name, what for, and the tools it has by default."""
+    """An agent that the coordinator can ask: its name, what it knows, and its default tools."""
 
     name: str
     about: str
@@ -31,7 +31,7 @@ COLLEAGUES = (
 
 
 class Coordinator:
-    """One agent that asks two others."""
+    """One agent that asks two other agents and answers from what they say."""
 
     name = "coordinator"
     version = 1
@@ -48,15 +48,15 @@ class Coordinator:
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """The model decides; three steps and an answer of each agent, where that many are allowed."""
+        """The model chooses; three steps and an answer are assumed for each of three agents, or fewer if fewer are allowed."""
         return 3 * (min(int(options["max_steps"]), 3) + 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
+        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Raises RowFailed with the calls that were made."""
+        """The prediction of one row. Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "coordinator", "coordinator")
         return await raise_with_calls(episode.conversation, _predict(episode))
 
@@ -69,7 +69,7 @@ def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
 
 
 def _describe_colleague(who: Colleague) -> agents.ToolDescription:
-    """A colleague as the coordinator is told of one."""
+    """How a colleague is described to the coordinator, for which it is a tool."""
     return agents.ToolDescription(
         who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}
     )

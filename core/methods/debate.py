@@ -1,7 +1,7 @@
-"""Track B: advocates argue a side each over one dossier, and a judge turns what they said into probabilities.
+"""Track B: advocates argue one side each over one dossier, and a judge turns their arguments into probabilities.
 
-Two debates a row, held at the same time: EFFECT against NULL gives P(DE), UP against DOWN gives P(up | DE). No advocate sees
-a question to choose from, and a brief that is no argument for its side is asked for once more, then flagged.
+Two debates run concurrently for each row: EFFECT against NULL gives P(DE), UP against DOWN gives P(up | DE). No advocate
+sees a multiple-choice question. A brief that does not argue for its side is asked for once more, then flagged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from core.methods import debate_texts as texts
 from core.methods.base import Context, Option, RowMethod
 from core.methods.conversation import (
     CallSpec,
+    ConversationMethod,
     ReadAnswer,
     RowConversation,
     base_rates,
     event_of,
     gather_all,
-    raise_with_calls,
     read_letters,
     read_probability,
     show_letter,
@@ -37,13 +37,12 @@ from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
-class Debate:
-    """Advocates, rebuttals and judges; with no rounds, judges who read the dossier alone."""
+class Debate(ConversationMethod):
+    """Debates in up to two rounds (briefs, rebuttals) before a judge; without rounds the judge reads the dossier alone."""
 
     name = "debate"
     version = 1
     about = "Advocates argue EFFECT against NULL and UP against DOWN over one dossier; a judge turns each debate into a number."
-    needs_model = True
     options: tuple[Option, ...] = (
         Option("rounds", "int", 1, "0: judges read the dossier alone. 1: briefs. 2: briefs and rebuttals.", least=0, most=2),
         Option("judge", "choice", "sharp", "How judges answer: a number, a sharper number, or log-probabilities.", JUDGES),
@@ -60,130 +59,129 @@ class Debate:
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Two debates a seed: a verdict each, and two briefs and two rebuttals as there are rounds."""
+        """Two debates for each seed, each with one verdict and two calls (briefs or rebuttals) in every round."""
         rounds: int = options["rounds"]
         return 2 * (1 + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text that a prompt of these options may hold. Raises InputError or NotFound for options that cannot be."""
+        """Every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
 
-    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Raises RowFailed with the calls that were made."""
-        asking = RowConversation(context, pair)
-        return await raise_with_calls(asking, _predict(asking, pair, context))
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """Hold the debates of all seeds and average them."""
+        view, options = context.view_of(pair), context.options
+        evidence = await gather(pair, context.packs, view, tool_names(options), context.web)
+        shown = examples(pair, view, options["shots"], context.seed)
+        case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
+        seeds = read_seeds(options["seeds"], context.seed)
+        debates = await gather_all(*(_hold_debate(conversation, stage, case, seed) for stage in SIDES for seed in seeds))
+        p_de, de_events, de_flags = _combine_seeds("de", debates[: len(seeds)], lambda: base_rates(view, pair)[0])
+        p_up, dir_events, dir_flags = _combine_seeds("dir", debates[len(seeds) :], lambda: base_rates(view, pair)[1])
+        collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for debate in debates) else ()
+        up = p_de * p_up
+        prediction = Prediction(
+            *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
+            flags=(*collapse, *de_flags, *dir_flags),
+            tokens=conversation.tokens,
+            prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(case.options))).tokens,
+            tool_calls=len(evidence),
+        )
+        return RowResult(prediction, (*de_events, *dir_events), evidence, conversation.calls)
 
 
 METHOD: RowMethod = Debate()
 
 
 def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the dossier's tools; raises NotFound for one that is not known."""
+    """The names of the dossier's tools. Raises NotFound for an unknown tool."""
     return tuple(tool.name for tool in tools_of(options["tools"]))
 
 
 class _DebateResult(NamedTuple):
-    """One debate under one seed: what was said; p is None where the verdict could not be read."""
+    """One debate under one seed.
+
+    p: the judge's probability, None if it could not be read. collapsed: whether a brief did not argue for its side.
+    """
 
     p: float | None
     events: tuple[TraceEvent, ...]
     collapsed: bool
 
 
-async def _predict(asking: RowConversation, pair: Pair, context: Context) -> RowResult:
-    view, options = context.view_of(pair), context.options
-    evidence = await gather(pair, context.packs, view, tool_names(options), context.web)
-    shown = examples(pair, view, options["shots"], context.seed)
-    case = DebateCase(pair.pert, pair.gene, dossier(evidence, pair).text, shown, options)
-    seeds = read_seeds(options["seeds"], context.seed)
-    held = await gather_all(*(_hold_debate(asking, stage, case, seed) for stage in SIDES for seed in seeds))
-    p_de, de_events, de_flags = _combine_seeds("de", held[: len(seeds)], lambda: base_rates(view, pair)[0])
-    p_up, dir_events, dir_flags = _combine_seeds("dir", held[len(seeds) :], lambda: base_rates(view, pair)[1])
-    collapse = (Flag.ROLE_COLLAPSE,) if any(debate.collapsed for debate in held) else ()
-    up = p_de * p_up
-    prediction = Prediction(
-        *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
-        flags=(*collapse, *de_flags, *dir_flags),
-        tokens=asking.tokens,
-        prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(case.options))).tokens,
-        tool_calls=len(evidence),
-    )
-    return RowResult(prediction, (*de_events, *dir_events), evidence, asking.calls)
-
-
 class _StageResult(NamedTuple):
+    """The probability of a stage over all its seeds, its events, and its fallback flag if it has one."""
+
     p: float
     events: list[TraceEvent]
     flags: tuple[Flag, ...] = ()
 
 
-def _combine_seeds(stage: Stage, held: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
-    """The probability that counts, and what was said in a debate under all its seeds.
-
-    The mean over the seeds whose verdict could be read; where there is none, the base rate, marked as a fallback.
-    """
-    events = [one for debate in held for one in debate.events]
-    read = [debate.p for debate in held if debate.p is not None]
+def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
+    """The mean probability over the seeds whose verdict could be read; without any, the base rate, marked as a fallback."""
+    events = [one for debate in debates for one in debate.events]
+    read = [debate.p for debate in debates if debate.p is not None]
     if not read:
         last, p = events[-1], rate()
         marked = last._replace(meta={**last.meta, "p": p, "fallback": True})
         return _StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
     p = sum(read) / len(read)
-    if len(held) > 1:
-        said = f"Mean over {len(read)} of {len(held)} seeds: {p:.6f}."
+    if len(debates) > 1:
+        said = f"Mean over {len(read)} of {len(debates)} seeds: {p:.6f}."
         events.append(TraceEvent(stage, "JUDGE", "verdict", said, 0, meta={"p": p, "fallback": False}))
     return _StageResult(p, events)
 
 
-async def _hold_debate(asking: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:
-    """Briefs at the same time, then rebuttals at the same time, then the verdict."""
+async def _hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:
+    """Ask for both briefs concurrently, then for both rebuttals concurrently, then for the verdict."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     said: list[tuple[str, str]] = []
     collapsed = False
     if rounds:
-        briefs = await gather_all(*(_ask_brief(asking, stage, side, case, seed) for side in sides))
+        briefs = await gather_all(*(_ask_brief(conversation, stage, side, case, seed) for side in sides))
         events += [one for brief in briefs for one in brief.events]
-        said += [(side, brief.words) for side, brief in zip(sides, briefs, strict=True)]
+        said += [(side, brief.text) for side, brief in zip(sides, briefs, strict=True)]
         collapsed = any(brief.collapsed for brief in briefs)
     if rounds > 1:
         own = dict(said)
-        replies = await gather_all(*(_ask_rebuttal(asking, stage, side, case, seed, own) for side in sides))
+        replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, own) for side in sides))
         events += replies
         said += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
-    p, verdict = await _ask_verdict(asking, stage, case, seed, said)
+    p, verdict = await _ask_verdict(conversation, stage, case, seed, said)
     return _DebateResult(p, (*events, *verdict), collapsed)
 
 
 class _Brief(NamedTuple):
-    words: str
+    """A brief's text and events; collapsed: it did not argue for its side, even when asked again."""
+
+    text: str
     events: tuple[TraceEvent, ...]
     collapsed: bool
 
 
-async def _ask_brief(asking: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int) -> _Brief:
-    voice = _advocate_call(stage, side, case, seed)
+async def _ask_brief(conversation: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int) -> _Brief:
+    spec = _advocate_call(stage, side, case, seed)
 
     def reader(reply: Reply) -> str | Unparsed:
         found = find_faults(side, reply.content, case.pert, case.gene)
         return Unparsed("; ".join(FAULTS[fault] for fault in found)) if found else reply.content
 
-    found: ReadAnswer[str] = await asking.read(
-        voice, texts.brief_messages(side, case), reader, lambda problem: texts.ask_brief_again(side, case, problem.reason)
+    found: ReadAnswer[str] = await conversation.read(
+        spec, texts.brief_messages(side, case), reader, lambda problem: texts.ask_brief_again(side, case, problem.reason)
     )
     collapsed = isinstance(found.value, Unparsed)
     meta = {"seed": seed, **({"role_collapse": found.value.reason} if isinstance(found.value, Unparsed) else {})}
-    return _Brief(found.reply.content, (*found.rejected, event_of(voice, "brief", found.reply, **meta)), collapsed)
+    return _Brief(found.reply.content, (*found.rejected, event_of(spec, "brief", found.reply, **meta)), collapsed)
 
 
 async def _ask_rebuttal(
-    asking: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int, briefs: Mapping[str, str]
+    conversation: RowConversation, stage: Stage, side: str, case: DebateCase, seed: int, briefs: Mapping[str, str]
 ) -> TraceEvent:
-    voice = _advocate_call(stage, side, case, seed)
-    reply = await asking.ask(voice, texts.rebuttal_messages(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
-    return event_of(voice, "rebuttal", reply, seed=seed, round=1)
+    spec = _advocate_call(stage, side, case, seed)
+    reply = await conversation.ask(spec, texts.rebuttal_messages(side, case, briefs[side], briefs[texts.OPPONENT[side]]))
+    return event_of(spec, "rebuttal", reply, seed=seed, round=1)
 
 
 def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> CallSpec:
@@ -191,15 +189,15 @@ def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> Call
 
 
 async def _ask_verdict(
-    asking: RowConversation, stage: Stage, case: DebateCase, seed: int, said: list[tuple[str, str]]
+    conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, said: list[tuple[str, str]]
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
-    """The judge's probability of yes, None where neither answer could be read."""
+    """The judge's probability of yes, None if neither of its two answers could be read, and the events."""
     by_letter = case.options["judge"] == "logprob"
-    voice = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
+    spec = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
     reader, show = (_read_yes, _show_letter) if by_letter else (read_probability, show_probability)
-    found: ReadAnswer[float] = await asking.read(voice, texts.verdict_messages(stage, case, said), reader, show)
+    found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, said), reader, show)
     p = None if isinstance(found.value, Unparsed) else found.value
-    return p, (*found.rejected, event_of(voice, "verdict", found.reply, seed=seed, p=p, fallback=False))
+    return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, p=p, fallback=False))
 
 
 def _read_yes(reply: Reply) -> float | Unparsed:

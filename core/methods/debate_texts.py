@@ -1,4 +1,4 @@
-"""What advocates and judges are sent: messages put together from the Markdown texts."""
+"""The messages to advocates and judges, composed from the Markdown texts of prompts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ANSWERS = (YES, NO)
 
 @dataclass(frozen=True, slots=True)
 class DebateCase:
-    """One row as everyone in its debates sees it: dossier and examples are texts; options are the method's."""
+    """One row as every advocate and judge sees it; dossier, examples: texts; options: the method's."""
 
     pert: str
     gene: str
@@ -31,12 +31,12 @@ class DebateCase:
 
     @property
     def dossier_and_examples(self) -> str:
-        """The dossier with the examples behind it."""
+        """The dossier, followed by the examples."""
         return f"{self.dossier or 'No tool gave any evidence.'}\n\n{self.examples}".strip()
 
 
 def system_prompts(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Every system prompt of a run: the judges', and the advocates' where there are any."""
+    """Every system prompt of a run: the judges', and the advocates' if there are rounds."""
     names = ("judge", "advocate") if options["rounds"] else ("judge",)
     return tuple(_system_prompt(name, options) for name in names)
 
@@ -46,7 +46,7 @@ def _system_prompt(name: str, options: Mapping[str, Any]) -> str:
 
 
 def brief_messages(side: str, case: DebateCase) -> Messages:
-    """What an advocate is asked first: the pair, the side and the dossier, and nothing to choose from."""
+    """The request for a brief: the pair, the side and the dossier, without a multiple-choice question."""
     position = fill(prompt_text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
     task = fill(
         prompt_text("advocate_task"),
@@ -60,13 +60,13 @@ def brief_messages(side: str, case: DebateCase) -> Messages:
 
 
 def rebuttal_messages(side: str, case: DebateCase, own: str, other: str) -> Messages:
-    """The same advocate, asked to answer the opponent's brief."""
+    """The request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
     reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other, side=side)
     return *brief_messages(side, case), Message("assistant", own), Message("user", reply)
 
 
 def verdict_messages(stage: Stage, case: DebateCase, said: Sequence[tuple[str, str]]) -> Messages:
-    """What a judge is asked; `said`: who (a side, "EFFECT in reply") and what, in order."""
+    """The request for a verdict; said: (speaker, text) in order, a speaker being a side or "EFFECT in reply"."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
     answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
@@ -82,12 +82,12 @@ def verdict_messages(stage: Stage, case: DebateCase, said: Sequence[tuple[str, s
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
-    """The second question where a brief is none."""
+    """The second request for a brief, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
 
 
 def all_texts(options: Mapping[str, Any]) -> str:
-    """Every text that a prompt of these options may hold, one after the other."""
+    """Every text that a prompt with these options may hold, one after the other."""
     judge = options["judge"]
     formats = ("format_sharp_de", "format_sharp_dir") if judge == "sharp" else (f"format_{judge}",)
     names = ["judge", "judge_task", "question_de", "question_dir", *formats, "reask_letter", "reask_prob", "examples"]

@@ -1,7 +1,7 @@
-"""evidence_rules: a rule set. No language model, no briefs: typed evidence adds up to log-odds, by weights anyone can read.
+"""A rule set without a language model: typed evidence adds up to log-odds, by a table of weights that anyone can read.
 
-The weights were chosen by reasoning and not tuned to labels, with one exception that is stated in its place: the
-programs that were expected to go down have no weight, because on the challenge's training labels they do not go down.
+The weights were chosen by reasoning and not tuned to labels, with one exception that the table states: the programs that
+were expected to go down have no weight, because on the challenge's training labels they do not go down.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Body = Mapping[str, Any]
 TASKS: tuple[Task, Task] = ("P(DE)", "P(up | DE)")
 _SUBJECTS: Mapping[Subject, str] = {"pert": "perturbation", "gene": "target"}
 
-PRIOR_ROWS = 20.0  # how many rows of the base rate a share from few rows is mixed with
+PRIOR_ROWS = 20.0  # pseudo-rows at the base rate with which a share from few rows is mixed
 REGULATED_AT = 0.05  # adjusted p of a response to LPS
-LARGEST_LOGFC = 3.0  # beyond it a larger response to LPS says no more
-BARELY = 0.1  # mean expression with and without LPS of a gene that is hardly there
+LARGEST_LOGFC = 3.0  # a larger response to LPS counts as this one
+BARELY = 0.1  # mean expression, with and without LPS, below which a gene is hardly expressed
 
 
 class Facts(NamedTuple):
-    """What a rule may use beside its evidence: the pair's symbols, and the base rates (None without labels in view)."""
+    """What a rule may use beside its evidence: the pair's symbols and the base rates (None without labels in view)."""
 
     pert: str
     gene: str
@@ -44,8 +44,8 @@ class Facts(NamedTuple):
 class Rule:
     """One line of the table.
 
-    tool, subject: the evidence it reads, about the perturbation, the gene, or neither. value: a number from its body, None
-    where it says nothing. weight: log-odds per unit of value.
+    tool, subject: the evidence that the rule reads, about the perturbation, the gene, or neither. value: takes a number
+    from its body, None if the rule does not apply. weight: log-odds per unit of value.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Rule:
 
 
 def _shift_de(body: Body, facts: Facts) -> float | None:
-    """How far a share of changed rows, mixed with the base rate, lies from it."""
+    """The distance in log-odds from the base rate to a share of changed rows that is mixed with it."""
     return _shift(body["de"], body["n"], facts.p_de)
 
 
 def _shift_up(body: Body, facts: Facts) -> float | None:
-    """The same for the share that goes up among rows of known direction."""
+    """The same for the share of rows that go up, among rows with a known direction."""
     return _shift(body["up"], body["up"] + body["down"], facts.p_up)
 
 
@@ -86,19 +86,19 @@ def _log_odds(share: float | None) -> float | None:
 
 
 def _interaction(body: Body, facts: Facts) -> float | None:
-    """The score of the pair's own interaction, in (0, 1]."""
+    """The score of the interaction between the pair's two genes, in (0, 1]."""
     scores = [partner["score"] for partner in body["partners"] if _same(partner["symbol"], facts.gene)]
     return max(scores) / 1000 if scores else None
 
 
 def _regulates(body: Body, facts: Facts) -> float | None:
-    """1 where the perturbed gene is a regulator of the target."""
+    """1 if the perturbed gene is a regulator of the target."""
     listed = (*body["activators"], *body["repressors"], *body["unknown"])
     return 1.0 if any(_same(factor, facts.pert) for factor in listed) else None
 
 
 def _inverted_sign(body: Body, facts: Facts) -> float | None:
-    """−1 where the perturbed gene activates the target, 1 where it represses it: losing it does the opposite."""
+    """−1 if the perturbed gene activates the target, 1 if it represses it: its loss does the opposite."""
     activates = any(_same(factor, facts.pert) for factor in body["activators"])
     represses = any(_same(factor, facts.pert) for factor in body["repressors"])
     return None if activates == represses else -1.0 if activates else 1.0
@@ -154,7 +154,7 @@ EVIDENCE_READ = tuple(dict.fromkeys((rule.tool, rule.subject) for rule in RULES)
 
 
 class EvidenceRules(WithoutModel):
-    """The rule set; it predicts all rows at once and asks no one."""
+    """The rule set; it predicts all rows at once and calls no model."""
 
     name = "evidence_rules"
     version = 1
@@ -162,27 +162,27 @@ class EvidenceRules(WithoutModel):
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """One result a row, in order."""
-        return asyncio.run(_predict_rows(pairs, context))  # a batch has a thread of its own, without a loop
+        return asyncio.run(_predict_rows(pairs, context))  # a batch runs in a thread of its own, which has no event loop
 
 
 METHOD: BatchMethod = EvidenceRules()
 
 
 class RuleScore(NamedTuple):
-    """A rule on a row: its value, None where it is silent, and then why."""
+    """A rule's value on a row, None if the rule is silent; reason: why it is silent, else ""."""
 
     rule: Rule
     value: float | None
-    silence: str
+    reason: str
 
     @property
-    def product(self) -> float:
-        """Weight times value, 0 for a silent rule."""
+    def contribution(self) -> float:
+        """Weight times value; 0 for a silent rule."""
         return 0.0 if self.value is None else self.rule.weight * self.value
 
 
 def score_rules(pair: Pair, evidence: Mapping[tuple[str, Subject], Evidence], view: LabelView) -> list[RuleScore]:
-    """Every rule on a row, in the table's order; a rule whose evidence is missing or says nothing is silent."""
+    """The value of every rule on a row, in the table's order; a rule without usable evidence is silent."""
     facts = Facts(pair.pert, pair.gene, view.counts.p_de, view.counts.p_up_given_de)
     return [_apply_rule(rule, evidence[rule.tool, rule.subject], facts) for rule in RULES]
 
@@ -204,7 +204,7 @@ async def _predict_row(pair: Pair, view: LabelView, context: Context) -> RowResu
         about = (pair.pert if subject == "pert" else None, pair.gene if subject == "gene" else None)
         evidence[tool, subject] = await tool_named(tool).run(*about, context.packs, view)
     scored = score_rules(pair, evidence, view)
-    p_de, p_up = (float(expit(sum(one.product for one in scored if one.rule.task == task))) for task in TASKS)
+    p_de, p_up = (float(expit(sum(one.contribution for one in scored if one.rule.task == task))) for task in TASKS)
     without_base = [one.value is None for one in scored if one.rule.tool == "base_rates"]
     flags = tuple(flag for flag, silent in zip((Flag.UNCOVERED, Flag.UNCOVERED_DIR), without_base, strict=True) if silent)
     up = p_de * p_up
@@ -215,12 +215,12 @@ async def _predict_row(pair: Pair, view: LabelView, context: Context) -> RowResu
 
 
 def _table(scored: Sequence[RuleScore], p: tuple[float, float]) -> str:
-    """The table of weights with the row's values, a section for each probability."""
+    """The table of weights with the row's values, one section for each probability."""
     lines = ["A rule set, not a model: weights were chosen by reasoning, values are of this row, log-odds add up."]
     for task, probability in zip(TASKS, p, strict=True):
         ours = [one for one in scored if one.rule.task == task]
         lines += ["", task, f"{'weight':>7} × {'value':>7} = {'log-odds':>8}  rule", *map(_line, ours)]
-        lines.append(f"{'sum':>17} = {sum(one.product for one in ours):+8.3f}  {task} = {probability:.6f}")
+        lines.append(f"{'sum':>17} = {sum(one.contribution for one in ours):+8.3f}  {task} = {probability:.6f}")
     if any(one.value is None and one.rule.tool == "base_rates" for one in scored):
         lines += ["", "No base rate is in view, so log-odds start from 0 there, which stands for one half."]
     return "\n".join(lines)
@@ -230,5 +230,5 @@ def _line(one: RuleScore) -> str:
     rule = one.rule
     value = f"{'silent':>7}" if one.value is None else f"{one.value:+7.3f}"
     subject = f"{rule.tool.replace('_', ' ')}{f' of the {_SUBJECTS[rule.subject]}' if rule.subject else ''}"
-    silence = f" [{one.silence}]" if one.silence else ""
-    return f"{rule.weight:+7.2f} × {value} = {one.product:+8.3f}  {rule.name} ({subject}): {rule.why}{silence}"
+    reason = f" [{one.reason}]" if one.reason else ""
+    return f"{rule.weight:+7.2f} × {value} = {one.contribution:+8.3f}  {rule.name} ({subject}): {rule.why}{reason}"

@@ -1,4 +1,4 @@
-"""Track A: one prompt a row, asked under several seeds; letters or their log-probabilities, averaged."""
+"""Track A: one prompt for each row, asked under several seeds; the letters or their log-probabilities are averaged."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, Option, RowMethod
 from core.methods.conversation import (
     CallSpec,
+    ConversationMethod,
     RowConversation,
     base_rates,
     event_of,
     gather_all,
-    raise_with_calls,
     read_letters,
     show_letter,
 )
@@ -31,20 +31,19 @@ HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 
 
 class SeedAnswer(NamedTuple):
-    """One seed's answer: (up, down), None where it could not be read; its events; and how long the prompt is, as it says."""
+    """One seed's answer: prediction (up, down), None if it could not be read; its events; and the prompt's length."""
 
     prediction: tuple[float, float] | None
     events: tuple[TraceEvent, ...]
-    counted: TokenCount
+    prompt_tokens: TokenCount
 
 
-class PromptOnly:
-    """One prompt of at most 4,096 tokens a row, without tools."""
+class PromptOnly(ConversationMethod):
+    """One prompt of at most 4,096 tokens for each row, without tools."""
 
     name = "prompt_only"
     version = 1
     about = "One prompt a row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
-    needs_model = True
     options: tuple[Option, ...] = (
         Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),
         Option("reasoning", "flag", True, "Whether the prompt asks for a reason before the letter."),
@@ -57,51 +56,46 @@ class PromptOnly:
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """One a seed."""
+        """One call for each seed."""
         return len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """The template with all but the pair filled in. Raises InputError for options that no prompt can be made from."""
+        """Every text of a prompt, apart from the pair. Raises InputError for options that make no prompt."""
         read_seeds(options["seeds"])
         return "\n\n".join(
             (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), prompt_text("reask_letter"))
         )
 
-    async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Raises RowFailed with the calls that were made."""
-        asking = RowConversation(context, pair)
-        return await raise_with_calls(asking, _predict(asking, pair, context))
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """Ask under every seed and average the answers that could be read."""
+        prompt = prompt_for(pair, context)
+        counted = await _count_tokens(prompt, pair, context)
+        seeds = read_seeds(context.options["seeds"])
+        said = await gather_all(*(_ask_under_seed(conversation, prompt, seed, counted, context.options) for seed in seeds))
+        read = [answer.prediction for answer in said if answer.prediction is not None]
+        if read:
+            up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
+            flags: tuple[Flag, ...] = ()
+        else:
+            p_de, p_up = base_rates(context.view_of(pair), pair)
+            up, down = p_de * p_up, p_de * (1 - p_up)
+            flags = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
+        total = up + down
+        prediction = Prediction(
+            *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
+            flags=flags,
+            tokens=conversation.tokens,
+            prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),  # a re-ask is longer than the prompt
+            tool_calls=0,
+        )
+        return RowResult(prediction, tuple(one for answer in said for one in answer.events), (), conversation.calls)
 
 
 METHOD: RowMethod = PromptOnly()
 
 
-async def _predict(asking: RowConversation, pair: Pair, context: Context) -> RowResult:
-    prompt = prompt_for(pair, context)
-    counted = await _count_tokens(prompt, pair, context)
-    seeds = read_seeds(context.options["seeds"])
-    said = await gather_all(*(_ask_under_seed(asking, prompt, seed, counted, context.options) for seed in seeds))
-    read = [answer.prediction for answer in said if answer.prediction is not None]
-    if read:
-        up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
-        flags: tuple[Flag, ...] = ()
-    else:
-        p_de, p_up = base_rates(context.view_of(pair), pair)
-        up, down = p_de * p_up, p_de * (1 - p_up)
-        flags = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
-    total = up + down
-    prediction = Prediction(
-        *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
-        flags=flags,
-        tokens=asking.tokens,
-        prompt_tokens=min(answer.counted.tokens for answer in said),  # a re-ask is longer than the prompt
-        tool_calls=0,
-    )
-    return RowResult(prediction, tuple(one for answer in said for one in answer.events), (), asking.calls)
-
-
 def prompt_for(pair: Pair, context: Context) -> str:
-    """The whole prompt of a row, sent as one message."""
+    """A row's whole prompt, which is sent as one message."""
     options = context.options
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     template = _template(options)
@@ -111,7 +105,7 @@ def prompt_for(pair: Pair, context: Context) -> str:
 
 
 def _template(options: Mapping[str, Any]) -> str:
-    """Ours with the format that is asked for, or the given one, checked."""
+    """The template of the options, checked, or ours with the answer format that the options ask for."""
     given = str(options["template"])
     if not given.strip():
         answer_format = prompt_text("format_reasoned" if options["reasoning"] else "format_direct")
@@ -126,9 +120,9 @@ def _template(options: Mapping[str, Any]) -> str:
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """How long the prompt is at most and who says so; raises InputError where it may be too long, before anything is asked.
+    """An upper bound of the prompt's tokens, and who counted them. Raises InputError, before any call, for a longer prompt.
 
-    The server is not asked about a prompt that has no more bytes than tokens are allowed: its answer will count them.
+    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's answer will count it.
     """
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
@@ -143,33 +137,33 @@ async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount
 
 
 async def _ask_under_seed(
-    asking: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]
+    conversation: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]
 ) -> SeedAnswer:
     by_logprobs = options["answers"] == "logprobs"
-    voice = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
+    spec = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
     reader = _read_letter_odds if by_logprobs else _read_letter
-    found = await asking.read(voice, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
+    found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
     prediction = None if isinstance(found.value, Unparsed) else found.value
     up, down = prediction or (None, None)
-    told = _prompt_tokens(found.reply, counted)
-    meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": told.tokens, "counted_by": told.counted_by}
-    return SeedAnswer(prediction, (*found.rejected, event_of(voice, "answer", found.reply, **meta)), told)
+    exact = _prompt_tokens(found.reply, counted)
+    meta = {"prediction_up": up, "prediction_down": down, "prompt_tokens": exact.tokens, "counted_by": exact.counted_by}
+    return SeedAnswer(prediction, (*found.rejected, event_of(spec, "answer", found.reply, **meta)), exact)
 
 
 def _prompt_tokens(reply: Reply, counted: TokenCount) -> TokenCount:
-    """The prompt's tokens, chat template included, as the server reported them with its answer, else what was counted."""
+    """The prompt's tokens, chat template included, as the server reported them with its answer; else `counted`."""
     usage = reply.usage
     exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
     return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
 def _read_letter(reply: Reply) -> tuple[float, float] | Unparsed:
-    """(up, down) of the letter that was answered."""
+    """(up, down) of the answer's letter: certainty."""
     found = label(reply.content)
     return found if isinstance(found, Unparsed) else HARD[found]
 
 
 def _read_letter_odds(reply: Reply) -> tuple[float, float] | Unparsed:
-    """(up, down) as the log-probabilities of the letters say."""
+    """(up, down) from the log-probabilities of the letters."""
     found = read_letters(LETTERS)(reply)
     return found if isinstance(found, Unparsed) else (found["A"], found["B"])

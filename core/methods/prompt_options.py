@@ -1,4 +1,4 @@
-"""What a prompt says besides its task: the cells, how outcomes are called, and some measured pairs."""
+"""Options that several methods share: the description of the cells, evidence tools, seeds, and measured pairs to show."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LITERATURE = Option(
     "What literature brings: the best 5 sentences of abstracts (passage), or 4 whole abstracts (keyword).",
     ("passage", "keyword"),
 )
-# What reads the packs alone; literature asks a public source, so that it has to be wished for.
+# The tools that read only packs; literature asks a public source, so it must be named to be used.
 TOOLS = Option(
     "tools",
     "text",
@@ -52,7 +52,7 @@ SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchange
 
 
 def cell_desc(options: Mapping[str, Any]) -> str:
-    """The cells in words; a text of one's own as it is. Raises InputError for an empty one."""
+    """The description of the cells in words, or the option's own text. Raises InputError if it is empty."""
     given = str(options["context"]).strip()
     if not given:
         raise InputError("context: empty, expected kit, site, or a text that describes the cells")
@@ -60,27 +60,28 @@ def cell_desc(options: Mapping[str, Any]) -> str:
 
 
 def tools_of(names: str) -> tuple[Tool, ...]:
-    """Evidence tools from "a,b,c", each once. Raises NotFound for one that is not known, InputError for too many."""
+    """Evidence tools from "a,b,c", each once. Raises NotFound for an unknown tool, InputError for too many."""
     found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if len(found) > B_TOOLS:
         raise InputError(f"tools: got {len(found)}, expected at most {B_TOOLS}")
     return tuple(map(tool_named, found))
 
 
-def read_seeds(given: str, otherwise: int | None = None) -> tuple[int, ...]:
-    """Distinct seeds from "42,43,44"; `otherwise`, where there is one, stands for no text. Raises InputError."""
+def read_seeds(given: str, default: int | None = None) -> tuple[int, ...]:
+    """Distinct seeds from "42,43,44"; an empty text gives `default` if there is one. Raises InputError for other texts."""
     words = [word.strip() for word in given.split(",") if word.strip()]
-    if not words and otherwise is not None:
-        return (otherwise,)
+    if not words and default is not None:
+        return (default,)
     if not words or len(set(words)) < len(words) or not all(word.isdecimal() and len(word) < 10 for word in words):
         raise InputError(f"seeds: got {given!r}, expected distinct whole numbers such as 42,43,44")
     return tuple(map(int, words))
 
 
 def examples(pair: Pair, view: LabelView, shots: int, seed: int) -> str:
-    """The paragraph of measured pairs, "" for none: half unchanged (the larger half), half changed, never the row itself.
+    """A paragraph of `shots` measured pairs, half of them unchanged (the larger half), never the row itself; "" for none.
 
-    Drawn from the view by the seed alone, so that every row with the same view sees the same; fewer where there are too few.
+    The seed alone decides the draw from the view, so every row with the same view sees the same pairs. Fewer are shown if
+    the view holds too few.
     """
     rng = np.random.default_rng(seed)
     order = [view.rows[i] for i in rng.permutation(len(view))] if shots else []

@@ -1,4 +1,4 @@
-"""The texts of prompts: Markdown files with fields in braces, filled strictly."""
+"""Prompt texts: Markdown files with fields in braces; a field without a value is an error."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _GAP = re.compile(r"\n{3,}")
 
 @cache
 def prompt_text(name: str) -> str:
-    """The prompt text of a name, as it stands in core/llm/prompts/NAME.md, without the newline at its end."""
+    """The text of core/llm/prompts/NAME.md, without the newline at its end."""
     return (files("core.llm") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 
 
 def fill(template: str, **values: str) -> str:
-    """A template with its fields filled; what stands in the values is never read as a field.
+    """A template with its fields filled in; braces inside values are never read as fields.
 
-    Empty values leave no gap of blank lines behind. Raises InputError for a field without a value, see `check_fields`.
+    Empty values leave no gap of blank lines. Raises InputError for a field without a value, see `check_fields`.
     """
     check_fields("prompt", template, values)
     return _GAP.sub("\n\n", template.format_map(values)).strip()
 
 
 def check_fields(what: str, template: str, allowed: Collection[str]) -> frozenset[str]:
-    """The fields of a template. Raises InputError where braces hold anything else than an allowed name.
+    """The fields of a template. Raises InputError if braces hold anything but an allowed name.
 
-    A brace that is meant as such is doubled, as in Python.
+    A literal brace is doubled, as in Python. what: the name of the template in the message.
     """
     expected = f"expected {', '.join(f'{{{name}}}' for name in allowed)}, and {{{{ or }}}} for a brace itself"
     try:

@@ -16,7 +16,7 @@ from core.types import Pair, RowResult
 
 
 class React:
-    """Thought, tool call, observation, until the agent finishes."""
+    """One agent that repeats thought, tool call and observation until it finishes."""
 
     name = "react"
     version = 1
@@ -25,15 +25,15 @@ class React:
     options: tuple[Option, ...] = (TOOLS, *agents.SHARED)
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Steps and an answer; how many steps is the model's choice: five, where that many are allowed."""
+        """The steps and the answer. The model chooses the number of steps; five are assumed, or fewer if fewer are allowed."""
         return min(int(options["max_steps"]), 5) + 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage without DSPy."""
+        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """Raises RowFailed with the calls that were made."""
+        """The prediction of one row. Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "react", "AGENT")
         return await raise_with_calls(episode.conversation, _predict(episode))
 

@@ -1,4 +1,4 @@
-"""What the challenge's tracks allow a row: kept by the methods, checked in submissions."""
+"""The limits of the challenge's tracks for each row; methods obey them and submissions are checked against them."""
 
 from __future__ import annotations
 

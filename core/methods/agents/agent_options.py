@@ -1,4 +1,4 @@
-"""What an agent can be told, and what its prompts are made of."""
+"""The options that agents share, and the outline of their prompts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ IN_WORDS = (("answer", "the answer in a few sentences"),)
 
 @dataclass(frozen=True, slots=True)
 class ToolDescription:
-    """What a model is told of a tool; arguments: name → JSON schema."""
+    """A tool as the model sees it; arguments: name → JSON schema."""
 
     name: str
     description: str
@@ -45,9 +45,9 @@ class ToolDescription:
 
 @dataclass(frozen=True, slots=True)
 class PromptOutline:
-    """What an agent's prompts are made of, which no row changes.
+    """The parts of an agent's prompts that are the same for every row.
 
-    told: its instructions. given: the names of its input fields. asked: its output fields and what they are.
+    input_fields: their names. output_fields: (name, description) of each.
     """
 
     instructions: str
@@ -57,14 +57,14 @@ class PromptOutline:
 
 
 def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescription], *more: str) -> PromptOutline:
-    """The agent that is given the pair and answers."""
+    """The outline of the agent that predicts the pair; more: further paragraphs of instructions."""
     letter = options["answers"] == "letter"
-    asked = prompt_text("agent_letter" if letter else "agent_probabilities")
-    told = fill(prompt_text("agent"), measure=prompt_text("measure"), format=asked)
-    given = ("cells", "perturbed_gene", "target_gene", *(("measured_pairs",) if options["shots"] else ()))
-    return PromptOutline("\n\n".join((told, *more)), tuple(tools), given, LETTER if letter else PROBABILITIES)
+    answer_format = prompt_text("agent_letter" if letter else "agent_probabilities")
+    instructions = fill(prompt_text("agent"), measure=prompt_text("measure"), format=answer_format)
+    input_fields = ("cells", "perturbed_gene", "target_gene", *(("measured_pairs",) if options["shots"] else ()))
+    return PromptOutline("\n\n".join((instructions, *more)), tuple(tools), input_fields, LETTER if letter else PROBABILITIES)
 
 
-def outline_of_colleague(told: str, tools: Sequence[ToolDescription]) -> PromptOutline:
-    """An agent that is asked a question in words."""
-    return PromptOutline(told, tuple(tools), ("question",), IN_WORDS)
+def outline_of_colleague(instructions: str, tools: Sequence[ToolDescription]) -> PromptOutline:
+    """The outline of an agent that answers a question in words."""
+    return PromptOutline(instructions, tuple(tools), ("question",), IN_WORDS)

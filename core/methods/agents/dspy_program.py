@@ -1,4 +1,4 @@
-"""DSPy's ReAct over an episode: the model is asked through our own client, and what happens is written down as it happens."""
+"""DSPy's ReAct over an episode: our own client calls the model, and every step is recorded as it happens."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TOO_LONG = re.compile(r"context (?:length|window)", re.IGNORECASE)
 
 
 class Answer(NamedTuple):
-    """What an agent said in the end: its reasons, and its output fields as text."""
+    """An agent's final answer: its reasoning, and its output fields as text."""
 
     reasoning: str
     fields: Mapping[str, str]
 
 
 class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
-    """DSPy's way to our client. It overrides `acall` itself: retries, cache, history and usage are ours."""
+    """Our client as a DSPy model. It overrides `acall` itself, since retries, cache, history and usage are ours."""
 
     def __init__(self, episode: Episode) -> None:
         super().__init__(episode.context.model, cache=False)
@@ -40,7 +40,7 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
     async def acall(
         self, prompt: str | None = None, *, messages: Sequence[Mapping[str, Any]] | None = None, **_: Any
     ) -> list[str]:
-        """The reply's text. What does not fit into the context is reported so that DSPy leaves the oldest steps out."""
+        """The reply's text. A conversation that is too long is reported so that DSPy leaves out the oldest steps."""
         episode = self._episode
         try:
             reply = await episode.ask_model(messages or [{"role": "user", "content": prompt or ""}])
@@ -56,7 +56,7 @@ class _Model(dspy.BaseLM):  # type: ignore[misc]  # DSPy has no types
 
 
 class _CallableTool:
-    """A tool as ReAct calls it. Its arguments are checked by us, since DSPy shows the model where its files lie when it does."""
+    """A tool as ReAct calls it. We check its arguments, since DSPy's own check shows the model a traceback with file paths."""
 
     def __init__(self, episode: Episode, bound: BoundTool) -> None:
         self._episode, self._bound = episode, bound
@@ -66,14 +66,14 @@ class _CallableTool:
 
 
 class _Finish:
-    """The tool that ends the steps, whatever it is called with."""
+    """The tool that ends the steps, with any arguments."""
 
     async def acall(self, /, **_: Any) -> str:
         return "Completed."
 
 
 class _StepRecorder(BaseCallback):  # type: ignore[misc]
-    """Writes down each step that an agent decides on."""
+    """Records each step that an agent decides on."""
 
     def __init__(self, episode: Episode) -> None:
         self._episode = episode
@@ -84,7 +84,7 @@ class _StepRecorder(BaseCallback):  # type: ignore[misc]
 
 
 class _Step(dspy.Predict):  # type: ignore[misc]
-    """One step. Where it cannot be read, nor a second try in JSON, the agent answers from what it has, as ReAct means it to."""
+    """One step. If neither it nor a second try in JSON can be read, the agent answers from what it has, as ReAct intends."""
 
     async def acall(self, **given: Any) -> Any:
         try:
@@ -94,7 +94,7 @@ class _Step(dspy.Predict):  # type: ignore[misc]
 
 
 class _Agent(dspy.ReAct):  # type: ignore[misc]
-    """ReAct whose conversation is put together in linear time: DSPy makes a pydantic model of all steps for every step."""
+    """ReAct whose conversation is built in linear time; DSPy's own builds a pydantic model of all steps at every step."""
 
     def __init__(self, signature: Any, tools: Sequence[dspy.Tool], max_steps: int) -> None:
         super().__init__(signature, list(tools), max_steps)
@@ -110,7 +110,7 @@ def _as_text(value: object) -> str:
 
 
 async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], given: Mapping[str, str]) -> Answer:
-    """Let one agent work until it answers; given: the values of its input fields. Raises what ended the row."""
+    """Run one agent until it answers; given: the values of its input fields. Raises the error that ended the row."""
     most = episode.context.options["max_steps"]
     agent = copy.copy(_agent(_key(outline), most))
     agent.tools = {**{bound.description.name: _CallableTool(episode, bound) for bound in tools}, "finish": _Finish()}
@@ -119,7 +119,7 @@ async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[Bo
         "adapter": dspy.ChatAdapter(),
         "callbacks": [_StepRecorder(episode)],
         "disable_history": True,
-        "trace": None,  # else every conversation of the run would stay in memory
+        "trace": None,  # otherwise every conversation of the run stays in memory
     }
     try:
         with dspy.context(**settings):
@@ -135,7 +135,7 @@ async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[Bo
 
 
 def system_prompts(outline: PromptOutline) -> tuple[str, str]:
-    """What DSPy sends first with every step, and with the question for the answer: instructions, fields and tools."""
+    """The system prompts that DSPy sends with every step, and with the final question: instructions, fields and tools."""
     agent, adapter = _agent(_key(outline), 1), dspy.ChatAdapter()
     step, answer = agent.react.signature, agent.extract.predict.signature
     return str(adapter.format_system_message(step)), str(adapter.format_system_message(answer))
@@ -147,7 +147,7 @@ def _key(outline: PromptOutline) -> str:
 
 @lru_cache(maxsize=32)
 def _agent(key: str, max_steps: int) -> _Agent:
-    """An agent of this outline, whose tools do nothing yet; made once, since its pydantic models take 20 ms."""
+    """An agent of this outline with placeholder tools, cached because its pydantic models take 20 ms to build."""
     outline = json.loads(key)
     fields: dict[str, Any] = {name: (str, dspy.InputField()) for name in outline["input_fields"]}
     fields |= {name: (str, dspy.OutputField(desc=what)) for name, what in outline["output_fields"]}
@@ -156,11 +156,11 @@ def _agent(key: str, max_steps: int) -> _Agent:
 
 
 def _placeholder_tool() -> None:
-    """Stands in for a tool that is described here and called elsewhere."""
+    """A placeholder for a tool, which is described here and called elsewhere."""
 
 
 def _record_cut_short(episode: Episode, most: int) -> None:
-    """A remark where the agent was cut short: it answers from what it has."""
+    """Record that an agent was cut short and answers from what it has."""
     if episode.chosen[-1:] == ["finish"]:
         return
     why = f"after {most} steps, the most allowed" if len(episode.chosen) >= most else "since no next step could be had"
@@ -168,5 +168,5 @@ def _record_cut_short(episode: Episode, most: int) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value of JSON whose text could be sent and stored."""
+    """A JSON value, its text repaired so that it can be sent and stored."""
     return well_formed(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Evidence tools as an agent may call them: bound to a row's label view, and never raising at the model."""
+"""Evidence tools bound to one row of an agent: to its label view, and so that the model never sees an exception."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class BoundTool:
-    """A tool of one row's agent; act: from the arguments of a call to the text that the model sees."""
+    """A tool of one row's agent; act: takes the arguments of a call and returns the text that the model sees."""
 
     description: ToolDescription
     act: Callable[[Mapping[str, Any]], Awaitable[str]]
 
 
 def describe_tool(tool: Tool) -> ToolDescription:
-    """An evidence tool as the model is told of it."""
+    """How an evidence tool is described to the model."""
     if tool.together:
         arguments = {str(name): {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
     else:
@@ -37,7 +37,7 @@ def describe_tool(tool: Tool) -> ToolDescription:
 
 
 def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
-    """An evidence tool for an agent; what it answers is kept with the row."""
+    """An evidence tool for an agent; its answers are recorded with the row."""
 
     async def act(given: Mapping[str, Any]) -> str:
         pert, gene = _arguments(tool, given)
@@ -50,33 +50,33 @@ def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
 
 
 async def call_tool(episode: Episode, bound: BoundTool, given: Mapping[str, Any]) -> str:
-    """What the model sees of a call, whatever happens in it; only what ends the row is raised."""
+    """Call a tool and return the text that the model sees, even if the call fails. Raises only what ends the row."""
     name, arguments = bound.description.name, bound.description.arguments
     episode.count_tool_call(name)
     unknown = [str(argument) for argument in given if argument not in arguments]
     if unknown:
-        said = f"{name} takes {', '.join(arguments) or 'no arguments'}, not {', '.join(unknown)}."
-        episode.record_observation(name, said, error="arguments")
-        return said
+        observation = f"{name} takes {', '.join(arguments) or 'no arguments'}, not {', '.join(unknown)}."
+        episode.record_observation(name, observation, error="arguments")
+        return observation
     try:
-        said = await bound.act(given)
+        observation = await bound.act(given)
     except InputError as error:
-        said = str(error)
-        episode.record_observation(name, said, error="arguments")
-    except Exception as error:  # whatever a tool does wrong, the model must not see where our files lie
-        if episode.failure is not None:  # a colleague's question to the model: not the tool's fault
+        observation = str(error)
+        episode.record_observation(name, observation, error="arguments")
+    except Exception as error:  # the model must not see a traceback, which names our files
+        if episode.failure is not None:  # a colleague's call of the model ended the row: not the tool's fault
             raise
         _log.exception("tool %s of row %s", name, episode.pair.pair_id)
-        said = FAILED
+        observation = FAILED
         episode.keep_evidence(Evidence(name, ", ".join(map(str, given.values())), "error", type(error).__name__, None, {}))
-        episode.record_observation(name, said, error=type(error).__name__)
+        episode.record_observation(name, observation, error=type(error).__name__)
     else:
-        episode.record_observation(name, said)
-    return said
+        episode.record_observation(name, observation)
+    return observation
 
 
 def _arguments(tool: Tool, given: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """The perturbation and the gene that a call names, None for what it leaves out."""
+    """The perturbation and the gene that a call names, None for one that it leaves out."""
     values = {name: str(value).strip() or None for name, value in given.items() if value is not None}
     if tool.together or not tool.takes:
         return values.get("pert"), values.get("gene")
