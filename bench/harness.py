@@ -15,12 +15,14 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from bench.measure import alone
-from core.actions import launching, run_control, run_folders
+from core.actions import launch, run_control, run_folders
 from core.actions.demo import make_demo
 from core.actions.workspace import open_workspace
 from core.config import Settings
 from core.engine.journal import read_progress
+from core.engine.request import RunRequest
 from core.llm.scripted_server import Script, serving
+from core.methods.registry import method_named
 from core.store import calls, predictions
 from core.store.datasets import DEMO
 
@@ -34,12 +36,14 @@ def run() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder, serving(Script(delay_s=DELAY_S)) as address:
         workspace = open_workspace(Settings(workspace=Path(folder), endpoint=address))
         make_demo(workspace)
-        planned = launching.plan(workspace, launching.Form(**FORM, options=OPTIONS, endpoint=address, name="harness"))
-        made = run_control.launch(workspace, planned.spec, planned.name, planned.how, begin=lambda *_: None)
+        request = RunRequest(**FORM, options=OPTIONS, endpoint=address, name="harness")
+        settings = launch.execution_settings(workspace, request, method_named(request.method))
+        spec = launch.resolve(workspace, request)
+        made = run_control.start(workspace, spec, "harness", settings, begin=lambda *_: None)
         state, ours_s, ours_mb = alone(work, folder, address, made.id)
         with workspace.store.read() as db:
             stored = len(predictions.frame(db, made.id))
-            requests = [calls.of_row(db, made.id, key)[0].request for key in planned.spec.rows]
+            requests = [calls.of_row(db, made.id, key)[0].request for key in spec.rows]
         journalled = read_progress(run_folders.folder_of(workspace, made.id).rows)
         answered, reference_s, reference_mb = alone(bare_loop, address, requests)
     return {

@@ -23,8 +23,8 @@ def board() -> None:
     if made is None:
         return
     baseline = save_controls.bar(view, made)
-    prepared = fusion_controls.prepared(made, baseline)
-    found = prepared.score_at(made.weights())
+    prepared = fusion_controls.prepare(made, baseline)
+    found = prepared.score_at(made.settings().weights())
     with numbers:  # at once; what takes longer follows
         if labelled:
             panels.numbers(found, baseline)

@@ -112,4 +112,4 @@ def test_every_row_is_a_result_or_a_failure_and_retry_completes_the_run(name: st
 def launch(workspace: Workspace, method: Method, url: str) -> Run:
     """A run by a worker process of its own, as people start one."""
     settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=2.0)
-    return run_control.launch(workspace, wish(workspace, method, model="scripted"), method.name, settings)
+    return run_control.start(workspace, wish(workspace, method, model="scripted"), method.name, settings)

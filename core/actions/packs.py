@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from core.actions.workspace import Workspace
 from core.datasets.knowledge import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
 from core.errors import InputError, StateError
+from core.evidence.packs import PackName, Packs, Source
 from core.file_io import replace_file
 from core.store import Cursor, cache_versions, knowledge, pairs
 from core.store.knowledge import PackRecord
@@ -75,3 +78,37 @@ def _file(workspace: Workspace, name: str) -> Path:
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     told = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return workspace.settings.data / "knowledge" / f"{told}.json"
+
+
+# Of each kind of pack that evidence tools read: its name among `Packs`, and where its contents are.
+_READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
+    "descriptions": ("descriptions", "texts"),
+    "orthologs": ("orthologs", "symbols"),
+    "pathways": ("pathways", "names"),
+    "network": ("edges", "edges"),
+    "regulation": ("signs", "signs"),
+    "lps_response": ("responses", "genes"),
+}
+
+
+def pack_hashes(workspace: Workspace) -> dict[str, str]:
+    """Returns the SHA-256 of the packs that evidence tools read, by their names among `Packs`."""
+    return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in _latest(workspace)}
+
+
+def read_packs(workspace: Workspace) -> Packs:
+    """Returns the workspace's knowledge packs as evidence tools read them, the latest of each kind."""
+    contents: dict[str, Any] = {}
+    sources: dict[PackName, Source] = {}
+    for record in _latest(workspace):
+        name, place = _READ_BY_TOOLS[record.kind]
+        contents[name] = getattr(read(workspace, record.name, record.sha256), place)
+        sources[name] = Source(record.source, record.sha256)
+    return Packs(**contents, sources=sources)
+
+
+def _latest(workspace: Workspace) -> list[PackRecord]:
+    """Returns the latest pack of each kind that evidence tools read."""
+    with workspace.store.read() as db:
+        latest = {record.kind: record for record in knowledge.all_of_them(db)}
+    return [record for kind, record in latest.items() if kind in _READ_BY_TOOLS]

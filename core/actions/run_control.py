@@ -7,9 +7,9 @@ from functools import partial
 
 from core import __version__
 from core.actions import run_writer
+from core.actions.components import load_components_of
+from core.actions.packs import read_packs
 from core.actions.run_folders import folder_of, remove_folder
-from core.actions.transfer import Tables
-from core.actions.wishes import packs_of
 from core.actions.workspace import Workspace
 from core.engine.dependencies import FOLD_S, Dependencies
 from core.engine.ingest import ingest_journal
@@ -18,87 +18,104 @@ from core.engine.journal import log_tail as tail_of
 from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, status_of, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work
-from core.engine.worker_process import start
+from core.engine.worker_process import start as start_process
 from core.errors import StateError
 from core.evidence.sources import source_settings_of
-from core.methods.base import Method
+from core.methods.base import DerivedMethod, Method
+from core.methods.components import ComponentLoader
 from core.methods.registry import method_named
-from core.store import cache_versions, datasets, ingest, runs
+from core.store import Cursor, cache_versions, ingest, runs
 from core.store.runs import Run
 
-Begin = Callable[[Workspace, str, str], object]  # of a desk, a run's id and the key
-ORIGIN = "run here"
+Begin = Callable[[Workspace, str, str], object]  # of a workspace, a run's id and the key
 CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 
-def detached(workspace: Workspace, run: str, api_key: str = "") -> int:
-    """Have the run with this id worked on by a process that outlives this one; its id."""
-    return start(folder_of(workspace, run), workspace.settings, api_key)
+def start_worker(workspace: Workspace, run: str, api_key: str = "") -> int:
+    """Starts a worker on the run with this id, in a process that outlives this one; returns its process id."""
+    return start_process(folder_of(workspace, run), workspace.settings, api_key)
 
 
 def work_on(
-    workspace: Workspace, run: str, api_key: str = "", *, method: Callable[[str], Method] = method_named, fold_s: float = FOLD_S
+    workspace: Workspace,
+    run: str,
+    api_key: str = "",
+    *,
+    method: Callable[[str], Method] = method_named,
+    components: ComponentLoader | None = None,
+    fold_s: float = FOLD_S,
 ) -> Status:
-    """Work on a run in this process until it ends: what `worker RUN` does.
+    """Works on a run in this process until it ends: what `worker RUN` does.
 
-    method: what finds a method by its name. fold_s: between two folds into the store.
+    method: finds a method by its name. components: by default loaded from the workspace. fold_s: between two ingests.
     """
     workspace.refuse_if_read_only("worker", run)
     found = _find(workspace, run)
-    with workspace.store.read() as db:
-        tables = Tables(workspace, datasets.find(db, found.dataset))
-    key = api_key or workspace.settings.api_key
-    net = partial(source_settings_of, workspace.settings)
-    world = Dependencies(
-        workspace.store, packs_of(workspace), workspace.settings.cache / CACHE, key, method, tables, fold_s=fold_s, net=net
+    dependencies = Dependencies(
+        store=workspace.store,
+        packs=read_packs(workspace),
+        cache=workspace.settings.cache / CACHE,
+        api_key=api_key or workspace.settings.api_key,
+        method=method,
+        components=components or load_components_of(workspace, found.dataset),
+        fold_s=fold_s,
+        net=partial(source_settings_of, workspace.settings),
     )
-    return work(folder_of(workspace, found.id), world)
+    return work(folder_of(workspace, found.id), dependencies)
 
 
-def launch(
+def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
+    """Returns the run of this specification, whatever its name. Raises StateError as `find_same_run` does."""
+    with workspace.store.read() as db:
+        return run_writer.find_same_run(db, workspace, spec, name, replace=replace)
+
+
+def start(
     workspace: Workspace,
     spec: RunSpec,
     name: str,
-    how: ExecutionSettings,
+    settings: ExecutionSettings,
     *,
     calls: int | None = None,
     api_key: str = "",
     replace: bool = False,
-    begin: Begin = detached,
+    begin: Begin = start_worker,
 ) -> Run:
-    """Begin a run; the existing one, as it is, where that is the same.
+    """Starts a run; returns the existing one, as it is and whatever its name, if the specification is the same.
 
-    calls: how many are expected. begin: `detached`, or `work_on` to work here until it ends. Raises StateError where the
-    name is another's, unless `replace`, and where a worker is on the run that would be replaced.
+    calls: how many are expected. begin: `start_worker`, or `work_on` to work here until it ends. Raises StateError if the name
+    is another run's, unless `replace`, and if a worker is on the run that would be replaced.
     """
-    made = run_writer.made_here(spec.dataset, name, spec.method, spec.summary(), spec.parents)
     workspace.refuse_if_read_only("run", name)
-    with workspace.store.read() as db:
-        there = run_writer.same_or_refused(db, workspace, made, replace=replace)
+    there = find_same(workspace, spec, name, replace=replace)
     if there is not None:
         return there
     with workspace.change("run", name) as (db, detail):
-        replaced = run_writer.make_room(db, workspace, made, replace=replace)
-        folder_of(workspace, made.id).create(spec, how)
-        runs.add(db, _as_run(made, spec, calls))
+        run_writer.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
+        replaced = run_writer.delete_named_run(db, spec, name)
+        folder_of(workspace, spec.key).create(spec, settings)
+        runs.add(db, _new_run(db, spec, name, calls))
         cache_versions.bump(db, "runs")
-        detail |= {"run": made.id, "rows": len(spec.rows), "method": spec.method}
+        detail |= {"run": spec.key, "rows": len(spec.rows), "method": spec.method}
     for run in replaced:
         remove_folder(workspace, run)
-    return _go(workspace, made.id, api_key, begin)
+    return _begin(workspace, spec.key, api_key, begin)
 
 
-def _as_run(made: run_writer.RunMetadata, spec: RunSpec, calls: int | None) -> Run:
+def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None) -> Run:
+    method = method_named(spec.method) if spec.parents else None
+    inherits = isinstance(method, DerivedMethod) and method.inherits_track
+    first = runs.find(db, spec.parents[0]) if inherits else None
     return Run(
-        id=made.id,
-        dataset=made.dataset,
-        name=made.name,
-        method=made.method,
-        origin=ORIGIN,
-        track=None,
-        model=spec.model or None,
-        spec=made.spec,
-        parents=made.parents,
+        id=spec.key,
+        dataset=spec.dataset,
+        name=name,
+        method=spec.method,
+        origin=run_writer.RUN_HERE,
+        track=first.track if first else None,
+        model=first.model if first else spec.model or None,
+        spec={"method": spec.method, **spec.summary()},
+        parents=spec.parents,
         status="waiting",
         total=len(spec.rows),
         done=0,
@@ -112,7 +129,7 @@ def _as_run(made: run_writer.RunMetadata, spec: RunSpec, calls: int | None) -> R
     )
 
 
-def _go(workspace: Workspace, run: str, api_key: str, begin: Begin) -> Run:
+def _begin(workspace: Workspace, run: str, api_key: str, begin: Begin) -> Run:
     begin(workspace, run, api_key)
     return _find(workspace, run)
 
@@ -141,9 +158,9 @@ def cancel(workspace: Workspace, run: str) -> Run:
 
 
 def resume(
-    workspace: Workspace, run: str, *, how: ExecutionSettings | None = None, api_key: str = "", begin: Begin = detached
+    workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
 ) -> Run:
-    """Go on with a run that is paused, or that ended with rows missing; `how`: from now on carried out so.
+    """Go on with a run that is paused, or that ended with rows missing; `settings`: carried out so from now on.
 
     Raises StateError where every row is finished or a worker is at work.
     """
@@ -156,13 +173,13 @@ def resume(
     if status.state in LIVE_STATES:
         return _tell(workspace, found, folder, "run", action="resume")
     with workspace.change("resume", found.name) as (_, detail):
-        _ready(folder, how)
+        _ready(folder, settings)
         detail |= {"run": found.id, "was": status.state, "done": status.counts.done}
-    return _go(workspace, found.id, api_key, begin)
+    return _begin(workspace, found.id, api_key, begin)
 
 
 def retry(
-    workspace: Workspace, run: str, *, how: ExecutionSettings | None = None, api_key: str = "", begin: Begin = detached
+    workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
 ) -> Run:
     """Ask again for every row that failed, and for those that are missing. Raises StateError where none failed."""
     found, folder, status = _made_here(workspace, run)
@@ -174,14 +191,14 @@ def retry(
             raise StateError(f"retry {run}: no row failed, expected one at least")
         mark_for_retry(folder, failed)
         folder.done.unlink(missing_ok=True)
-        _ready(folder, how)
+        _ready(folder, settings)
         detail |= {"run": found.id, "rows": len(failed)}
-    return _go(workspace, found.id, api_key, begin)
+    return _begin(workspace, found.id, api_key, begin)
 
 
-def _ready(folder: RunFolder, how: ExecutionSettings | None) -> None:
-    if how is not None:
-        folder.set_how(how)
+def _ready(folder: RunFolder, settings: ExecutionSettings | None) -> None:
+    if settings is not None:
+        folder.set_how(settings)
     folder.tell("run")
 
 

@@ -1,9 +1,7 @@
-"""Write a finished set of rows as a run: what importing, simulating and folding a journal share."""
+"""Runs as records: which one a specification is, and finished rows as a run."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +10,13 @@ from core import __version__
 from core.actions.run_folders import refuse_live
 from core.actions.workspace import Workspace
 from core.audit import brief_checks
+from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.store import Cursor, cache_versions, evidence, imports, predictions, runs, traces
 from core.store.runs import Run
 from core.types import FALLBACKS, Flag, RowResult
+
+RUN_HERE = "run here"  # the origin of runs that a worker of this workspace makes
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,43 +54,36 @@ class RunMetadata:
     parents: tuple[str, ...] = ()
 
 
-def made_here(dataset: str, name: str, method: str, spec: Mapping[str, Any], parents: tuple[str, ...] = ()) -> RunMetadata:
-    """The origin of a run that is made in this workspace, known by its dataset, name and specification."""
-    whole = {"method": method, **spec}
-    key = hashlib.sha256(json.dumps([dataset, name, whole], sort_keys=True).encode()).hexdigest()[:10]
-    return RunMetadata(key, dataset, name, method, "made here", whole, parents=parents)
+def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
+    """Returns the run of this specification, whatever its name; None where it was never begun.
 
-
-def same_or_refused(db: Cursor, workspace: Workspace, origin: RunMetadata, *, replace: bool) -> Run | None:
-    """The run of this origin where it is here already.
-
-    Raises StateError where its name is another's, unless `replace`, and in any case where that is a parent or a worker is on it.
+    Raises StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of
+    this one or a worker is on it.
     """
-    here = runs.all_of_them(db, origin.dataset)
-    same = next((run for run in here if run.id == origin.id), None)
-    named = next((run for run in here if run.name == origin.name), None)
+    here = runs.all_of_them(db, spec.dataset)
+    same = next((run for run in here if run.id == spec.key or _is_same_of_0_1_0(run, spec)), None)
+    named = next((run for run in here if run.name == name), None)
     if same is None and named is not None:
-        if named.id in origin.parents:
-            raise StateError(f"run {origin.name!r}: a parent of the run that would replace it; choose another name")
+        if named.id in spec.parents:
+            raise StateError(f"run {name!r}: a parent of the run that would replace it; choose another name")
         if not replace:
-            raise StateError(f"run {origin.name!r} exists with another specification; choose another name, or use --replace")
+            raise StateError(f"run {name!r} exists with another specification; choose another name, or use --replace")
         refuse_live(workspace, named.id)
     return same
 
 
-def make_room(db: Cursor, workspace: Workspace, origin: RunMetadata, *, replace: bool) -> list[str]:
-    """Delete the run of the origin's name, if there is one; the ids of runs whose folders have to go after the transaction.
+def _is_same_of_0_1_0(run: Run, spec: RunSpec) -> bool:
+    """Version 0.1.0 made the ids of its runs from their names too."""
+    return run.method == spec.method and run.origin == RUN_HERE and dict(run.spec) == {"method": spec.method, **spec.summary()}
 
-    Raises StateError as `same_or_refused` does, since the name may have been taken after that was asked.
-    """
-    same = same_or_refused(db, workspace, origin, replace=replace)
-    if same is not None:
-        refuse_live(workspace, same.id)
-    gone = [run.id for run in runs.all_of_them(db, origin.dataset) if run.name == origin.name]
+
+def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
+    """Deletes the run of this name, if there is one; returns its id, for its folder to be removed after the transaction."""
+    gone = [run.id for run in runs.all_of_them(db, spec.dataset) if run.name == name]
     for run in gone:
         imports.delete_with_run(db, run)
         cache_versions.bump(db, f"run:{run}")
-    return [run for run in gone if run != origin.id]
+    return gone
 
 
 def write_run(db: Cursor, origin: RunMetadata, batch: AuditedRows) -> Run:

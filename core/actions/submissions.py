@@ -13,7 +13,7 @@ from core.actions.transfer import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.archives import MAX_UNPACKED_BYTES
 from core.engine.dependencies import pairs_of
-from core.engine.plan import parse_row_selection, read_ids, select_rows
+from core.engine.row_selection import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
 from core.file_io import read_file

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,10 @@ from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
 from core.version import describe
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+if TYPE_CHECKING:
+    from core.store.runs import Run
+
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
@@ -59,3 +62,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def say_if_named_otherwise(run: Run, name: str) -> None:
+    """Says that a request's run was there already, under another name."""
+    if run.name != name:
+        say(f"{name}: the same specification as run {run.name} ({run.id}), which is returned")

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import launching, run_control
+from core.actions import launch, run_control
 from core.actions.workspace import Workspace
-from core.cli.base import Json, RunName, say, show
+from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
+from core.engine.request import RunRequest
 from core.errors import InputError
 from core.llm.serve import PORT, Serving
 from core.llm.serve import serve as serve_model
@@ -42,14 +43,14 @@ def run(
     token_budget: Annotated[int | None, typer.Option(help="No row is begun once so many tokens are spent.")] = None,
     detach: Detach = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again for what was answered before.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Predict: start a run and, without --detach, work on it until it ends."""
-    form = launching.Form(
+    request = RunRequest(
         method=method,
         dataset=dataset,
-        options=dict(launching.key_values(values or ())),
+        options=dict(launch.read_key_values(values or ())),
         rows=rows,
         name=name,
         endpoint=endpoint,
@@ -62,9 +63,11 @@ def run(
         token_budget=token_budget,
         cached=not no_cache,
     )
-    planned = launching.plan(context.obj, form)
-    say(f"{planned.name}: {len(planned.spec.rows):,} rows, about {planned.expected.calls:,} calls")
-    made = launching.start(context.obj, planned, replace=replace, detach=detach)
+    spec = launch.resolve(context.obj, request)
+    expected = launch.estimate(context.obj, spec, concurrency)
+    say(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
+    made = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
+    say_if_named_otherwise(made, launch.name_of(request))
     _show(context.obj, made.id, as_json)
 
 
@@ -100,7 +103,7 @@ def retry(context: typer.Context, run: RunName, detach: Detach = False, as_json:
 
 
 def _begin(detach: bool) -> run_control.Begin:
-    return run_control.detached if detach else launching.here
+    return run_control.start_worker if detach else run_control.work_on
 
 
 @app.command()
@@ -119,7 +122,7 @@ def log(
 @app.command()
 def endpoint(context: typer.Context, endpoint: Address = None, model: str | None = None, as_json: Json = False) -> None:
     """Is a model server there, and what can it do?"""
-    health = asyncio.run(launching.health(context.obj, endpoint, model))
+    health = asyncio.run(launch.health(context.obj, endpoint, model))
     result = asdict(health) | {"models": list(health.models)}
     lines = [
         f"reachable: {'yes' if health.reachable else 'no'}",

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
-from core.actions import transfer
+from core.actions import launch, transfer
+from core.actions.components import WorkspaceComponents
 from core.actions.workspace import Workspace
-from core.cli.base import Json, show
-from core.errors import InputError
+from core.cli.base import Json, say_if_named_otherwise, show
+from core.engine.request import RunRequest
+from core.methods.components import FusionSettings
+from core.methods.fusion import read_reference, read_weights
 from core.scoring import json_shapes, sentences
-from core.store import Cursor, predictions, runs
-from core.store.runs import Run
+from core.store import predictions, runs
 from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
@@ -34,7 +36,7 @@ Strength = Annotated[
 Folds = Annotated[int, typer.Option(help="Parts that perturbations and genes are each cut into, under folds.")]
 Seed = Annotated[int, typer.Option(help="Of the cut into folds.")]
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
-Replace = Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 LISTED = 20  # neighbours printed for people; --json has all
 NewName = Annotated[str, typer.Option("--name", help="Of the new run.")]
 
@@ -70,22 +72,21 @@ def knn(
 ) -> None:
     """Labels lent by similar genes: coverage and score, beside the score of a space that knows nothing."""
     target = transfer.default_dataset(context.obj, dataset)
-    plan = KnnSettings(
+    settings = KnnSettings(
         _names(space), EvaluationProtocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength)
     )
-    prepared = transfer.prepare(context.obj, target, plan)
-    found = prepared.evaluation()
-    made = None
+    components = WorkspaceComponents(context.obj, target)
+    predicted = components.predict_knn(settings, None)
+    found = predicted.evaluation()
+    result = json_shapes.knn(found, predicted.seconds)
+    lines = [settings.describe(), *sentences.knn_sentences(found, settings.protocol)]
     if name:
-        made = transfer.save_knn(context.obj, target, plan, name, replace=replace, prepared=prepared)
-    result = json_shapes.knn(found, prepared.seconds) | ({"run": made.name} if made else {})
-    show(
-        result,
-        as_json,
-        "\n".join(
-            [plan.describe(), *sentences.knn_sentences(found, plan.protocol), *([f"saved as {made.name}"] if made else [])]
-        ),
-    )
+        request = transfer.knn_request(target, settings, name)
+        saved = launch.start(context.obj, request, replace=replace, components=components)
+        say_if_named_otherwise(saved, name)
+        result |= {"run": saved.name}
+        lines.append(f"saved as {saved.name}")
+    show(result, as_json, "\n".join(lines))
 
 
 @app.command()
@@ -118,7 +119,7 @@ def neighbours(
         without=without or (),
     )
     result = json_shapes.neighbours(found.why, found.pair_ids, found.labels)
-    lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.plan.describe()}"]
+    lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.settings.describe()}"]
     lines += [
         f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}"
         for n in result["neighbours"][:LISTED]
@@ -143,10 +144,13 @@ def fuse(
 ) -> None:
     """Rank-percentile fusion of runs, as a run."""
     with context.obj.store.read() as db:
-        ids = tuple(runs.find(db, run).id for run in (base, *_names(others)))
-        references = dict(_reference(db, told, ids, reference) for told in reference_run or ())
-    wanted = transfer.Fusion(ids[0], ids[1:], transfer.weights_from(w_de), transfer.weights_from(w_dir), reference, references)
-    _show_made(context.obj, transfer.save_fusion(context.obj, wanted, name, replace=replace), Flag.PARTLY_COVERED, as_json)
+        base_run, *with_runs = (runs.find(db, run) for run in (base, *_names(others)))
+        references = {runs.find(db, one).id: runs.find(db, run).id for one, run in map(read_reference, reference_run or ())}
+    settings = FusionSettings(
+        base_run.id, tuple(run.id for run in with_runs), read_weights(w_de), read_weights(w_dir), reference, references
+    )
+    request = transfer.fusion_request(base_run.dataset, settings, name)
+    _start_and_show(context.obj, request, Flag.PARTLY_COVERED, replace, as_json)
 
 
 @app.command()
@@ -161,24 +165,15 @@ def decompose(
     as_json: Json = False,
 ) -> None:
     """The other component of a published fusion, as a run."""
-    made = transfer.save_recovered(context.obj, base, fused, (w_de, w_dir), name, replace=replace)
-    _show_made(context.obj, made, Flag.UNCOVERED, as_json)
+    with context.obj.store.read() as db:
+        found = runs.find(db, base)
+    request = transfer.recovered_request(found.dataset, found.id, fused, (w_de, w_dir), name)
+    _start_and_show(context.obj, request, Flag.UNCOVERED, replace, as_json)
 
 
-def _reference(db: Cursor, told: str, ids: tuple[str, ...], reference: Reference) -> tuple[str, str]:
-    """(component, reference run) by id from B=RUN."""
-    component, _, run = told.rpartition("=")
-    if not component or not run:
-        raise InputError(f"--reference-run {told}: expected B=RUN")
-    if reference != "train":
-        raise InputError(f"--reference-run {told}: nothing is taken against it under --reference {reference}; expected train")
-    found = runs.find(db, component)
-    if found.id not in ids:
-        raise InputError(f"--reference-run {told}: {found.name} is not fused here; expected the base or one of --with")
-    return found.id, runs.find(db, run).id
-
-
-def _show_made(workspace: Workspace, run: Run, uncovered: Flag, as_json: bool) -> None:
+def _start_and_show(workspace: Workspace, request: RunRequest, uncovered: Flag, replace: bool, as_json: bool) -> None:
+    run = launch.start(workspace, request, replace=replace)
+    say_if_named_otherwise(run, launch.name_of(request))
     with workspace.store.read() as db:
         n = predictions.flag_counts(db, run.id).get(uncovered, 0)
     show(

@@ -14,7 +14,8 @@ from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client
-from core.methods.base import Context, Method, Tables
+from core.methods.base import Context, DerivedMethod, Method
+from core.methods.components import ComponentLoader
 from core.methods.registry import method_named
 from core.store import Store, pairs, spaces
 from core.types import Label, Pair
@@ -27,7 +28,7 @@ class Dependencies:
     """Where a worker works.
 
     cache: the file of the response cache. api_key: for the model server, in memory only. method: the method of a name.
-    tables: as in `Context`. fold_s: between two folds into the store. beat_s: between two beats. net: where public sources
+    components: as in `Context`. fold_s: between two folds into the store. beat_s: between two beats. net: where public sources
     of evidence are, asked for by runs that need them.
     """
 
@@ -36,7 +37,7 @@ class Dependencies:
     cache: Path | None = None
     api_key: str = field(default="", repr=False)
     method: Callable[[str], Method] = method_named
-    tables: Tables | None = None
+    components: ComponentLoader | None = None
     fold_s: float = FOLD_S
     beat_s: float = BEAT_S
     net: Callable[[], SourceSettings] | None = None
@@ -86,7 +87,8 @@ def context_of(
     """
     if method.version != spec.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
-    _refuse_others("knowledge packs", {name: source.sha256 for name, source in world.packs.sources.items()}, spec.packs)
+    if not isinstance(method, DerivedMethod):  # which reads none
+        _refuse_others("knowledge packs", {name: source.sha256 for name, source in world.packs.sources.items()}, spec.packs)
     with world.store.read() as db:
         _refuse_others("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
     known = pairs_of(world.store, spec.dataset)
@@ -102,7 +104,7 @@ def context_of(
         model=spec.model,
         seed=spec.seed,
         repeat=spec.repeat,
-        tables=world.tables,
+        components=world.components,
         web=web,
     )
 

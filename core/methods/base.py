@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 from core.errors import InputError
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.stats.arrays import Codes
-from core.transfer.knn_settings import KnnSettings
-from core.transfer.protocols import KnnPrediction
-from core.transfer.row_index import RowIndex
 from core.types import Call, Pair, RowResult
 
 if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
+    from core.methods.components import ComponentLoader
 
 Kind = Literal["int", "float", "text", "flag", "choice"]
 
@@ -67,25 +64,13 @@ class Option:
         return number
 
 
-class Tables(Protocol):
-    """What methods that predict all rows at once may ask of the workspace."""
-
-    def priors(self, plan: KnnSettings, pair_ids: Sequence[str]) -> tuple[RowIndex, Codes, KnnPrediction]:
-        """A kNN's priors of these rows of the run's dataset: its rows as codes, these rows' positions, and the priors."""
-        ...
-
-    def fused(self, options: Mapping[str, Any]) -> list[RowResult]:
-        """A fusion of runs on the rows of its base; options: base, with, w_de, w_dir and reference, as the method has them."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a method may use for the rows of one run. It reaches no label but through `view_of`.
 
     pairs: the run's rows, their labels taken away. options: every option of the method. view_of: the labelled rows that
-    may be seen for a row. client: None where the method needs no model. tables: for methods that predict all rows at once.
-    web: public sources of evidence, None where the packs alone are to be read.
+    may be seen for a row. client: None where the method needs no model. components: loads the runs and gene spaces that a
+    `DerivedMethod` is made from. web: public sources of evidence, None where the packs alone are to be read.
     """
 
     pairs: tuple[Pair, ...]
@@ -96,7 +81,7 @@ class Context:
     model: str = ""
     seed: int = 0
     repeat: int = 0
-    tables: Tables | None = None
+    components: ComponentLoader | None = None
     web: SourceClient | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
@@ -154,6 +139,37 @@ class WithoutModel:
     def prompts(self, _options: Mapping[str, Any]) -> str:
         """Without prompts."""
         return ""
+
+
+class DerivedMethod(WithoutModel):
+    """A method that is made from runs and gene spaces instead of evidence, and so keeps labels away by itself.
+
+    inherits_track: whether its runs are of the track and model of the run that they are made from first.
+    """
+
+    name: str
+    version: int
+    about: str
+    inherits_track: bool = False
+
+    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+        """Returns the options as a specification holds them: runs by id, and what has no effect at its default.
+
+        Raises InputError or NotFound for options that do not go together or name what is not there.
+        """
+        raise NotImplementedError
+
+    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Returns the ids of the runs that completed options name."""
+        raise NotImplementedError
+
+    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
+        """Returns the ids of the rows to predict where a request chooses none."""
+        raise NotImplementedError
+
+    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
+        """Raises, before a run is made, what its prediction would raise."""
+        raise NotImplementedError
 
 
 class RowFailed(Exception):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from core.errors import InputError
-from core.methods.base import BatchMethod, Context, Option, WithoutModel
+from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.components import ComponentLoader, FusionSettings, load_components, refuse_other_dataset
 from core.stats.arrays import Floats
-from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights
+from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights, fuse, percentiles_of
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
 
 
@@ -87,29 +90,125 @@ def _sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
     )
 
 
-class Fusion(WithoutModel):
+class Fusion(DerivedMethod):
     """Weighted percentiles of runs."""
 
     name = "fusion"
     version = 1
     about = "Rank-percentile fusion of runs on the same rows; no model is asked."
+    inherits_track = True
     options: tuple[Option, ...] = (
         Option("base", "text", "", "The run whose rows are fused, by name or id."),
         Option("with", "text", "", "Runs to fuse with it, with commas between them."),
         Option("w_de", "text", "0.5", "Their weights for DE, with commas between them; the base takes what is left of 1."),
         Option("w_dir", "text", "0.5", "Their weights for DIR."),
         Option("reference", "choice", "population", "What percentiles are taken over.", ("population", "train")),
+        Option("reference_runs", "text", "", "RUN=LABELLED RUN, with commas: what a run's percentiles are taken against."),
     )
 
+    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+        """Returns runs by id, and weights as they read back.
+
+        Raises InputError for weights off the simplex, and for a reference of a run that is not fused or that nothing uses.
+        """
+        named = read_fusion_settings(options)
+        base, *others = (components.run(name).id for name in (named.base, *map(str, named.others)))
+        refuse_other_dataset(components, named.base)
+        references = {}
+        for component, reference in named.references.items():
+            found = components.run(component)
+            if named.reference != "train":
+                raise InputError(
+                    f"reference run of {found.name}: nothing is taken against it under {named.reference}; expected train"
+                )
+            if found.id not in (base, *others):
+                raise InputError(f"reference run of {found.name}: it is not fused here; expected the base or one of the others")
+            references[found.id] = components.run(reference).id
+        settings = FusionSettings(base, tuple(others), named.w_de, named.w_dir, named.reference, references)
+        settings.weights()
+        return fusion_options(settings)
+
+    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Returns the base and the others."""
+        settings = read_fusion_settings(options)
+        return (settings.base, *map(str, settings.others))
+
+    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
+        """Returns the rows of the base."""
+        rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
+        return rows
+
+    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
+        """Raises InputError or StateError as `load_components` does, and for a row that the base does not have."""
+        _fuse_rows(pair_ids, options, components)
+
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """InputError for a row that the base does not have."""
-        if context.tables is None:
+        """Returns the fused rows. Raises what `check` raises."""
+        if context.components is None:
             raise InputError("fusion: got no runs to fuse; expected a run of a workspace")
-        found = {result.prediction.pair_id: result for result in context.tables.fused(context.options)}
-        missing = next((pair.pair_id for pair in pairs if pair.pair_id not in found), None)
-        if missing is not None:
-            raise InputError(f"fusion: row {missing!r} is not in the base run; expected rows that it has")
-        return [found[pair.pair_id] for pair in pairs]
+        return _fuse_rows([pair.pair_id for pair in pairs], context.options, context.components)
+
+
+def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
+    settings = read_fusion_settings(options)
+    rows, components = load_components(loader, settings)
+    found, weights = percentiles_of(components, settings.reference), settings.weights()
+    fused = results(_base_rows(rows), components, found, weights, fuse(found, weights), settings.reference)
+    by_id = {result.prediction.pair_id: result for result in fused}
+    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
+    if missing is not None:
+        raise InputError(f"fusion: row {missing!r} is not in the base run; expected rows that it has")
+    return [by_id[pair_id] for pair_id in pair_ids]
+
+
+def _base_rows(rows: pd.DataFrame) -> list[BaseRow]:
+    counts = [rows[name].astype(object).where(rows[name].notna(), None) for name in ("tokens", "prompt_tokens", "tool_calls")]
+    return [
+        BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))
+        for key, flags, *known in zip(rows["pair_id"], rows["flags"], *counts, strict=True)
+    ]
+
+
+def fusion_options(settings: FusionSettings) -> dict[str, Any]:
+    """Returns the options of the method fusion that stand for these settings, whose runs are all saved."""
+    weights = {name: ",".join(map(repr, map(float, getattr(settings, name)))) for name in ("w_de", "w_dir")}
+    references = ",".join(f"{run}={reference}" for run, reference in sorted(settings.references.items()))
+    return {
+        "base": settings.base,
+        "with": ",".join(map(str, settings.others)),
+        **weights,
+        "reference": settings.reference,
+        "reference_runs": references,
+    }
+
+
+def read_fusion_settings(options: Mapping[str, Any]) -> FusionSettings:
+    """Returns the settings that options describe, runs as they are named there. Raises InputError for what is no weight."""
+    references = dict(map(read_reference, split_names(options.get("reference_runs", ""))))
+    w_de, w_dir = (read_weights(str(options[name])) for name in ("w_de", "w_dir"))
+    others = tuple(split_names(options["with"]))
+    return FusionSettings(str(options["base"]).strip(), others, w_de, w_dir, options["reference"], references)
+
+
+def read_reference(text: str) -> tuple[str, str]:
+    """Returns (component, its run on labelled rows) from "COMPONENT=RUN". Raises InputError for anything else."""
+    component, _, run = text.rpartition("=")
+    if not component or not run:
+        raise InputError(f"reference run {text}: expected COMPONENT=RUN")
+    return component.strip(), run.strip()
+
+
+def split_names(names: object) -> list[str]:
+    """Returns the names in "a, b"."""
+    return [name.strip() for name in str(names).split(",") if name.strip()]
+
+
+def read_weights(text: str) -> tuple[float, ...]:
+    """Returns the weights in "0.5,0.2". Raises InputError if one is not a number."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise InputError(f"weights: got {text!r}, expected numbers with commas between them") from None
 
 
 METHOD: BatchMethod = Fusion()

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError
-from core.methods.base import BatchMethod, Context, Option, WithoutModel
+from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
-from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
 from core.transfer.protocols import KnnPrediction, QueryGroup
@@ -132,7 +133,7 @@ def _or_none(value: float) -> Any:
     return None if math.isnan(value) else value
 
 
-class Knn(WithoutModel):
+class Knn(DerivedMethod):
     """Labels lent by similar genes."""
 
     name = "knn"
@@ -151,13 +152,37 @@ class Knn(WithoutModel):
         Option("strength", "float", 0.0, "How far well supported priors of an effect are drawn to a half.", least=0.0, most=1.0),
     )
 
+    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:  # noqa: ARG002
+        """Returns the settings as plain values. Raises InputError for settings that make no sense."""
+        return knn_options(read_knn_settings(options))
+
+    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:  # noqa: ARG002
+        """Returns none: a kNN is made from gene spaces."""
+        return ()
+
+    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
+        """Returns the unlabelled rows under the protocol test, else the labelled ones. Raises InputError without any."""
+        index = components.index()
+        return [index.pair_ids[row] for row in rows_to_predict(index, read_knn_settings(options).protocol)]
+
+    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
+        """Raises InputError for a space that may not be evaluated on these rows' labels, NotFound for one that is not there."""
+        components.predict_knn(read_knn_settings(options), pair_ids)
+
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """InputError where no space is named, or one may not be evaluated on these rows' labels."""
-        if context.tables is None:
+        """Returns the priors of the rows. Raises what `check` raises."""
+        if context.components is None:
             raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
-        plan = read_knn_settings(context.options)
-        layout, rows, predicted = context.tables.priors(plan, [pair.pair_id for pair in pairs])
-        return results(layout, rows, predicted, plan)
+        settings = read_knn_settings(context.options)
+        made = context.components.predict_knn(settings, [pair.pair_id for pair in pairs])
+        return results(made.index, made.rows, made.predicted, settings)
+
+
+def knn_options(settings: KnnSettings) -> dict[str, Any]:
+    """Returns the options of the method knn that stand for these settings; folds and seed at 5 and 0 where nothing is cut."""
+    spec = settings.as_spec()
+    optional = {"de_power": spec["de_power"] or 0.0, "k": spec["k"] or 0}
+    return {"folds": 5, "seed": 0, **spec, **optional, "spaces": ",".join(settings.spaces)}
 
 
 METHOD: BatchMethod = Knn()

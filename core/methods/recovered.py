@@ -1,13 +1,20 @@
-"""A component recovered from a published fusion, as a run of its own."""
+"""recovered: a component taken back out of a published fusion, as a run of its own."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
+
+from core.errors import InputError
+from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import prediction
-from core.transfer.fusion_decomposition import RecoveredComponent
-from core.types import RowResult, TraceEvent
+from core.stats.scores_and_labels import scores_from_probabilities
+from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
+from core.types import Flag, Pair, RowResult, TraceEvent
 
 
 def results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
@@ -21,3 +28,68 @@ def results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused
         event = TraceEvent("decompose", "RECOVERED", "arithmetic", said, tokens=0)
         rows.append(RowResult(prediction(pair_id, p_de, p_up), (event,)))
     return rows
+
+
+class Recovered(DerivedMethod):
+    """The other component of a fusion whose base and weights are known."""
+
+    name = "recovered"
+    version = 1
+    about = "The other component of a published fusion, from the fusion and its base; only ranks are left of it."
+    options: tuple[Option, ...] = (
+        Option("base", "text", "", "The run that was fused, by name or id."),
+        Option("fused", "text", "", "The fusion of it."),
+        Option("w_de", "float", 0.5, "The other component's weight for DE."),
+        Option("w_dir", "float", 0.5, "Its weight for DIR."),
+    )
+
+    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+        """Returns both runs by id."""
+        refuse_other_dataset(components, options["base"])
+        return {**options, "base": components.run(options["base"]).id, "fused": components.run(options["fused"]).id}
+
+    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Returns the base and the fusion."""
+        return options["base"], options["fused"]
+
+    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
+        """Returns the rows of the base."""
+        rows: list[str] = components.predictions(options["base"])["pair_id"].tolist()
+        return rows
+
+    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
+        """Raises InputError for runs on different rows, a base with uncovered rows, or weights that are not the fusion's."""
+        _recover_rows(pair_ids, options, components)
+
+    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+        """Returns the component's rows. Raises what `check` raises."""
+        if context.components is None:
+            raise InputError("recovered: got no runs to take apart; expected a run of a workspace")
+        return _recover_rows([pair.pair_id for pair in pairs], context.options, context.components)
+
+
+def _recover_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
+    base, fused = loader.run(options["base"]), loader.run(options["fused"])
+    rows, mixed = loader.predictions(base.id), loader.predictions(fused.id).set_index("pair_id")
+    ids = rows["pair_id"].tolist()
+    if base.dataset != fused.dataset or set(ids) != set(mixed.index):
+        raise InputError(f"{base.name} and {fused.name}: not on the same rows; expected a fusion of that base")
+    if lacking := sum(not {Flag.UNCOVERED, Flag.UNCOVERED_DIR}.isdisjoint(flags) for flags in rows["flags"]):
+        raise InputError(
+            f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone; "
+            "expected a base that covers every row"
+        )
+    submitted = mixed.loc[ids]
+    up, down = submitted["prediction_up"].to_numpy(), submitted["prediction_down"].to_numpy()
+    with np.errstate(invalid="ignore"):
+        ranked = scores_from_probabilities(up + down, up / (up + down))
+    of_base = scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
+    found = decompose_fusion(of_base, ranked, options["w_de"], options["w_dir"])
+    by_id = dict(zip(ids, results(ids, found, base.name, fused.name), strict=True))
+    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
+    if missing is not None:
+        raise InputError(f"recovered: row {missing!r} is not in the base run; expected rows that it has")
+    return [by_id[pair_id] for pair_id in pair_ids]
+
+
+METHOD: BatchMethod = Recovered()

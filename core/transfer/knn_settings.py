@@ -6,10 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+import numpy as np
+
 from core.errors import InputError
+from core.stats.arrays import Codes
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import Axis
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings
+from core.transfer.row_index import RowIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,19 @@ class KnnSettings:
             }[protocol.kind],
         ]
         return " · ".join(parts)
+
+
+def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
+    """Returns the positions of the unlabelled rows under the protocol test, else of the labelled ones.
+
+    Raises InputError for a dataset without such rows, or without labelled rows to learn from.
+    """
+    test = protocol.kind == "test"
+    rows = np.flatnonzero([(label is None) == test for label in index.labels])
+    if not len(rows) or not len(index.known):
+        lacking = "unlabelled rows to predict" if test and len(index.known) else "labelled rows to learn from"
+        raise InputError(f"knn under {protocol.kind}: this dataset has no {lacking}")
+    return rows
 
 
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:

@@ -12,19 +12,21 @@ from typing import Any
 
 import pytest
 
-from core.actions import bundles, lineage, run_control, run_folders, runs, transfer
+from core.actions import bundles, lineage, run_control, run_folders, runs
 from core.actions.imports import Imported, ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import Journal
 from core.errors import InputError, StateError
+from core.methods.components import FusionSettings
 from core.store import audit_log
 from core.store import runs as run_records
 from core.submission.rules.registry import Problem
 from core.types import Call, Evidence, Failed, Pair
 from tests import cases, worlds
 from tests.bundled import everything, opened, stored, with_manifest, with_rows
+from tests.derived import save_fusion
 from tests.engine.cases import fast, wish, workspace_with
 from tests.engine.methods import Counting, constant
 
@@ -189,7 +191,7 @@ def family(other: Workspace) -> Workspace:
         assert import_upload(other, cases.submission(rows), f"{name}.csv").kind == "submission"
     with other.store.read() as db:
         base, second = (run_records.find(db, name).id for name in ("base", "second"))
-    transfer.save_fusion(other, transfer.Fusion(base, (second,), (0.5,), (0.5,)), "mixed")
+    save_fusion(other, FusionSettings(base, (second,), (0.5,), (0.5,)), "mixed")
     return other
 
 
@@ -285,7 +287,7 @@ def answered(workspace: Workspace) -> Workspace:
     method = Talkative(
         fails=frozenset({"Qb0_Hb0"}), error=partial(Lost, f"{home}/secret/x.txt, /opt/models/a.bin, http://h:1/v1")
     )
-    run_control.launch(made, wish(made, method), "r", fast(), begin=partial(run_control.work_on, method=lambda _: method))
+    run_control.start(made, wish(made, method), "r", fast(), begin=partial(run_control.work_on, method=lambda _: method))
     return made
 
 
@@ -334,7 +336,7 @@ def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
 
 def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace, tmp_path: Path) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
-    run = run_control.launch(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
+    run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
     with pytest.raises(InputError, match="run r: waiting with 0 rows; expected one that has ended"):
         bundles.made(made, "r")
     spec = wish(made, Counting())

@@ -30,14 +30,14 @@ def nobody(*_: Any) -> None:
 
 def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Workspace) -> None:
     method = Counting()
-    first = run_control.launch(workspace, wish(workspace, method), "r", fast(), begin=here(method))
-    again = run_control.launch(workspace, wish(workspace, method), "r", fast(rows_in_flight=3), begin=here(method))
+    first = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    again = run_control.start(workspace, wish(workspace, method), "r", fast(rows_in_flight=3), begin=here(method))
     assert again == first
     assert len(method.asked) == 8
     other = wish(workspace, method, seed=1)
     with pytest.raises(StateError, match="exists with another specification"):
-        run_control.launch(workspace, other, "r", fast(), begin=here(method))
-    replaced = run_control.launch(workspace, other, "r", fast(), replace=True, begin=here(method))
+        run_control.start(workspace, other, "r", fast(), begin=here(method))
+    replaced = run_control.start(workspace, other, "r", fast(), replace=True, begin=here(method))
     assert replaced.id != first.id
     assert not run_folders.folder_of(workspace, first.id).exists
     with workspace.store.read() as db:
@@ -45,17 +45,18 @@ def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Wor
         assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
 
 
-def test_a_run_is_known_by_its_dataset_name_and_specification(workspace: Workspace) -> None:
+def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
-    one = run_control.launch(workspace, spec, "one", fast(), begin=nobody)
-    two = run_control.launch(workspace, spec, "two", fast("http://127.0.0.1:1/v1"), begin=nobody)
-    assert one.id != two.id
-    assert run_folders.folder_of(workspace, one.id).spec() == run_folders.folder_of(workspace, two.id).spec() == spec
+    one = run_control.start(workspace, spec, "one", fast(), begin=nobody)
+    two = run_control.start(workspace, spec, "two", fast("http://127.0.0.1:1/v1"), begin=nobody)
+    assert one.id == spec.key
+    assert two == one
+    assert run_folders.folder_of(workspace, one.id).spec() == spec
     assert one.spec["rows"] == 8
 
 
 def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
-    run = run_control.launch(workspace, wish(workspace, Counting()), "r", fast(), begin=nobody)
+    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=nobody)
     assert (run.status, run.origin, status(workspace, run).state) == ("waiting", "run here", "waiting")
     assert run_control.settle(workspace, "r").status == "waiting"
     with pytest.raises(StateError, match="it is waiting, expected a run that is running"):
@@ -73,7 +74,7 @@ def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
 
 def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
-    run = run_control.launch(workspace, spec, "r", fast(), begin=nobody)
+    run = run_control.start(workspace, spec, "r", fast(), begin=nobody)
     with Journal(run_folders.folder_of(workspace, run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter")])
     assert run_control.states(workspace)[run.id].state == "crashed"
@@ -89,10 +90,10 @@ def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: 
 
 def test_a_run_that_the_store_lost_is_taken_over_with_its_rows(workspace: Workspace) -> None:
     method = Counting()
-    run = run_control.launch(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
     with workspace.store.write() as db:
         runs.delete(db, run.id)
-    again = run_control.launch(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    again = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
     assert (again.id, again.done, len(method.asked)) == (run.id, 8, 8)
 
 
@@ -113,10 +114,10 @@ def test_runs_of_other_origins_have_no_worker(small_workspace: Workspace) -> Non
 def test_read_only_refuses_every_change(workspace: Workspace) -> None:
     method = Counting()
     spec: RunSpec = wish(workspace, method)
-    run_control.launch(workspace, spec, "r", fast(), begin=nobody)
+    run_control.start(workspace, spec, "r", fast(), begin=nobody)
     reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
     for change in (
-        lambda: run_control.launch(reader, spec, "other", ExecutionSettings(), begin=nobody),
+        lambda: run_control.start(reader, spec, "other", ExecutionSettings(), begin=nobody),
         lambda: run_control.resume(reader, "r", begin=nobody),
         lambda: run_control.cancel(reader, "r"),
         lambda: run_control.work_on(reader, "r"),

@@ -13,13 +13,14 @@ import pytest
 
 from core.actions import packs, presets, spaces, transfer
 from core.actions import runs as run_actions
+from core.actions.components import WorkspaceComponents
 from core.actions.demo import make_demo
 from core.actions.imports import ImportOptions, import_paths, import_space, import_upload
-from core.actions.transfer import Fusion
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import Space
 from core.errors import InputError, NotFound, ReadOnly, StateError
+from core.methods.components import FusionSettings
 from core.store import imports, runs
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
@@ -27,6 +28,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests import cases, worlds
 from tests.actions.test_imports import everything
+from tests.derived import save_fusion, save_knn, save_recovered
 from tests.embeddings.hostile import touches
 from tests.embeddings.test_checkpoints import geneformer
 from tests.embeddings.test_encoders import by_length, serving
@@ -61,7 +63,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def furnished(workspace: Workspace, filled: Path) -> Workspace:
-    """`fill`, in `desk`."""
+    """`fill`, in `workspace`."""
     return worlds.copied(filled, workspace)
 
 
@@ -380,9 +382,9 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     build(workspace, "response")
     dataset = transfer.default_dataset(workspace, None)
     plan = KnnSettings(("near",), EvaluationProtocol("test"))
-    transfer.save_knn(workspace, dataset, plan, "knn")
-    wanted = Fusion("llm test", ("knn",), (0.5,), (0.5,))
-    transfer.save_fusion(workspace, wanted, "fused")
+    save_knn(workspace, dataset, plan, "knn")
+    wanted = FusionSettings("llm test", ("knn",), (0.5,), (0.5,))
+    save_fusion(workspace, wanted, "fused")
     presets.save(workspace, "what-if", "mine", {})
     reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
     (tmp_path / "new.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
@@ -398,10 +400,10 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
         lambda: spaces.embed(reader, "text", "t", {"columns": 2, "seed": 0}),
         lambda: spaces.embed(reader, "response", "s", {}),
         lambda: spaces.delete(reader, "near"),
-        lambda: transfer.save_knn(reader, dataset, plan, "other"),
-        lambda: transfer.save_knn(reader, dataset, plan, "knn"),
-        lambda: transfer.save_fusion(reader, wanted, "other"),
-        lambda: transfer.save_recovered(reader, "llm test", "fused", (0.5, 0.5), "other"),
+        lambda: save_knn(reader, dataset, plan, "other"),
+        lambda: save_knn(reader, dataset, plan, "knn"),
+        lambda: save_fusion(reader, wanted, "other"),
+        lambda: save_recovered(reader, "llm test", "fused", (0.5, 0.5), "other"),
         lambda: presets.save(reader, "what-if", "mine", {"power": 1}),
         lambda: presets.delete(reader, "what-if", "mine"),
         lambda: run_actions.delete(reader, "knn"),
@@ -410,7 +412,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
         with pytest.raises(ReadOnly, match="reading only"):
             change()
     assert (everything(workspace), worlds.kept_files(workspace)) == before
-    assert transfer.prepare(reader, dataset, plan).predicted.priors.covered.any()  # looking is no change
+    assert WorkspaceComponents(reader, dataset).predict_knn(plan, None).predicted.priors.covered.any()  # looking is no change
     with reader.store.read() as db:
         assert imports.listing(db).shape[0] == 12
         assert runs.find(db, "knn").total == 6

@@ -11,17 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import run_control, spaces, transfer, wishes
+from core.actions import launch, run_control, spaces, transfer
 from core.actions import runs as run_actions
+from core.actions.components import WorkspaceComponents
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.run_folders import folder_of
-from core.actions.transfer import Fusion
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import load_space
+from core.engine.request import RunRequest
 from core.engine.run_state import Counts, write_heartbeat
-from core.engine.spec import ExecutionSettings
+from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
-from core.methods.registry import method_named
+from core.methods.components import FusionSettings
+from core.methods.fusion import read_weights
 from core.store import predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -34,6 +36,7 @@ from core.transfer.similarity import Space, space_over
 from core.types import Flag
 from tests import cases, worlds
 from tests.actions.test_imports import everything
+from tests.derived import save_fusion, save_knn, save_recovered
 from tests.worlds import Screen
 
 NAN = float("nan")
@@ -47,7 +50,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def world(workspace: Workspace, furnished: Path) -> Screen:
-    """The screen, in `desk`."""
+    """The screen, in `workspace`."""
     worlds.copied(furnished, workspace)
     return worlds.screen()
 
@@ -79,7 +82,7 @@ def trace_of(workspace: Workspace, run: Run, pair_id: str) -> dict[str, Any]:
 
 
 def knn(workspace: Workspace, name: str, protocol: EvaluationProtocol = TEST, space: str = "near", **more: Any) -> Run:
-    return transfer.save_knn(workspace, dataset_of(workspace), KnnSettings((space,), protocol, SimilaritySettings(**more)), name)
+    return save_knn(workspace, dataset_of(workspace), KnnSettings((space,), protocol, SimilaritySettings(**more)), name)
 
 
 def other_vectors(workspace: Workspace, world: Screen) -> None:
@@ -113,7 +116,7 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
     workspace: Workspace, world: Screen, tmp_path: Path, protocol: EvaluationProtocol, setting: SimilaritySettings
 ) -> None:
     plan = KnnSettings(("near",), protocol, setting)
-    run = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn")
+    run = save_knn(workspace, dataset_of(workspace), plan, "knn")
     layout, rows, priors = expected_priors(world, plan, tmp_path)
     found = rows_of(workspace, "knn")
     assert found.index.tolist() == [layout.pair_ids[i] for i in rows]
@@ -121,7 +124,7 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
     directed = ~np.isnan(priors.up)
     np.testing.assert_allclose(found["p_up_given_de"][directed], priors.up[directed], atol=1e-12)
     np.testing.assert_allclose(found["prediction_up"] + found["prediction_down"], found["p_de"], atol=1e-12)
-    assert (run.method, run.origin, run.total, run.done, run.failed) == ("knn", "made here", len(rows), len(rows), 0)
+    assert (run.method, run.origin, run.total, run.done, run.failed) == ("knn", "run here", len(rows), len(rows), 0)
     assert (run.tokens, run.parents, run.dataset) == (0, (), dataset_of(workspace).id)
     uncovered = {layout.pair_ids[i] for i, there in zip(rows, priors.covered, strict=True) if not there}
     assert {key for key, flags in flags_of(found).items() if Flag.UNCOVERED in flags} == uncovered
@@ -189,13 +192,15 @@ def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None
     before = everything(workspace)
     assert knn(workspace, "knn", LOO) == made
     assert everything(workspace) == before
-    assert knn(workspace, "other", LOO).id != made.id
+    assert knn(workspace, "other", LOO) == made  # a second name for the same
+    assert everything(workspace) == before
+    knn(workspace, "other")
     before = everything(workspace)
     with pytest.raises(StateError, match=r"run 'knn' exists with another specification; .*--replace"):
         knn(workspace, "knn", FOLDS)
     assert everything(workspace) == before
     plan = KnnSettings(("near",), FOLDS)
-    replaced = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn", replace=True)
+    replaced = save_knn(workspace, dataset_of(workspace), plan, "knn", replace=True)
     with workspace.store.read() as db:
         assert runs.find(db, "knn") == replaced
         assert {run.name for run in runs.all_of_them(db)} == {"llm train", "llm test", "knn", "other"}
@@ -257,7 +262,7 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Worksp
     for each, told in ((workspace, labels), (other, np.where(hidden, flipped, labels))):
         import_upload(each, crossed(told), "train.csv")
         coresponse(each)
-        transfer.save_knn(each, dataset_of(each), KnnSettings(("labels",), protocol, setting), "folds")
+        save_knn(each, dataset_of(each), KnnSettings(("labels",), protocol, setting), "folds")
         found.append(rows_of(each, "folds"))
     covered = np.array([not flags for flags in found[0]["flags"].map(len)])
     assert covered[own].any()
@@ -270,7 +275,8 @@ def test_along_genes_a_rebuilt_space_covers_nothing(workspace: Workspace, world:
     coresponse(workspace)
     run = knn(workspace, "folds", FOLDS, space="labels")
     assert run.fallbacks == run.total == world.n_train
-    found = transfer.prepare(workspace, dataset_of(workspace), KnnSettings(("labels",), FOLDS)).evaluation()
+    loader = WorkspaceComponents(workspace, dataset_of(workspace))
+    found = loader.predict_knn(KnnSettings(("labels",), FOLDS), None).evaluation()
     assert found.coverage == 0
     assert np.isnan([found.score.de.value, found.score.dir.value]).all()
 
@@ -332,7 +338,7 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(
     workspace: Workspace, world: Screen, kind: Kind, weighting: Weighting
 ) -> None:
     plan = KnnSettings(("near",), EvaluationProtocol(kind, 3, 1), SimilaritySettings(weighting))
-    run = transfer.save_knn(workspace, dataset_of(workspace), plan, "knn")
+    run = save_knn(workspace, dataset_of(workspace), plan, "knn")
     labels = dict(zip(world.ids, world.labels, strict=True))
     covered = 0
     for pair_id in world.ids[: world.n_train : 7]:
@@ -361,7 +367,7 @@ def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) 
     run = knn(workspace, "knn")
     for pair_id in ("Q0_H0", "Q1_H3"):
         found = transfer.neighbours_of(workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), chosen=False)
-        assert found.plan.protocol.kind == "test"
+        assert found.settings.protocol.kind == "test"
         assert found.why.prior_de == pytest.approx(trace_of(workspace, run, pair_id)["meta"]["prior_de"], abs=1e-9)
     with pytest.raises(InputError, match="protocol test: row 0: in the knowledge base with its own label"):
         transfer.neighbours_of(workspace, dataset_of(workspace), world.ids[0], KnnSettings(("near",), TEST))
@@ -405,13 +411,13 @@ def scores(rows: pd.DataFrame, column: str, *missing: Flag) -> np.ndarray:
 
 
 def fuse(workspace: Workspace, name: str, base: str, other: str, weight: float = 0.5, **more: Any) -> Run:
-    return transfer.save_fusion(workspace, Fusion(base, (other,), (weight,), (weight,), **more), name)
+    return save_fusion(workspace, FusionSettings(base, (other,), (weight,), (weight,), **more), name)
 
 
 @pytest.mark.usefixtures("world")
 def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -> None:
     other = knn(workspace, "knn", LOO)
-    made = transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (0.3,), (0.8,)), "fused")
+    made = save_fusion(workspace, FusionSettings("llm train", ("knn",), (0.3,), (0.8,)), "fused")
     base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
     for column, weight in (("p_de", 0.3), ("p_up_given_de", 0.8)):
         own = scores(base_rows, column)
@@ -423,7 +429,7 @@ def test_a_fusion_is_weighted_percentiles_of_its_parents(workspace: Workspace) -
         base = runs.find(db, "llm train")
     assert (made.method, made.parents, made.dataset) == ("fusion", (base.id, other.id), base.dataset)
     assert (made.track, made.model, made.total) == (base.track, base.model, base.total)
-    assert (made.spec["w_de"], made.spec["w_dir"], made.spec["reference"]) == ([0.3], [0.8], "population")
+    assert [made.spec["options"][name] for name in ("w_de", "w_dir", "reference")] == ["0.3", "0.8", "population"]
     assert (made.tokens, found["tokens"].tolist()) == (base.tokens, base_rows["tokens"].tolist())
     assert found["tool_calls"].tolist() == base_rows["tool_calls"].tolist()
 
@@ -493,10 +499,10 @@ def test_the_same_fusion_is_the_same_run_and_another_is_refused(workspace: Works
         fuse(workspace, "fused", "llm train", "knn", 0.6)
     for name in ("llm train", "knn"):
         with pytest.raises(StateError, match=f"run '{name}': a parent of the run that would replace it"):
-            transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (0.5,), (0.5,)), name, replace=True)
+            save_fusion(workspace, FusionSettings("llm train", ("knn",), (0.9,), (0.5,)), name, replace=True)
     assert everything(workspace) == before
-    wanted = Fusion("llm train", ("knn",), (0.6,), (0.5,))
-    assert transfer.save_fusion(workspace, wanted, "fused", replace=True).id != made.id
+    wanted = FusionSettings("llm train", ("knn",), (0.6,), (0.5,))
+    assert save_fusion(workspace, wanted, "fused", replace=True).id != made.id
 
 
 @pytest.mark.parametrize(
@@ -518,7 +524,7 @@ def test_fusions_that_make_no_sense(
     knn(workspace, "knn", LOO)
     before = everything(workspace)
     with pytest.raises(InputError, match=message):
-        transfer.save_fusion(workspace, Fusion("llm train", others, weights, weights), "fused")
+        save_fusion(workspace, FusionSettings("llm train", others, weights, weights), "fused")
     assert everything(workspace) == before
 
 
@@ -571,8 +577,8 @@ def test_percentiles_against_labelled_rows_by_brute_force(workspace: Workspace) 
         other = percentile(scores(theirs, column, *missing), scores(folds, column, *missing))
         np.testing.assert_allclose(found[column], np.where(np.isnan(other), base, 0.75 * base + 0.25 * other), atol=1e-9)
     with workspace.store.read() as db:
-        names = {runs.find(db, key).name: runs.find(db, to).name for key, to in made.spec["reference_runs"].items()}
-    assert names == {"llm test": "llm train"}
+        key, to = made.spec["options"]["reference_runs"].split("=")
+        assert (runs.find(db, key).name, runs.find(db, to).name) == ("llm test", "llm train")
     assert run.id in made.parents
 
 
@@ -607,15 +613,15 @@ def test_a_knn_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: 
 @pytest.mark.parametrize(("w_de", "w_dir"), [(0.5, 0.5), (0.3, 0.9), (1.0, 0.6)])
 def test_a_component_comes_back_and_fuses_to_the_same_run(workspace: Workspace, world: Screen, w_de: float, w_dir: float) -> None:
     knn(workspace, "knn", LOO)
-    transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (w_de,), (w_dir,)), "fused")
-    made = transfer.save_recovered(workspace, "llm train", "fused", (w_de, w_dir), "back")
+    save_fusion(workspace, FusionSettings("llm train", ("knn",), (w_de,), (w_dir,)), "fused")
+    made = save_recovered(workspace, "llm train", "fused", (w_de, w_dir), "back")
     found, truth = rows_of(workspace, "back"), rows_of(workspace, "knn")
     expected = [key for key, flags in flags_of(truth).items() if "uncovered" in flags]
     assert [key for key, flags in flags_of(found).items() if "uncovered" in flags] == expected
     for column in ("p_de", "p_up_given_de"):
         own = scores(truth, column, Flag.UNCOVERED)
         np.testing.assert_allclose(scores(found, column, Flag.UNCOVERED), percentile(own, own), atol=1e-9)
-    transfer.save_fusion(workspace, Fusion("llm train", ("back",), (w_de,), (w_dir,)), "again")
+    save_fusion(workspace, FusionSettings("llm train", ("back",), (w_de,), (w_dir,)), "again")
     np.testing.assert_allclose(probabilities(rows_of(workspace, "again")), probabilities(rows_of(workspace, "fused")), atol=1e-9)
     with workspace.store.read() as db:
         assert made.parents == (runs.find(db, "llm train").id, runs.find(db, "fused").id)
@@ -638,7 +644,7 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
         ("llm train", "nobody", (0.5, 0.5), "run 'nobody'"),
     ):
         with pytest.raises(InputError, match=message):
-            transfer.save_recovered(workspace, base, fused, weights, "back")
+            save_recovered(workspace, base, fused, weights, "back")
     assert everything(workspace) == before
 
 
@@ -646,64 +652,34 @@ def test_what_is_no_fusion_of_that_base_is_refused(workspace: Workspace) -> None
 def test_the_same_decomposition_is_the_same_run(workspace: Workspace) -> None:
     knn(workspace, "knn", LOO)
     fuse(workspace, "fused", "llm train", "knn")
-    made = transfer.save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back")
-    assert transfer.save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back") == made
+    made = save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back")
+    assert save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back") == made
     with pytest.raises(StateError, match="run 'back' exists with another specification"):
-        transfer.save_recovered(workspace, "llm train", "fused", (0.4, 0.5), "back")
+        save_recovered(workspace, "llm train", "fused", (0.4, 0.5), "back")
     run_actions.delete(workspace, "back")
-    assert transfer.save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back").id == made.id
+    assert save_recovered(workspace, "llm train", "fused", (0.5, 0.5), "back").id == made.id
 
 
-# --- the same as methods of the engine ----------------------------------------------------------------------------------
+# --- runs of chosen rows, and other contents ----------------------------------------------------------------------------
 
 
 def launched(workspace: Workspace, method: str, name: str, rows: str = "", **options: object) -> Run:
     """A run that is worked on in this process until it ends."""
-    wish = wishes.Wish(dataset_of(workspace).id, method_named(method), options, rows=rows)
-    return run_control.launch(workspace, wishes.specify(workspace, wish), name, ExecutionSettings(), begin=run_control.work_on)
+    return launch.start(workspace, RunRequest(method, options=options, rows=rows, name=name))
 
 
 @pytest.mark.usefixtures("world")
-def test_a_knn_of_the_engine_gives_the_same_predictions(workspace: Workspace) -> None:
-    for protocol, rows in ((TEST, "split=test"), (FOLDS, "split=train")):
-        mine = knn(workspace, f"mine {protocol.kind}", protocol)
-        options = {"spaces": "near", "protocol": protocol.kind, "folds": protocol.k, "seed": protocol.seed}
-        run = launched(workspace, "knn", f"engine {protocol.kind}", rows, **options)
-        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", mine.total, 0, mine.fallbacks)
-        one, other = rows_of(workspace, mine.id), rows_of(workspace, run.id)
-        np.testing.assert_array_equal(probabilities(one), probabilities(other))
-        assert flags_of(one) == flags_of(other)
-        assert trace_of(workspace, mine, one.index[0]) == trace_of(workspace, run, one.index[0])
+def test_a_knn_of_some_rows_gives_them_the_same_predictions(workspace: Workspace) -> None:
+    knn(workspace, "whole", FOLDS)
     some = launched(workspace, "knn", "some", "sample=9,seed=1;split=train", spaces="near", protocol="folds", folds=3, seed=1)
     assert some.done == 9
     part = rows_of(workspace, "some")
-    np.testing.assert_array_equal(probabilities(part), probabilities(rows_of(workspace, "mine folds").loc[part.index]))
+    np.testing.assert_array_equal(probabilities(part), probabilities(rows_of(workspace, "whole").loc[part.index]))
 
 
-@pytest.mark.usefixtures("world")
-def test_a_fusion_of_the_engine_gives_the_same_predictions(workspace: Workspace) -> None:
-    knn(workspace, "knn", LOO)
-    transfer.save_fusion(workspace, Fusion("llm train", ("knn",), (0.3,), (0.6,)), "mine")
-    options = {"base": "llm train", "with": "knn", "w_de": "0.3", "w_dir": "0.6"}
-    run = launched(workspace, "fusion", "engine", "split=train", **options)
-    assert (run.status, run.done) == ("done", 70)
-    one, other = rows_of(workspace, "mine"), rows_of(workspace, "engine")
-    np.testing.assert_array_equal(probabilities(one), probabilities(other))
-    assert flags_of(one) == flags_of(other)
-
-
-@pytest.mark.usefixtures("world")
-def test_a_knn_of_the_engine_has_fold_priors_of_its_own(workspace: Workspace) -> None:
-    knn(workspace, "mine")
-    launched(workspace, "knn", "engine", "split=test", spaces="near", protocol="test")
-    for other in ("mine", "engine"):
-        fuse(workspace, f"with {other}", "llm test", other, reference="train", references={"llm test": "llm train"})
-    np.testing.assert_array_equal(*(probabilities(rows_of(workspace, f"with {other}")) for other in ("mine", "engine")))
-
-
-def knn_wish(workspace: Workspace, **more: object) -> wishes.Wish:
+def knn_spec(workspace: Workspace, **more: object) -> RunSpec:
     options = {"spaces": "near", "protocol": "test", **more}
-    return wishes.Wish(dataset_of(workspace).id, method_named("knn"), options, rows="split=test")
+    return launch.resolve(workspace, RunRequest("knn", options=options, rows="split=test"))
 
 
 def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_more(workspace: Workspace, world: Screen) -> None:
@@ -718,10 +694,8 @@ def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_mo
         with pytest.raises(StateError, match=f"engine: its {what} have changed since it was made"):
             fuse(workspace, "fused", "llm test", "engine", reference="train", references=references)
         if what == "spaces":
-            wish = knn_wish(workspace)
-            run_control.launch(
-                workspace, wishes.specify(workspace, wish), "engine", ExecutionSettings(), replace=True, begin=run_control.work_on
-            )
+            request = RunRequest("knn", options={"spaces": "near", "protocol": "test"}, rows="split=test", name="engine")
+            launch.start(workspace, request, replace=True)
             fuse(workspace, "between", "llm test", "engine", reference="train", references=references)
     with workspace.store.write() as db:  # as the run of an earlier version
         db.execute("UPDATE run SET spec = json_merge_patch(spec, '{\"sources\": null}') WHERE name = 'engine'")
@@ -730,25 +704,25 @@ def test_a_knn_of_the_engine_whose_space_changed_has_no_priors_of_its_own_any_mo
 
 
 def test_spaces_are_part_of_what_a_run_is(workspace: Workspace, world: Screen) -> None:
-    before = wishes.specify(workspace, knn_wish(workspace))
-    assert wishes.specify(workspace, knn_wish(workspace)) == before
+    before = knn_spec(workspace)
+    assert knn_spec(workspace) == before
     other_vectors(workspace, world)
-    after = wishes.specify(workspace, knn_wish(workspace))
+    after = knn_spec(workspace)
     assert set(before.sources) == set(after.sources) == {"near"}
     assert before.key != after.key
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
-        wishes.specify(workspace, knn_wish(workspace, spaces="near, far"))
-    fused = wishes.Wish(dataset_of(workspace).id, method_named("fusion"), {"base": "llm test", "with": "llm train"})
-    assert wishes.specify(workspace, fused).sources == {}
+        knn_spec(workspace, spaces="near, far")
+    fused = RunRequest("fusion", options={"base": "llm test", "with": "llm train"})
+    assert launch.resolve(workspace, fused).sources == {}
 
 
 def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world: Screen) -> None:
-    planned = wishes.specify(workspace, knn_wish(workspace))
-    run_control.launch(workspace, planned, "engine", ExecutionSettings(), begin=lambda *_: None)
+    planned = knn_spec(workspace)
+    run_control.start(workspace, planned, "engine", ExecutionSettings(), begin=lambda *_: None)
     other_vectors(workspace, world)
     run = run_control.resume(workspace, "engine", begin=run_control.work_on)
     assert (run.status, run.done) == ("stopped", 0)
-    now = wishes.specify(workspace, knn_wish(workspace)).sources["near"]
+    now = knn_spec(workspace).sources["near"]
     assert run.cause == (
         f"gene spaces: near {now[:10]}, expected near {planned.sources['near'][:10]} as planned; start a new run"
     )
@@ -762,22 +736,22 @@ def test_a_worker_refuses_another_space_than_planned(workspace: Workspace, world
 def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Workspace) -> None:
     """Its journal goes with it; while a worker beats, both stay."""
     knn(workspace, "knn")
-    engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test")
+    engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test", k=3)
     folder = folder_of(workspace, engine.id)
     folder.done.unlink()
     write_heartbeat(folder, "running", Counts(), 6, size=0, begun_at=0.0)
     before = everything(workspace)
     with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
-        transfer.save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
+        save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
     with pytest.raises(StateError, match="a worker is on it"):
-        transfer.save_fusion(workspace, Fusion("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True)
+        save_fusion(workspace, FusionSettings("llm test", ("knn",), (0.5,), (0.5,)), "taken", replace=True)
     assert everything(workspace) == before
     assert folder.exists
     folder.heartbeat.unlink()
     with pytest.raises(StateError, match="exists with another specification"):
-        transfer.save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken")
+        save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken")
     assert folder.exists
-    saved = transfer.save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
+    saved = save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
     assert not folder.path.exists()
     with workspace.store.read() as db:
         assert [run.id for run in runs.all_of_them(db) if run.name == "taken"] == [saved.id]
@@ -786,6 +760,6 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
 
 @pytest.mark.parametrize("text", ["", "half", "0.5,", "0.5;0.1"])
 def test_weights_that_are_no_numbers(text: str) -> None:
-    assert transfer.weights_from("0.5, 1") == (0.5, 1.0)
+    assert read_weights("0.5, 1") == (0.5, 1.0)
     with pytest.raises(InputError, match=r"weights: got .*, expected numbers with commas between them"):
-        transfer.weights_from(text)
+        read_weights(text)

@@ -154,7 +154,7 @@ def resume(workspace: Workspace, name: str, server: str) -> run_lines.Run:
     journalled = {pair_id_of(entry) for entry, _ in read_entries(journal)}
     requests = served(server).get("/v1/chat/completions", 0)
     how = ExecutionSettings(server, retries=0)
-    finished = run_control.resume(workspace, name, how=how, begin=run_control.work_on)
+    finished = run_control.resume(workspace, name, settings=how, begin=run_control.work_on)
     entries = [entry for entry, _ in read_entries(journal)]
     keys = [pair_id_of(entry) for entry in entries]
     assert len(keys) == len(set(keys)) == finished.total

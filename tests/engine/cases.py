@@ -11,12 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import run_control, run_folders, wishes
+from core.actions import launch, run_control, run_folders
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.engine.request import RunRequest
 from core.engine.run_state import Status, status_of
-from core.engine.spec import ExecutionSettings, RunSpec
+from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
 from core.methods.base import Method
 from core.store.runs import Run
 from tests.cases import as_csv
@@ -41,7 +42,8 @@ def workspace_with(folder: Path, rows: int) -> Workspace:
 
 def wish(workspace: Workspace, method: Method, rows: str = "split=test", **more: Any) -> RunSpec:
     """A run's specification on the workspace's only dataset."""
-    return wishes.specify(workspace, wishes.Wish("bmdm", method, {}, rows, **more))
+    more = {"labels": LabelViewSpec(), **more}
+    return launch.resolve(workspace, RunRequest(method.name, "bmdm", rows=rows, **more), method=lambda _: method)
 
 
 def fast(url: str = "", **more: Any) -> ExecutionSettings:

@@ -25,11 +25,11 @@ def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_p
     good, workspace = workspace_with(tmp_path / "good", ROWS), workspace_with(tmp_path / "faulty", ROWS)
     method = Asking()
     with serving() as url:
-        expected = run_control.launch(good, wish(good, method, model="scripted"), "r", fast(url), begin=here(method))
+        expected = run_control.start(good, wish(good, method, model="scripted"), "r", fast(url), begin=here(method))
     right = stored_rows(good, expected.id)[NUMBERS].set_index("pair_id")
     with serving(Script(faults=Faults.each(SHARE), retry_after_s=0.01)) as url:
         how = fast(url, rows_in_flight=32, concurrency=32, retries=1, timeout_s=0.25)
-        run = run_control.launch(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
+        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
         folder = run_folders.folder_of(workspace, run.id)
         kinds = Counter(entry.kind for entry, _ in read_entries(folder.rows) if isinstance(entry, Failed))
         assert run.status == "done"

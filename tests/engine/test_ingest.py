@@ -27,7 +27,7 @@ IDS = [f"Qb{i % 7}_Hb{i}" for i in range(6)]
 def begun(path: Path) -> tuple[Workspace, RunFolder]:
     """A run that waits for its worker."""
     workspace = workspace_with(path, 6)
-    run = run_control.launch(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
     return workspace, run_folders.folder_of(workspace, run.id)
 
 

@@ -81,11 +81,11 @@ def run_with_kills(folder: Path, kills: int, delay_s: float = 0.01) -> Surviving
     begin = partial(apart, began=str(began), fold_s=0.05)
     with serving(Script(delay_s=delay_s)) as url:
         whole = workspace_with(folder / "whole", ROWS)
-        expected = run_control.launch(
+        expected = run_control.start(
             whole, wish(whole, Asking(), model="scripted"), "r", fast(url, timeout_s=10.0), begin=here(Asking())
         )
         workspace = workspace_with(folder / "killed", ROWS)
-        run = run_control.launch(
+        run = run_control.start(
             workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8, timeout_s=10.0), begin=begin
         )
         rows = run_folders.folder_of(workspace, run.id).rows

@@ -35,7 +35,7 @@ def slow_run(path: Path) -> Iterator[tuple[Workspace, Run]]:
     """A run that takes a minute, in a worker of its own."""
     workspace = workspace_with(path, ROWS)
     begin = partial(apart, sleep_s=0.5, fold_s=0.1)
-    run = run_control.launch(workspace, wish(workspace, Counting()), "slow", fast(rows_in_flight=4), begin=begin)
+    run = run_control.start(workspace, wish(workspace, Counting()), "slow", fast(rows_in_flight=4), begin=begin)
     try:
         until(lambda: finished(workspace, run) > 4, "the first rows")
         yield workspace, run
@@ -66,7 +66,7 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
             with pytest.raises(StateError, match="is working on it"):
                 refused()
         with pytest.raises(StateError, match="a worker is on it"):
-            run_control.launch(workspace, wish(workspace, Counting(), seed=1), "slow", fast(), replace=True)
+            run_control.start(workspace, wish(workspace, Counting(), seed=1), "slow", fast(), replace=True)
         run_control.pause(workspace, "slow")
         until_state(workspace, run, "paused")
         at = finished(workspace, run)
@@ -83,7 +83,7 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
             run_control.cancel(workspace, "slow")
         with pytest.raises(StateError, match="expected a run that is running"):
             run_control.pause(workspace, "slow")
-        run_control.resume(workspace, "slow", how=fast(rows_in_flight=200), begin=apart)
+        run_control.resume(workspace, "slow", settings=fast(rows_in_flight=200), begin=apart)
         assert until_state(workspace, run, "done").counts.done == ROWS
 
 
@@ -102,7 +102,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
     workspace = workspace_with(tmp_path, 12)
     with serving(Script(api_key=KEY, delay_s=0.05)) as url:
         how = fast(url, rows_in_flight=2)
-        run = run_control.launch(workspace, wish(workspace, Asking(), model="scripted"), "r", how, api_key=KEY, begin=apart)
+        run = run_control.start(workspace, wish(workspace, Asking(), model="scripted"), "r", how, api_key=KEY, begin=apart)
         pid = status(workspace, run).pid
         assert pid is not None
         process = psutil.Process(pid)
@@ -111,9 +111,9 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
         until_state(workspace, run, "done")
         # A wrong key is echoed by this server
         wrong = KEY + "-wrong"
-        other = run_control.launch(
+        other = run_control.start(
             workspace,
-            wish(workspace, Asking(), model="scripted"),
+            wish(workspace, Asking(), model="scripted", labels="blinded"),
             "w",
             fast(url, cached=False),
             api_key=wrong,
@@ -134,7 +134,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
 
 def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.launch(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
     folder = run_folders.folder_of(workspace, run.id)
     with pytest.raises(StateError, match=r"status 3 before its first beat, it said: no such luck"):
         start(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
@@ -155,7 +155,7 @@ def test_memory_stays_bounded_while_rows_are_large(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 2000)
     peak = tmp_path / "peak.txt"
     begin = partial(apart, fat=5_000, fold_s=0.5, peak=str(peak))
-    run = run_control.launch(workspace, wish(workspace, Counting()), "fat", fast(), begin=begin)
+    run = run_control.start(workspace, wish(workspace, Counting()), "fat", fast(), begin=begin)
     ended = until_state(workspace, run, "done", "crashed", "stopped")
     until(peak.exists, "the worker's last word")
     assert (ended.state, ended.counts.done) == ("done", 2000)

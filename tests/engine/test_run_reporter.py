@@ -25,7 +25,7 @@ from tests.engine.methods import Counting
 def begun(tmp_path: Path) -> tuple[Workspace, Run]:
     """A run of three rows that nobody works on."""
     workspace = workspace_with(tmp_path, 3)
-    return workspace, run_control.launch(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    return workspace, run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
 
 
 def account_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from core.actions import run_control, wishes
+from core.actions import launch, run_control
 from core.actions.workspace import Workspace
 from core.engine.dependencies import Dependencies, web_of
+from core.engine.request import RunRequest
 from core.errors import InputError
 from core.evidence import testing
 from core.evidence.pubmed import Article
@@ -28,8 +29,8 @@ WORLD = testing.fake_data(["Qb0", "Qb1", "Hb0", "Hb1"], ARTICLES)
 
 def launched(workspace: Workspace, name: str, url: str, **options: Any) -> Run:
     chosen = {"rounds": 0, "tools": "gene_info,gene_class,literature", **options}
-    spec = wishes.specify(workspace, wishes.Wish("bmdm", METHOD, chosen, "split=test", MODEL))
-    return run_control.launch(workspace, spec, name, fast(url), begin=here(METHOD))
+    spec = launch.resolve(workspace, RunRequest("debate", "bmdm", chosen, "split=test", model=MODEL))
+    return run_control.start(workspace, spec, name, fast(url), begin=here(METHOD))
 
 
 def seen(workspace: Workspace, run: Run, row: str = "Qb0_Hb0") -> list[tuple[str, str, str]]:
@@ -64,7 +65,7 @@ def test_a_run_asks_public_sources_once_and_another_takes_what_they_said(tmp_pat
 
 def test_a_world_without_addresses_cannot_make_such_a_run(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 1)
-    spec = wishes.specify(workspace, wishes.Wish("bmdm", METHOD, {"sources": "web"}, "split=test", MODEL))
+    spec = launch.resolve(workspace, RunRequest("debate", "bmdm", {"sources": "web"}, "split=test", model=MODEL))
     with pytest.raises(InputError, match="sources: web, but no addresses of public sources are known here"):
         web_of(Dependencies(workspace.store), spec)
     assert web_of(Dependencies(workspace.store), replace(spec, options={})) is None  # a run from before there was a choice

@@ -32,7 +32,7 @@ def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
     method = Asking()
     with serving(Script(api_key="sk-very-secret")) as url:
         spec = wish(workspace, method, model="scripted")
-        run = run_control.launch(workspace, spec, "asked", fast(url), api_key="sk-very-secret", begin=here(method), calls=24)
+        run = run_control.start(workspace, spec, "asked", fast(url), api_key="sk-very-secret", begin=here(method), calls=24)
     assert (run.status, run.total, run.done, run.failed, run.expected_calls) == ("done", 12, 12, 0, 24)
     with workspace.store.read() as db:
         frame = predictions.frame(db, run.id)
@@ -49,7 +49,7 @@ def test_a_run_from_plan_to_store(tmp_path: Path) -> None:
 def test_rows_are_asked_once_and_not_too_many_at_a_time(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 30)
     method = Counting(sleep_s=0.002)
-    run = run_control.launch(workspace, wish(workspace, method), "r", fast(rows_in_flight=4), begin=here(method))
+    run = run_control.start(workspace, wish(workspace, method), "r", fast(rows_in_flight=4), begin=here(method))
     assert sorted(method.asked) == sorted(set(method.asked)) == sorted(f"Qb{i % 7}_Hb{i}" for i in range(30))
     assert method.most_at_once == 4
     assert (run.done, run.tokens, run.spent_tokens) == (30, None, 0)
@@ -60,7 +60,7 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
     workspace = workspace_with(tmp_path, 10)
     ids = wish(workspace, Counting()).rows
     broken = Counting(fails=frozenset(ids[:2]))
-    run = run_control.launch(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
+    run = run_control.start(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
     assert (run.status, run.done, run.failed, run.fallbacks) == ("done", 8, 2, 0)
     assert status(workspace, run).done_with_failures
     with workspace.store.read() as db:
@@ -94,7 +94,7 @@ def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:
             return replace(odd, prediction=replace(odd.prediction, p_de=math.nan if pair.pair_id.endswith("Hb1") else 0.4))
 
     workspace = workspace_with(tmp_path, 5)
-    run = run_control.launch(workspace, wish(workspace, NotANumber()), "r", fast(), begin=here(NotANumber()))
+    run = run_control.start(workspace, wish(workspace, NotANumber()), "r", fast(), begin=here(NotANumber()))
     assert (run.done, run.failed) == (4, 1)
     with workspace.store.read() as db:
         assert "p_de is nan, expected 0 to 1" in predictions.row(db, run.id, "Qb1_Hb1")["error"]
@@ -107,7 +107,7 @@ def test_an_answer_for_another_row_is_a_failure(tmp_path: Path) -> None:
             return constant(context.pairs[0] if pair == context.pairs[1] else pair)
 
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.launch(workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused()))
+    run = run_control.start(workspace, wish(workspace, Confused()), "r", fast(), begin=here(Confused()))
     assert (run.done, run.failed) == (2, 1)
 
 
@@ -115,7 +115,7 @@ def test_all_rows_at_once_are_journalled_in_order(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 300)
     method = Whole()
     spec = wish(workspace, method)
-    run = run_control.launch(workspace, spec, "r", fast(), begin=here(method))
+    run = run_control.start(workspace, spec, "r", fast(), begin=here(method))
     assert (run.status, run.done) == ("done", 300)
     rows = [
         pair_id_of(entry)
@@ -134,7 +134,7 @@ def test_too_few_rows_at_once_stop_the_run(tmp_path: Path) -> None:
             return super().predict_batch(pairs[1:], context)
 
     workspace = workspace_with(tmp_path, 3)
-    run = run_control.launch(workspace, wish(workspace, Lazy()), "r", fast(), begin=here(Lazy()))
+    run = run_control.start(workspace, wish(workspace, Lazy()), "r", fast(), begin=here(Lazy()))
     assert (run.status, run.done) == ("stopped", 0)
     assert "gave other rows" in run.cause
     assert run_control.resume(workspace, "r", begin=here(Whole())).done == 3
@@ -146,12 +146,12 @@ def test_nobody_there_stops_the_run_and_leaves_its_rows_missing(tmp_path: Path) 
     with socket.socket() as taken:  # bound, but nobody listens
         taken.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        run = run_control.launch(workspace, wish(workspace, method, model="scripted"), "r", fast(gone), begin=here(method))
+        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", fast(gone), begin=here(method))
     assert (run.status, run.done, run.failed) == ("stopped", 0, 0)
     assert run.cause.startswith(f"nobody answered: {gone}")
     assert status(workspace, run).counts.failed == 0
     with serving() as url:
-        run = run_control.resume(workspace, "r", how=fast(url), begin=here(method))
+        run = run_control.resume(workspace, "r", settings=fast(url), begin=here(method))
     assert (run.status, run.cause, run.done, run.failed) == ("done", "", 5, 0)
 
 
@@ -167,7 +167,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
 
     with canned(answer) as (url, _):
         how = fast(url, rows_in_flight=2, unanswered_limit=5, retries=0, timeout_s=30.0)  # a slow answer is one
-        run = run_control.launch(workspace, wish(workspace, method, model="m"), "r", how, begin=here(method))
+        run = run_control.start(workspace, wish(workspace, method, model="m"), "r", how, begin=here(method))
     assert run.status == "stopped"
     assert run.cause.startswith("5 rows in succession without an answer")
     # 20 answers make at most ten rows; a row whose first call was answered and whose second was not is a failure
@@ -180,7 +180,7 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     method = Asking()
     with serving() as url:
         how = fast(url, rows_in_flight=2, token_budget=500)
-        run = run_control.launch(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
+        run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
         assert run.status == "budget"
         assert 0 < run.done < 40
         # The budget is looked at before a row, so that it is overdrawn by the rows in flight at most.
@@ -189,7 +189,7 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         asked = served(url)["/v1/chat/completions"]
         assert run_control.resume(workspace, "r", begin=here(method)).status == "budget"
         assert served(url)["/v1/chat/completions"] == asked
-        run = run_control.resume(workspace, "r", how=fast(url), begin=here(method))
+        run = run_control.resume(workspace, "r", settings=fast(url), begin=here(method))
         assert (run.status, run.done, served(url)["/v1/chat/completions"]) == ("done", 40, 80)
 
 
@@ -197,11 +197,12 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
     workspace = workspace_with(tmp_path, 6)
     method = Asking()
     with serving() as url:
-        first = run_control.launch(workspace, wish(workspace, method, model="scripted"), "first", fast(url), begin=here(method))
-        second = run_control.launch(workspace, wish(workspace, method, model="scripted"), "second", fast(url), begin=here(method))
-        third = run_control.launch(
-            workspace, wish(workspace, method, model="scripted"), "third", fast(url, cached=False), begin=here(method)
-        )
+        first = run_control.start(workspace, wish(workspace, method, model="scripted"), "first", fast(url), begin=here(method))
+        # Other label views make other runs; the method reads no label, so its requests are the same.
+        same = wish(workspace, method, model="scripted", labels="blinded")
+        second = run_control.start(workspace, same, "second", fast(url), begin=here(method))
+        same = wish(workspace, method, model="scripted", labels="folds")
+        third = run_control.start(workspace, same, "third", fast(url, cached=False), begin=here(method))
         assert served(url)["/v1/chat/completions"] == 2 * 12
     assert first.tokens == first.spent_tokens == second.tokens == third.tokens == third.spent_tokens
     assert second.spent_tokens == 0
@@ -228,8 +229,8 @@ def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_pat
             return constant(pair)
 
     workspace = workspace_with(tmp_path, 2)
-    run = run_control.launch(
-        workspace, wish(workspace, Looking(), "sample=3,seed=1;split=train", view=view), "r", fast(), begin=here(Looking())
+    run = run_control.start(
+        workspace, wish(workspace, Looking(), "sample=3,seed=1;split=train", labels=view), "r", fast(), begin=here(Looking())
     )
     assert run.done == 3
     for pair_id, shown in seen.items():
@@ -245,7 +246,7 @@ def test_methods_see_the_labels_that_the_view_shows(view: LabelViewSpec, tmp_pat
 def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     broken = Counting(fails=frozenset(["Qb0_Hb0"]))
-    run_control.launch(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
+    run_control.start(workspace, wish(workspace, broken), "r", fast(), begin=here(broken))
     if change == "labels":
         with workspace.store.write() as db:
             db.execute("UPDATE pair SET label = 'down' WHERE pair_id = 'Pa0_Ga0'")
@@ -257,5 +258,5 @@ def test_a_run_whose_surroundings_changed_stops(change: str, tmp_path: Path) -> 
 
 def test_a_method_that_needs_a_server_says_so(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 2)
-    run = run_control.launch(workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking()))
+    run = run_control.start(workspace, wish(workspace, Asking(), model="m"), "r", fast(), begin=here(Asking()))
     assert (run.status, run.cause) == ("stopped", "method asking: needs a model server, got none; give its address")

@@ -10,15 +10,18 @@ import numpy as np
 import pytest
 
 from core.actions import spaces, transfer
+from core.actions.components import WorkspaceComponents
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.methods.components import FusionSettings
 from core.scoring import run_scores
 from core.store import predictions, runs
 from core.transfer.fusion import component_of, weights_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import live_fusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, cells_of, parts_of
+from tests.derived import save_fusion, save_knn
 
 pytestmark = [
     pytest.mark.real,
@@ -55,9 +58,10 @@ def plan(centre: bool, protocol: EvaluationProtocol) -> KnnSettings:
 def test_all_of_train(workspace: Workspace, centre: bool) -> None:
     dataset = transfer.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
-    loo = transfer.prepare(workspace, dataset, plan(centre, EvaluationProtocol("loo"))).evaluation()
+    loo = WorkspaceComponents(workspace, dataset).predict_knn(plan(centre, EvaluationProtocol("loo")), None).evaluation()
     assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
-    found = [transfer.prepare(workspace, dataset, plan(centre, EvaluationProtocol(seed=seed))).evaluation() for seed in SEEDS]
+    loader = WorkspaceComponents(workspace, dataset)
+    found = [loader.predict_knn(plan(centre, EvaluationProtocol(seed=seed)), None).evaluation() for seed in SEEDS]
     assert np.mean([each.score.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
     assert np.mean([each.score.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
 
@@ -66,8 +70,8 @@ def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
     dataset = transfer.default_dataset(workspace, None)
     with workspace.store.read() as db:
         pool = runs.find(db, POOL)
-    knn = transfer.save_knn(workspace, dataset, plan(True, EvaluationProtocol("loo")), "knn")
-    fused = transfer.save_fusion(workspace, transfer.Fusion(pool.id, (knn.id,), (0.5,), (0.5,)), "fused")
+    knn = save_knn(workspace, dataset, plan(True, EvaluationProtocol("loo")), "knn")
+    fused = save_fusion(workspace, FusionSettings(pool.id, (knn.id,), (0.5,), (0.5,)), "fused")
     with workspace.store.read() as db:
         rows, alone = predictions.frame(db, fused.id), predictions.frame(db, knn.id)
     found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
@@ -85,8 +89,8 @@ def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
     before, after = [], []
     for seed in SEEDS:
         protocol = EvaluationProtocol(seed=seed)
-        prepared = transfer.prepare(workspace, dataset, plan(True, protocol))
-        layout, at = prepared.layout, prepared.layout.positions_of(ids)
+        prepared = WorkspaceComponents(workspace, dataset).predict_knn(plan(True, protocol), None)
+        layout, at = prepared.index, prepared.index.positions_of(ids)
         place = {int(row): i for i, row in enumerate(prepared.rows)}
         priors = prepared.predicted.priors
         mine = np.array([place[int(row)] for row in at])

@@ -19,10 +19,11 @@ from typing import Any
 import psutil
 import pytest
 
-from core.actions import launching, run_control, run_folders, submissions, wishes
+from core.actions import launch, run_control, run_folders, submissions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.engine.request import RunRequest
 from core.engine.run_state import status_of
 from core.engine.spec import ExecutionSettings
 from core.llm.answers import Answer, read_answer
@@ -234,9 +235,9 @@ def test_a_run_is_packaged_and_checked(
     server: Endpoint, tmp_path: Path, track: Track, method: str, options: dict[str, object]
 ) -> None:
     workspace = _workspace(tmp_path, 5)
-    wish = wishes.Wish("bmdm", method_named(method), options, "split=test", MODEL)
-    run = run_control.launch(
-        workspace, wishes.specify(workspace, wish), "mine", ExecutionSettings(server.base_url), begin=launching.here
+    request = RunRequest(method, "bmdm", options, "split=test", model=MODEL)
+    run = run_control.start(
+        workspace, launch.resolve(workspace, request), "mine", ExecutionSettings(server.base_url), begin=run_control.work_on
     )
     run = run_control.settle(workspace, run.id)
     assert (run.status, run.done, run.failed) == ("done", 5, 0), run_control.log_tail(workspace, run.id)
@@ -308,9 +309,9 @@ def _no_number(found: str) -> None:
 def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path: Path) -> None:
     workspace = _workspace(tmp_path)
     options = {"answers": "logprobs", "reasoning": "no", "max_tokens": 32}
-    wish = wishes.Wish("bmdm", method_named("prompt_only"), options, "split=test", MODEL)
+    request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
     how = ExecutionSettings(server.base_url, rows_in_flight=2)
-    run = run_control.launch(workspace, wishes.specify(workspace, wish), "killed", how)
+    run = run_control.start(workspace, launch.resolve(workspace, request), "killed", how)
     _until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S)
     pid = status_of(run_folders.folder_of(workspace, run.id)).pid
     assert pid is not None, run_control.log_tail(workspace, run.id)

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 from core.actions import presets, spaces, transfer
+from core.actions.components import WorkspaceComponents
 from core.actions.workspace import Workspace, open_workspace
+from core.methods.components import FusionSettings
 from core.scoring import run_scores
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.store import pairs, predictions, runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
+from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of, the_run
 
@@ -170,10 +173,15 @@ def test_a_reader_of_what_if_finds_nothing_to_save(
 
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspace) -> None:
     dataset = transfer.default_dataset(copy, None)
-    run = transfer.save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
-    wanted = transfer.Fusion(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
-    transfer.save_fusion(copy, wanted, "fused")
-    null = transfer.prepare(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo"))).evaluation().null
+    run = save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
+    wanted = FusionSettings(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
+    save_fusion(copy, wanted, "fused")
+    null = (
+        WorkspaceComponents(copy, dataset)
+        .predict_knn(KnnSettings(("simulated",), EvaluationProtocol("loo")), None)
+        .evaluation()
+        .null
+    )
     told = f"an empty space {null.de.value:.3f}"
     for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
         text = text_of(visit(copy, page, run=name)).replace("\\", "")

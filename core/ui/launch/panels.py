@@ -8,11 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import launching, run_control, run_folders
-from core.actions.launching import Form, Planned
+from core.actions import launch, run_control, run_folders
 from core.actions.workspace import Workspace
+from core.engine.estimate import Expectation
 from core.engine.journal import read_progress
+from core.engine.request import RunRequest
 from core.engine.run_state import LIVE_STATES, Status
+from core.engine.spec import RunSpec
 from core.errors import DeskError
 from core.llm.health import TO_START, Health
 from core.methods.base import Method, Option
@@ -62,7 +64,7 @@ def form(view: PageContext, dataset: Dataset) -> None:
             key="labels",
             help="Evidence from labelled rows, examples and base rates come from these alone.",
         )
-        wanted = Form(name, dataset.name, _options(method), rows, labels=labels)
+        wanted = RunRequest(name, dataset.name, _options(method), rows, labels=labels)
     with right:
         wanted, health = _server(view.workspace, method, wanted)
         wanted = replace(wanted, name=st.text_input("Name of the run", f"{name} {rows or 'all rows'}", key=f"name-{name}-{rows}"))
@@ -115,7 +117,7 @@ def _option(method: Method, option: Option) -> Any:
     return st.number_input(title, least, most, option.default, key=key, help=option.help)
 
 
-def _server(workspace: Workspace, method: Method, wanted: Form) -> tuple[Form, Health | None]:
+def _server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
     """The model server, what it can do, and how hard it may be asked; nothing for methods that need none."""
     if not method.needs_model:
         st.markdown("No model is needed: this method runs at once.")
@@ -146,7 +148,7 @@ def _server(workspace: Workspace, method: Method, wanted: Form) -> tuple[Form, H
 
 @st.cache_data(ttl=20, show_spinner="Asking the model server …", max_entries=8)
 def _asked(address: str, _workspace: Workspace) -> Health:
-    return asyncio.run(launching.health(_workspace, address))
+    return asyncio.run(launch.health(_workspace, address))
 
 
 def _health(workspace: Workspace, address: str) -> Health:
@@ -160,23 +162,24 @@ def _health(workspace: Workspace, address: str) -> Health:
     return found
 
 
-def _begin(view: PageContext, wanted: Form, health: Health | None) -> None:
+def _begin(view: PageContext, wanted: RunRequest, health: Health | None) -> None:
     """What it will take, and the button."""
     if health is not None and not health.models:
         return
     try:
-        planned = launching.plan(view.workspace, wanted, health)
+        spec = launch.resolve(view.workspace, wanted, checked=health)
+        expected = launch.estimate(view.workspace, spec, wanted.concurrency)
     except DeskError as error:
         st.error(as_text(error))
         return
-    st.markdown(_expected(planned))
+    st.markdown(_expected(spec, expected))
     if view.workspace.settings.read_only:
         st.caption("This workspace is open for reading only: nothing can be started.")
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
         try:
             with st.spinner("Starting its worker …"):
-                run = launching.start(view.workspace, planned)
+                run = launch.start(view.workspace, wanted, spec=spec, detach=True)
         except DeskError as error:
             st.error(as_text(error))
             return
@@ -184,10 +187,9 @@ def _begin(view: PageContext, wanted: Form, health: Health | None) -> None:
         st.rerun()
 
 
-def _expected(planned: Planned) -> str:
-    expected = planned.expected
-    parts = [f"**{len(planned.spec.rows):,} rows**"]
-    if planned.method.needs_model:
+def _expected(spec: RunSpec, expected: Expectation) -> str:
+    parts = [f"**{len(spec.rows):,} rows**"]
+    if expected.calls:
         parts.append(f"**{expected.calls:,} calls**")
         if expected.prompt_tokens is None or expected.completion_tokens is None or expected.seconds is None:
             parts.append("tokens and time unknown until this method has asked this model once")

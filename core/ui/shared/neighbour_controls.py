@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions.transfer import UNLABELLED
+from core.actions.components import UNLABELLED
 from core.stats.arrays import Codes, Floats
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.methods.components import FusionSettings, load_components
 from core.scoring import sentences
 from core.stats.arrays import Codes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.fusion import Component, Reference, Weights, component_of, weights_of
+from core.transfer.fusion import Reference
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.live_fusion import LiveFusion, live_fusion
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared.components import CachedComponents
 from core.ui.shared.widgets import as_text
 
 KNN = "knn"  # the live kNN among the ids of runs
@@ -50,9 +52,10 @@ class FusionChoice:
     references: tuple[tuple[str, str], ...]
     labelled: bool
 
-    def weights(self) -> Weights:
-        """One weight a component, the base first."""
-        return weights_of(self.w_de, self.w_dir)
+    def settings(self) -> FusionSettings:
+        """Returns what to fuse, the live kNN by its settings."""
+        parts = tuple(self.plan if key == KNN and self.plan is not None else key for key in self.others)
+        return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references))
 
 
 def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
@@ -134,60 +137,21 @@ def _references(base: Run, others: Sequence[str], runs: Sequence[Run], titles: d
     return tuple(chosen)
 
 
-def prepared(mix: FusionChoice, baseline: Run) -> LiveFusion:
-    """The fusion, ready for its weights to be moved. InputError where percentiles have nothing to be taken against."""
-    rows = loaders.run_rows(mix.base.id)
+def prepare(choice: FusionChoice, baseline: Run) -> LiveFusion:
+    """Returns the fusion, ready for its weights to be moved. Raises InputError as `load_components` does."""
+    loader = CachedComponents(choice.dataset)
+    rows, components = load_components(loader, choice.settings())
     ids = tuple(rows["pair_id"])
-    layout = loaders.row_index(mix.dataset.id)
-    at = layout.positions_of(ids)
-    components = [_component(mix, mix.base.id, ids), *(_component(mix, key, ids) for key in mix.others)]
+    index = loader.index()
+    at = index.positions_of(ids)
     return live_fusion(
-        layout.labels[at],
-        layout.rows.take(at),
+        index.labels[at],
+        index.rows.take(at),
         components,
-        mix.reference,
+        choice.reference,
         scores_of(baseline, ids),
-        _cells(mix, at) if mix.labelled else None,
+        _cells(choice, at) if choice.labelled else None,
     )
-
-
-def _component(mix: FusionChoice, key: str, ids: tuple[str, ...]) -> Component:
-    """One component on the base's rows, with what its percentiles are taken against where that is asked for."""
-    if key == KNN:
-        assert mix.plan is not None
-        return _knn_component(mix.dataset, mix.plan, ids, "neighbours", mix.reference)
-    run = next(run for run in loaders.all_runs() if run.id == key)
-    found = _aligned(run, ids)
-    named = dict(mix.references).get(key)
-    if mix.reference == "train" and named is not None:
-        rows = loaders.run_rows(named)
-        there = _aligned(
-            next(run for run in loaders.all_runs() if run.id == named), tuple(rows[rows["label"].notna()]["pair_id"])
-        )
-        return replace(found, reference_de=there.p_de, reference_up=there.p_up)
-    if mix.reference == "train" and run.method == "knn":
-        return replace(
-            _knn_component(mix.dataset, read_knn_settings(run.spec), (), run.name, "train"), p_de=found.p_de, p_up=found.p_up
-        )
-    return found
-
-
-def _aligned(run: Run, ids: tuple[str, ...]) -> Component:
-    rows = loaders.run_rows(run.id)
-    return component_of(run.name, ids, *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")))
-
-
-def _knn_component(dataset: Dataset, plan: KnnSettings, ids: tuple[str, ...], name: str, reference: Reference) -> Component:
-    de, up = neighbour_controls.priors(neighbour_controls.around(dataset, plan, ids))
-    found = Component(name, de, up)
-    if reference == "population":
-        return found
-    layout = loaders.row_index(dataset.id)
-    labelled = tuple(layout.pair_ids[i] for i in layout.known_positions)
-    own_de, own_up = neighbour_controls.priors(
-        neighbour_controls.around(dataset, replace(plan, protocol=EvaluationProtocol("folds")), labelled)
-    )
-    return replace(found, reference_de=own_de, reference_up=own_up)
 
 
 def _cells(mix: FusionChoice, at: Codes) -> Codes | None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import presets, transfer
+from core.actions import launch, presets, transfer
 from core.actions.workspace import Workspace
 from core.errors import DeskError
+from core.methods.components import FusionSettings
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
@@ -149,8 +150,8 @@ def _make(workspace: Workspace, made: FusionChoice, name: str, base: Run, twins:
             if on_test and made.reference == "train":
                 references = {base.id: references.get(made.base.id, made.base.id)}
                 references |= {twins[key]: key for key in twins}
-            wanted = transfer.Fusion(base.id, tuple(others), made.w_de, made.w_dir, made.reference, references)
-            run = transfer.save_fusion(workspace, wanted, name)
+            settings = FusionSettings(base.id, tuple(others), made.w_de, made.w_dir, made.reference, references)
+            run = launch.start(workspace, transfer.fusion_request(base.dataset, settings, name))
     except DeskError as error:
         st.error(as_text(error))
         return
@@ -168,4 +169,5 @@ def _parent(workspace: Workspace, made: FusionChoice, key: str, name: str, on_te
         return key
     if on_test:
         plan = replace(plan, protocol=EvaluationProtocol("test"))
-    return transfer.save_knn(workspace, made.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}").id
+    request = transfer.knn_request(made.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}")
+    return launch.start(workspace, request).id

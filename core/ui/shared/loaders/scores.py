@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.actions import transfer
+from core.actions.components import WorkspaceComponents
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.stats.count_controls import LeakageAudit
@@ -81,9 +81,9 @@ def _with_ancestors(db: Cursor, run: str) -> list[Run]:
 
 
 def _knn_sentence(dataset: Dataset, run: Run) -> str:
-    plan = read_knn_settings(run.spec)
+    settings = read_knn_settings(run.spec)
     try:
-        prepared = transfer.prepare(workspace(), dataset, plan)
+        predicted = WorkspaceComponents(workspace(), dataset).predict_knn(settings, None)
     except (NotFound, StateError) as error:  # a space that was deleted
         return f"cannot be evaluated again: {error}"
-    return sentences.knn_sentence(prepared.evaluation(), plan.protocol)
+    return sentences.knn_sentence(predicted.evaluation(), settings.protocol)

@@ -7,11 +7,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import embeddings
+from core.actions import components
 from core.actions import spaces as space_actions
-from core.actions import transfer
 from core.store import datasets, knowledge, spaces
 from core.store.knowledge import PackRecord
 from core.store.spaces import SpaceRecord
+from core.transfer.knn import Priors
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, cosine_similarity
 from core.ui.shared.loaders.cache import cached, reading, workspace
@@ -55,7 +57,7 @@ def row_index(dataset: str) -> RowIndex:
     """The rows of a dataset (id) as integer codes."""
     with reading() as db:
         record = datasets.find(db, dataset)
-    return transfer.layout_of(workspace(), record)
+    return components.load_index(workspace(), record)
 
 
 @cached("spaces", "datasets", entries=12, shared=True)
@@ -63,12 +65,19 @@ def space_vectors(dataset: str, space: str) -> Space:
     """The vectors of a space (name) for the symbols of a dataset (id)."""
     with reading() as db:
         record = datasets.find(db, dataset)
-    return transfer.spaces_over(workspace(), row_index(dataset), record, [space])[0]
+    return components.load_spaces(workspace(), row_index(dataset), record, [space])[0]
 
 
 @cached("spaces", "datasets", entries=3, shared=True)
 def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
     """The cosines of a dataset's symbols, filled as they are needed: (space, centred) → matrix."""
+    del dataset  # part of the key only
+    return {}
+
+
+@cached("spaces", "datasets", entries=3, shared=True)
+def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
+    """A dataset's priors, filled as they are needed: (settings, hash of the pair ids) → priors."""
     del dataset  # part of the key only
     return {}
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from core.actions import launch
 from core.actions.imports import ImportOptions, import_upload
-from core.actions.wishes import Wish, packs_of, specify
+from core.actions.packs import read_packs
 from core.actions.workspace import Workspace
+from core.engine.request import RunRequest
+from core.engine.spec import RunSpec
 from core.errors import InputError, NotFound
 from core.methods.base import Option
 from tests.engine.cases import wish, workspace_with
@@ -21,9 +25,14 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace_with(tmp_path / "workspace", 8)
 
 
+def specify(workspace: Workspace, method: Counting, options: dict[str, object], **more: Any) -> RunSpec:
+    request = RunRequest(method.name, options=options, **more)
+    return launch.resolve(workspace, request, method=lambda _: method)
+
+
 def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
     method = Counting(options=(Option("rounds", "int", 1, "How many.", least=0, most=2), Option("context", "text", "kit", "")))
-    spec = specify(workspace, Wish("bmdm", method, {"rounds": "2"}, "split=test;sample=3", "m", 4, 1))
+    spec = specify(workspace, method, {"rounds": "2"}, rows="split=test;sample=3", model="m", seed=4, repeat=1)
     assert (dict(spec.options), spec.context, len(spec.rows), spec.model, spec.seed, spec.repeat) == (
         {"rounds": 2, "context": "kit"},
         "kit",
@@ -32,19 +41,21 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         4,
         1,
     )
-    assert spec == specify(workspace, Wish("bmdm", method, {"rounds": 2}, "sample=3;split=test", "m", 4, 1))
+    assert spec == specify(
+        workspace, method, {"rounds": 2}, rows="sample=3;split=test", dataset="bmdm", model="m", seed=4, repeat=1
+    )
     with pytest.raises(InputError, match="rounds: got 3"):
-        specify(workspace, Wish("bmdm", method, {"rounds": "3"}))
+        specify(workspace, method, {"rounds": "3"})
     with pytest.raises(NotFound, match="dataset 'x'"):
-        specify(workspace, Wish("x", method, {}))
+        specify(workspace, method, {}, dataset="x")
 
 
 def test_packs_are_those_of_the_workspace_and_part_of_the_specification(workspace: Workspace) -> None:
     before = wish(workspace, Counting())
-    assert packs_of(workspace).descriptions is None
+    assert read_packs(workspace).descriptions is None
     texts = json.dumps({"Qb0": "A kinase.", "Hb0": "Binds things."}).encode()
     assert import_upload(workspace, texts, "gene_desc.json", ImportOptions()).kind == "descriptions"
-    packs = packs_of(workspace)
+    packs = read_packs(workspace)
     assert packs.descriptions is not None
     assert packs.texts.entries["Qb0"] == "A kinase."
     after = wish(workspace, Counting())

@@ -1,0 +1,113 @@
+"""What runs are made from, loaded out of a workspace: other runs, gene spaces, labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.actions import spaces as space_actions
+from core.actions.workspace import Workspace
+from core.engine.dependencies import pairs_of
+from core.engine.spec import dataset_sha256
+from core.methods.components import DatasetPriors
+from core.stats.arrays import Bools, Floats
+from core.store import datasets, pairs, predictions, runs, spaces
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.knn import Priors
+from core.transfer.knn_settings import KnnSettings, rows_to_predict
+from core.transfer.protocols import predict_priors
+from core.transfer.row_index import RowIndex, build_row_index
+from core.transfer.similarity import Space, space_over
+
+UNLABELLED = "no labels"  # what test rows are held against
+
+
+def load_index(workspace: Workspace, dataset: Dataset) -> RowIndex:
+    """Returns the rows of a dataset as codes."""
+    with workspace.store.read() as db:
+        frame = pairs.frame(db, dataset.id)
+    labels = frame["label"].astype(object).where(frame["label"].notna(), None)
+    return build_row_index(frame["pair_id"].tolist(), frame["pert"].tolist(), frame["gene"].tolist(), labels.to_numpy())
+
+
+def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: Sequence[str]) -> list[Space]:
+    """Returns the spaces of these names over an index's symbols; one built from this dataset's labels can be rebuilt per fold."""
+    with workspace.store.read() as db:
+        records = [spaces.find(db, name) for name in names]
+    orthologs = space_actions.orthologs(workspace)
+    found = []
+    for space in records:
+        vectors = space_actions.load(workspace, space)
+
+        def rebuild(visible: Bools, of: spaces.SpaceRecord = space) -> Floats:
+            rows = index.known_positions[visible]
+            symbols = index.symbols
+            pert, gene = ([symbols[code] for code in axis[rows]] for axis in (index.rows.pert, index.rows.gene))
+            built = space_actions.coresponse_of((pert, gene, list(index.labels[rows])), of.name, of.spec)
+            return space_over(built, symbols, orthologs).columns
+
+        can_rebuild = space.kind == "coresponse" and space.built_from == dataset.name
+        found.append(space_over(vectors, index.symbols, orthologs, rebuild if can_rebuild else None))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceComponents:
+    """Loads components of one dataset from the store; see `core.methods.components.ComponentLoader`.
+
+    It remembers the last kNN that it predicted, so that checking a request and carrying it out predict once.
+    """
+
+    workspace: Workspace
+    dataset: Dataset
+    _last_knn: dict[tuple[KnnSettings, tuple[str, ...]], DatasetPriors] = field(default_factory=dict, compare=False)
+
+    @property
+    def dataset_id(self) -> str:
+        return self.dataset.id
+
+    def run(self, name: str) -> Run:
+        with self.workspace.store.read() as db:
+            return runs.find(db, name)
+
+    def predictions(self, run: str) -> pd.DataFrame:
+        with self.workspace.store.read() as db:
+            return predictions.frame(db, run)
+
+    def index(self) -> RowIndex:
+        return load_index(self.workspace, self.dataset)
+
+    def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
+        return self.predict_knn(settings, pair_ids).predicted.priors
+
+    def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
+        index = self.index()
+        rows = rows_to_predict(index, settings.protocol) if pair_ids is None else index.positions_of(pair_ids)
+        key = settings, tuple(index.pair_ids[row] for row in rows)
+        if key not in self._last_knn:
+            over = load_spaces(self.workspace, index, self.dataset, settings.spaces)
+            start = time.perf_counter()
+            evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
+            predicted = predict_priors(settings.protocol, index.rows.take(rows), index.known, over, settings.setting, evaluated)
+            self._last_knn.clear()
+            self._last_knn[key] = DatasetPriors(index, np.asarray(rows), predicted, time.perf_counter() - start)
+        return self._last_knn[key]
+
+    def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
+        with self.workspace.store.read() as db:
+            hashes = {name: spaces.find(db, name).sha256 for name in settings.spaces}
+            labels = space_actions.labelled_rows(db, self.dataset.id)[1]
+        whole = dataset_sha256(pairs_of(self.workspace.store, self.dataset.id).values())
+        return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": whole}
+
+
+def load_components_of(workspace: Workspace, dataset: str) -> WorkspaceComponents:
+    """Returns the loader of a dataset, by id or name. Raises NotFound."""
+    with workspace.store.read() as db:
+        return WorkspaceComponents(workspace, datasets.find(db, dataset))

@@ -1,0 +1,156 @@
+"""Resolve, estimate and start a run, from a page or a command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from core.actions import run_control
+from core.actions.components import WorkspaceComponents
+from core.actions.packs import pack_hashes
+from core.actions.transfer import default_dataset
+from core.actions.workspace import Workspace
+from core.engine.estimate import Expectation, Price, Rate, expect, expected_calls
+from core.engine.request import RunRequest
+from core.engine.resolve import resolve as resolve_request
+from core.engine.spec import ExecutionSettings, RunSpec
+from core.errors import InputError, Unreachable
+from core.llm import health as llm_health
+from core.llm.endpoint import Endpoint
+from core.llm.health import Health
+from core.methods.base import DerivedMethod, Method
+from core.methods.components import ComponentLoader
+from core.methods.registry import method_named
+from core.store import calls, datasets, runs
+from core.store.datasets import Dataset
+from core.store.runs import Run
+
+FindMethod = Callable[[str], Method]
+
+
+def resolve(
+    workspace: Workspace,
+    request: RunRequest,
+    *,
+    checked: Health | None = None,
+    components: ComponentLoader | None = None,
+    method: FindMethod = method_named,
+) -> RunSpec:
+    """Returns the specification of a request: all that the identity of its run is made from.
+
+    checked: what the model server said already; without it, and without a model's name, the server is asked for its models.
+    components: by default loaded from the workspace. Raises InputError for what cannot be, Unreachable where no model answers.
+    """
+    found = method(request.method)
+    loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
+    if found.needs_model and not request.model:
+        request = replace(request, model=_first_model(workspace, request.endpoint, checked))
+    return resolve_request(workspace.store, request, found, loader, pack_hashes(workspace))
+
+
+def start(
+    workspace: Workspace,
+    request: RunRequest,
+    *,
+    spec: RunSpec | None = None,
+    replace: bool = False,
+    detach: bool = False,
+    components: ComponentLoader | None = None,
+    method: FindMethod = method_named,
+) -> Run:
+    """Starts the run of a request, by a worker of its own (`detach`) or here until it ends; returns the existing one, whatever
+    its name, if the specification is the same.
+
+    spec: as `resolve` gave it. What a derived method would be refused for is raised before anything is written. Raises
+    StateError if the name is another run's, unless `replace`.
+    """
+    workspace.refuse_if_read_only("run", request.name or request.method)
+    spec = spec or resolve(workspace, request, components=components, method=method)
+    loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
+    there = run_control.find_same(workspace, spec, name_of(request), replace=replace)
+    if there is not None and (there.status == "done" or not isinstance(method(spec.method), DerivedMethod)):
+        return there
+    derived = method(spec.method)
+    if isinstance(derived, DerivedMethod):
+        derived.check(spec.rows, spec.options, loader)
+
+    def work_here(workspace: Workspace, run: str, api_key: str) -> None:
+        run_control.work_on(workspace, run, api_key, method=method, components=loader)
+
+    begin = run_control.start_worker if detach else work_here
+    if there is not None:
+        return run_control.resume(workspace, there.id, begin=begin)
+    expected = expected_calls(derived, spec.options, len(spec.rows))
+    settings = execution_settings(workspace, request, derived)
+    return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
+
+
+def name_of(request: RunRequest) -> str:
+    """Returns the name of a request's run: the chosen one, else made from method and rows."""
+    return request.name or f"{request.method} {request.rows or 'all rows'}"
+
+
+def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
+    """Returns how a request is carried out."""
+    return ExecutionSettings(
+        base_url=(request.endpoint or workspace.settings.endpoint) if method.needs_model else "",
+        concurrency=request.concurrency,
+        rows_in_flight=request.concurrency,
+        token_budget=request.token_budget,
+        timeout_s=request.timeout_s,
+        cached=request.cached,
+    )
+
+
+def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named) -> Expectation:
+    """Returns what a run is expected to take, by what a call of its method took with its model so far."""
+    made = expected_calls(method(spec.method), spec.options, len(spec.rows))
+    return expect(made, concurrency, rate_of(workspace, spec.method, spec.model), price_of(workspace))
+
+
+async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
+    """Returns what a model server can do; by default the one of the settings."""
+    return await llm_health.check(Endpoint(base_url or workspace.settings.endpoint, workspace.settings.api_key), model)
+
+
+def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
+    """Returns what a call of this method took with this model so far; None where none was made."""
+    with workspace.store.read() as db:
+        found = calls.averages(db, method, model)
+    return None if found is None else Rate(*found)
+
+
+def price_of(workspace: Workspace) -> Price | None:
+    """Returns what a million tokens cost, as the settings say; None where they do not."""
+    settings = workspace.settings
+    if settings.price_prompt is None or settings.price_completion is None:
+        return None
+    return Price(settings.price_prompt, settings.price_completion)
+
+
+def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yields (key, value) of "key=value" texts. Raises InputError for one without an equals sign."""
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"--set {text}: expected KEY=VALUE")
+        yield key.strip(), value
+
+
+def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
+    """Returns the chosen dataset, else that of the base run where the request names one, else the default."""
+    base = request.options.get("base")
+    if request.dataset is None and base:
+        with workspace.store.read() as db:
+            return datasets.find(db, runs.find(db, str(base)).dataset)
+    return default_dataset(workspace, request.dataset)
+
+
+def _first_model(workspace: Workspace, endpoint: str | None, checked: Health | None) -> str:
+    if checked is not None and checked.models:
+        return checked.models[0]
+    found = asyncio.run(health(workspace, endpoint))
+    if not found.models:
+        raise Unreachable(found.problem)
+    return found.models[0]

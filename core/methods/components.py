@@ -1,0 +1,199 @@
+"""What a kNN, a fusion and a decomposition ask of a workspace: runs on the same rows, and priors from labelled rows.
+
+Pages, commands and workers hand in a `ComponentLoader`; a page's keeps what it loaded, a worker's does not. Everything that is
+computed or refused is computed and refused here, so that what a page shows and what a run holds are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from core.errors import InputError, StateError
+from core.stats.arrays import Codes
+from core.transfer.fusion import Component, Reference, Weights, component_of, weights_of
+from core.transfer.knn import Priors
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnPrediction, evaluate
+from core.transfer.row_index import RowIndex
+
+LIVE_NAME = "neighbours"  # of a kNN that is no run
+
+
+class SourceRun(Protocol):
+    """A run that others are made from."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def dataset(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def spec(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DatasetPriors:
+    """A kNN's priors of the rows at these positions of a dataset. seconds: how long they took from vectors on."""
+
+    index: RowIndex
+    rows: Codes
+    predicted: KnnPrediction
+    seconds: float
+
+    def evaluation(self) -> Evaluation:
+        """Returns the score of the priors and of their null; NaN without labels."""
+        return evaluate(self.index.labels[self.rows], self.index.rows.take(self.rows), self.predicted)
+
+
+class ComponentLoader(Protocol):
+    """Loads what one dataset's components are made from."""
+
+    @property
+    def dataset_id(self) -> str: ...
+
+    def run(self, name: str) -> SourceRun:
+        """Returns the run of a name or id. Raises NotFound."""
+        ...
+
+    def predictions(self, run: str) -> pd.DataFrame:
+        """Returns a run's rows in file order, as store.predictions.frame."""
+        ...
+
+    def index(self) -> RowIndex:
+        """Returns every row of the dataset as codes."""
+        ...
+
+    def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
+        """Returns a kNN's priors of these rows, by default of those that its protocol predicts."""
+        ...
+
+    def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
+        """Returns the same with the neighbours that the priors come from."""
+        ...
+
+    def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
+        """Returns the hashes of what a kNN is made from now: sources, space_sha256, dataset_sha256, labels_sha256."""
+        ...
+
+
+Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is no run
+
+
+@dataclass(frozen=True, slots=True)
+class FusionSettings:
+    """What to fuse, with one weight for each of `others` for DE and for DIR; the base takes what is left of 1.
+
+    references: run → the run on labelled rows that its percentiles are taken against, for `reference` "train"; a kNN has its
+    own priors under folds. Raises InputError unless there are as many weights as others.
+    """
+
+    base: str
+    others: tuple[Part, ...]
+    w_de: tuple[float, ...]
+    w_dir: tuple[float, ...]
+    reference: Reference = "population"
+    references: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):
+            if len(weights) != len(self.others):
+                raise InputError(f"{name}: got {len(weights)} weights for {len(self.others)} runs; expected one each")
+
+    def weights(self) -> Weights:
+        """Returns one weight a component, the base first. Raises InputError for any below 0 or a sum above 1."""
+        return weights_of(self.w_de, self.w_dir)
+
+
+def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[pd.DataFrame, list[Component]]:
+    """Returns the base's rows, and every component lined up with them, the base first.
+
+    Raises InputError for a run of another dataset, one that covers no row of the base, and one without what its percentiles are
+    to be taken against; StateError for a kNN whose spaces or labels have changed.
+    """
+    base = loader.run(settings.base)
+    rows = loader.predictions(base.id)
+    ids = rows["pair_id"].tolist()
+    return rows, [_load_component(loader, part, ids, base, settings) for part in (base.id, *settings.others)]
+
+
+def _load_component(
+    loader: ComponentLoader, part: Part, ids: Sequence[str], base: SourceRun, settings: FusionSettings
+) -> Component:
+    if isinstance(part, KnnSettings):
+        priors = loader.priors(part, ids)
+        component = Component(LIVE_NAME, priors.de, priors.up)
+    else:
+        run = loader.run(part)
+        if run.dataset != base.dataset:
+            raise InputError(f"{run.name} and {base.name}: on different datasets; expected runs of one dataset")
+        component = _align(loader, run, ids)
+    if np.isnan(component.p_de).all():
+        raise InputError(
+            f"{component.name}: covers none of the {len(ids):,} rows of {base.name}; expected a run on the same rows"
+        )
+    return with_reference(loader, component, part, settings.references) if settings.reference == "train" else component
+
+
+def refuse_other_dataset(loader: ComponentLoader, base: str) -> None:
+    """Raises InputError if the base is a run of another dataset than the one that is predicted."""
+    run = loader.run(base)
+    if run.dataset != loader.dataset_id:
+        raise InputError(f"{run.name}: a run of another dataset than the one chosen; expected its own")
+
+
+def _align(loader: ComponentLoader, run: SourceRun, ids: Sequence[str]) -> Component:
+    rows = loader.predictions(run.id)
+    return component_of(run.name, ids, *(rows[name].tolist() for name in ("pair_id", "p_de", "p_up_given_de", "flags")))
+
+
+def with_reference(loader: ComponentLoader, component: Component, part: Part, references: Mapping[str, str]) -> Component:
+    """Returns a component with its scores on labelled rows: those of the run named for it, or a kNN's priors under folds.
+
+    Raises InputError for a reference run without labels, StateError for a kNN whose spaces or labels have changed.
+    """
+    if isinstance(part, KnnSettings):
+        return _with_fold_priors(loader, component, part)
+    run = loader.run(part)
+    named = references.get(run.id) or references.get(run.name)
+    if named is not None:
+        reference = loader.run(named)
+        rows = loader.predictions(reference.id)
+        labelled = rows[rows["label"].notna()]
+        if labelled.empty:
+            raise InputError(f"reference run {reference.name}: has no labelled row; expected a run on labelled rows")
+        there = _align(loader, reference, labelled["pair_id"].tolist())
+        return replace(component, reference_de=there.p_de, reference_up=there.p_up)
+    if run.method != "knn":
+        return component
+    own = read_knn_settings(run.spec)
+    _refuse_changed(loader, run, own)
+    return _with_fold_priors(loader, component, own)
+
+
+def _with_fold_priors(loader: ComponentLoader, component: Component, settings: KnnSettings) -> Component:
+    priors = loader.priors(replace(settings, protocol=EvaluationProtocol("folds")), None)
+    return replace(component, reference_de=priors.de, reference_up=priors.up)
+
+
+def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettings) -> None:
+    """Raises StateError if a kNN's spaces or labels are no longer those of its specification.
+
+    Runs that version 0.1.0 made by the command knn record space_sha256 and labels_sha256.
+    """
+    names = ("sources", "dataset_sha256") if "dataset_sha256" in run.spec else ("space_sha256", "labels_sha256")
+    now = loader.contents(settings)
+    changed = next((name for name in names if run.spec.get(name) != now[name]), None)
+    if changed is not None:
+        raise StateError(
+            f"{run.name}: its {'spaces' if changed in ('space_sha256', 'sources') else 'labels'} "
+            f"{'have changed since it was made' if changed in run.spec else 'are not recorded'}, so its priors on labelled rows "
+            "would be another's; make it anew, or name a reference run for it"
+        )

@@ -1,0 +1,65 @@
+"""What runs are made from, loaded for a page and kept while nothing in the store changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from core.actions.components import WorkspaceComponents
+from core.errors import NotFound
+from core.methods.components import DatasetPriors
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.knn import Priors
+from core.transfer.knn_settings import KnnSettings, rows_to_predict
+from core.transfer.row_index import RowIndex
+from core.ui.shared import loaders, neighbour_controls
+
+KEPT_PRIORS = 16  # at a time; the oldest goes
+
+
+@dataclass(frozen=True, slots=True)
+class CachedComponents:
+    """Loads components of one dataset through the page's caches; see `core.methods.components.ComponentLoader`."""
+
+    dataset: Dataset
+
+    @property
+    def dataset_id(self) -> str:
+        return self.dataset.id
+
+    def run(self, name: str) -> Run:
+        found = next((run for run in loaders.all_runs() if name in (run.id, run.name)), None)
+        if found is None:
+            raise NotFound(f"run {name!r}: not in this workspace any more")
+        return found
+
+    def predictions(self, run: str) -> pd.DataFrame:
+        return loaders.run_rows(run)
+
+    def index(self) -> RowIndex:
+        return loaders.row_index(self.dataset.id)
+
+    def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
+        """A weight that moves asks for the same priors again and gets those that are kept."""
+        index = self.index()
+        rows = pair_ids or [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
+        kept, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
+        if key not in kept:
+            while len(kept) >= KEPT_PRIORS:
+                kept.pop(next(iter(kept)), None)
+            around = neighbour_controls.around(self.dataset, settings, tuple(rows))
+            kept[key] = around.near.priors(settings.spaces, settings.setting)
+        return kept[key]
+
+    def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
+        return self._uncached().predict_knn(settings, pair_ids)
+
+    def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
+        return self._uncached().contents(settings)
+
+    def _uncached(self) -> WorkspaceComponents:
+        return WorkspaceComponents(loaders.workspace(), self.dataset)
