@@ -12,7 +12,7 @@ EVERYONE = {"types", "row_schema", "file_io", "errors", "config", "symbols", "ve
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
-    "cli": {"actions", "audit", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"},
+    "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"},
     "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "scoring", "engine", "llm", "methods"}
     | {"submission"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}

@@ -96,7 +96,8 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     with copy.store.read() as db:
         rows = run_scores.add_count_controls(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
         parent = runs.find(db, run.parents[1])
-    assert (run.spec["w_de"], run.spec["w_dir"], parent.method) == ([0.8], [0.5], "knn")
+    assert [run.spec["options"][name] for name in ("w_de", "w_dir")] == ["0.8", "0.5"]
+    assert parent.method == "knn"
     loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
     assert metric(loo, "DE") != after  # other neighbours
     # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
@@ -120,7 +121,7 @@ def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:
     with copy.store.read() as db:
         parent = runs.find(db, run.parents[1])
     assert run.parents[0] == base.id
-    assert parent.spec["protocol"] == "test"
+    assert parent.spec["options"]["protocol"] == "test"
     assert run.total == base.total
     submit = visit(copy, "submit", run=run.id, fusion_trace="true")
     assert "trace differs" not in submit.dataframe[0].value["rule"].tolist()
