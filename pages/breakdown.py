@@ -16,7 +16,7 @@ score = loaders.run_score(run.id)
 rows = loaders.run_rows(run.id)
 if score.n_labelled == 0:
     score_box.show_no_labels(score.n)
-    panels.ties(run, rows)
+    panels.show_ties(run, rows)
     st.stop()
 
 score_box.show_score(score)
@@ -24,9 +24,9 @@ score_box.show_protocols(run.id)
 widgets.show_tabs(
     "part",
     {
-        "Slices": lambda: panels.slices(run, rows, score),
-        "Curves": lambda: panels.curves(run, rows),
-        "Distributions": lambda: panels.spread(run, rows),
-        "Calibration": lambda: panels.trust(run, rows),
+        "Slices": lambda: panels.show_slices(run, rows, score),
+        "Curves": lambda: panels.show_curves(run, rows),
+        "Distributions": lambda: panels.show_histograms(run, rows),
+        "Calibration": lambda: panels.show_calibration(run, rows),
     },
 )

@@ -23,7 +23,7 @@ for sentence in sentences.comparison_sentences(result, baseline.name, run.name):
     st.text(sentence)
 for each in (run, baseline):
     score_box.show_protocols(each.id)
-if panels.can_tell(result):
-    panels.changes(result, baseline, run)
-    panels.gained_and_lost(pair, baseline, run)
-panels.movement(pair, baseline, run)
+if panels.has_both_classes(result):
+    panels.show_changes(result, baseline, run)
+    panels.show_gains_and_losses(pair, baseline, run)
+panels.show_rank_changes(pair, baseline, run)

@@ -9,21 +9,21 @@ from core.ui.shared import loaders, shell, widgets
 context = shell.open_page(__file__)
 st.markdown("## Overview")
 if context.dataset is None:
-    panels.welcome()
+    panels.show_welcome()
     st.stop()
 
 counts = loaders.dataset_counts()
 counts = counts[counts["dataset"] == context.dataset.id]
-panels.headline(context, counts)
+panels.show_counts(context, counts)
 
 st.markdown("### Runs")
-panels.runs_table(context)
+panels.show_runs(context)
 
 st.markdown("### The ladder")
-panels.ladder(context)
+panels.show_ladder(context)
 
 st.markdown("### What needs attention")
-panels.attention(context)
+panels.show_concerns(context)
 
 st.markdown("### The dataset")
 caption = f"{context.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"

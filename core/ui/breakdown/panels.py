@@ -11,7 +11,9 @@ import streamlit as st
 from core.plots import drawing, reliability, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores
+from core.scoring.sentences import interval_text
 from core.stats.calibration import tie_bounds
+from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
@@ -22,7 +24,7 @@ from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
-# How a slice of each kind stands in the address of Debates.
+# Kind of slice → the query parameter of Debates that shows its rows.
 PARAMETERS = {
     "gene's rows": "gene_rows",
     "gene's symbol": "symbol",
@@ -34,55 +36,55 @@ PARAMETERS = {
 }
 
 
-def slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
-    """One kind of slice, costliest first: figure and table, each slice linked to its rows."""
+def show_slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
+    """Show one kind of slice, costliest first, as figure and table; each slice links to its rows."""
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
     by = left.selectbox("Slice by", run_scores.available_slices(rows), key="by", bind="query-params")
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
-    found = by_slice(
+    scored_slices = by_slice(
         run_scores.label_array(rows),
         run_scores.submitted_scores(rows),
         run_scores.SLICES[by](rows),
         run_scores.name_codes(rows["pert"]),
         run_scores.name_codes(rows["gene"]),
     )
-    table = pd.DataFrame([_line(run, by, part, metric) for part in found])
+    table = pd.DataFrame([_slice_line(run, by, part, metric) for part in scored_slices])
     table = table.sort_values("cost", ascending=False, na_position="last", kind="stable")
     overall = getattr(score, metric.lower()).value
     caption = (
         f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
         f"{metric} inside each slice, interval by perturbations and genes"
     )
-    counted = getattr(loaders.count_score(run.id), metric.lower()).value
+    count_only = getattr(loaders.count_score(run.id), metric.lower()).value
     show_figure(
-        slices_plot.figure(table.head(SHOWN), overall, counted, drawing.METRICS[metric]),
+        slices_plot.figure(table.head(SHOWN), overall, count_only, drawing.METRICS[metric]),
         table.drop(columns="rows"),
         f"slices-{by}",
         caption,
     )
-    two = st.column_config.NumberColumn
+    number = st.column_config.NumberColumn
     st.dataframe(
         table,
         hide_index=True,
         placeholder="–",
         column_config={
-            "n": two(format="localized"),
-            "n_labelled": two("labelled", format="localized"),
-            "estimate": two(metric, format="%.3f"),
-            "low": two(format="%.3f"),
-            "high": two(format="%.3f"),
-            "cost": two(
-                format="%+.4f", help="What the slice takes from the whole score beyond its share of rows; costs sum to 0."
+            "n": number(format="localized"),
+            "n_labelled": number("labelled", format="localized"),
+            "estimate": number(metric, format="%.3f"),
+            "low": number(format="%.3f"),
+            "high": number(format="%.3f"),
+            "cost": number(
+                format="%+.4f", help="How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
             ),
             "rows": st.column_config.LinkColumn("in Debates", display_text="see the rows"),
         },
     )
-    _within(rows)
+    _show_scores_within(rows)
 
 
-def _line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
-    found = getattr(part, metric.lower())
-    interval = found.score.two_way
+def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
+    scored = getattr(part, metric.lower())
+    interval = scored.score.two_way
     return {
         "slice": part.name,
         "n": part.n,
@@ -90,20 +92,20 @@ def _line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
         "estimate": interval.estimate,
         "low": interval.low,
         "high": interval.high,
-        "cost": found.cost,
-        "rows": links.page_address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _value(by, part.name)})
+        "cost": scored.cost,
+        "rows": links.page_address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _filter_value(by, part.name)})
         if by in PARAMETERS
         else None,
     }
 
 
-def _value(by: str, name: str) -> str | list[str]:
-    """A slice's name as its filter's value: a range of probabilities stands as its two ends."""
+def _filter_value(by: str, name: str) -> str | list[str]:
+    """A slice's name as the value of its query parameter; a range of probabilities as its two ends."""
     return name.split("–") if by.startswith("P(") else name
 
 
-def _within(rows: pd.DataFrame) -> None:
-    """How far the run ranks inside one gene or one perturbation, where counts of them cannot help."""
+def _show_scores_within(rows: pd.DataFrame) -> None:
+    """Show how well the run ranks rows of the same gene or perturbation, where row counts cannot help."""
     labels, scores = run_scores.label_array(rows), run_scores.submitted_scores(rows)
     for column, (title, name) in zip(st.columns(2), (("gene", "gene"), ("perturbation", "pert")), strict=True):
         within = stratified_score(labels, scores, run_scores.name_codes(rows[name]))
@@ -113,26 +115,23 @@ def _within(rows: pd.DataFrame) -> None:
             "–" if math.isnan(de.interval.estimate) else f"{de.interval.estimate:.3f}",
             help=f"AUROC over pairs of rows that share the {title}, combined by their number.",
         )
-        column.caption(_stratified(de) + f"  \nDIR: {_stratified(direction)}")
+        column.caption(_interval_text(de.interval) + f"  \nDIR: {_interval_text(direction.interval)}")
 
 
-def _stratified(part: object) -> str:
-    interval = part.interval  # type: ignore[attr-defined]
-    if math.isnan(interval.estimate):
-        return "no stratum with both classes"
-    return f"{interval.estimate:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+def _interval_text(interval: Interval) -> str:
+    return "no stratum with both classes" if math.isnan(interval.estimate) else interval_text(interval)
 
 
-def curves(run: Run, rows: pd.DataFrame) -> None:
-    """ROC curves of DE and DIR beside the count-only control's."""
+def show_curves(run: Run, rows: pd.DataFrame) -> None:
+    """Show the ROC curves of DE and DIR beside those of the count-only control."""
     labels = run_scores.label_array(rows)
     table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.control_scores(rows)})
-    caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs stand above"
+    caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs are above"
     show_figure(roc_curves.figure(table), table, "roc", caption)
 
 
-def spread(run: Run, rows: pd.DataFrame) -> None:
-    """How the scores of either class are spread."""
+def show_histograms(run: Run, rows: pd.DataFrame) -> None:
+    """Show the probabilities of each class as histograms, and how many are tied."""
     outcome = outcome_of(run_scores.label_array(rows))
     parts = (
         ("P(DE)", rows["p_de"], outcome.labelled, np.where(outcome.effect, "up or down", "none")),
@@ -142,7 +141,7 @@ def spread(run: Run, rows: pd.DataFrame) -> None:
         keep = known & values.notna().to_numpy()
         with column:
             if len(set(label[keep])) < 2:
-                st.markdown(f"{name}: one class only, so there is nothing to tell apart.")
+                st.markdown(f"{name}: one class only, so there is nothing to compare.")
                 continue
             table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
             show_figure(
@@ -151,13 +150,13 @@ def spread(run: Run, rows: pd.DataFrame) -> None:
                 f"spread-{name}",
                 f"{run.name} · {len(table):,} rows with a label",
             )
-    ties(run, rows)
+    show_ties(run, rows)
 
 
-def trust(run: Run, rows: pd.DataFrame) -> None:
-    """Do the probabilities mean what they say? AUROC does not depend on it."""
+def show_calibration(run: Run, rows: pd.DataFrame) -> None:
+    """Show how often rows of each predicted probability have an effect, or go up; AUROC does not depend on it."""
     outcome = outcome_of(run_scores.label_array(rows))
-    st.caption("AUROC does not change when probabilities are stretched or squeezed in order; calibration does.")
+    st.caption("AUROC depends on the order of the probabilities alone; calibration depends on their values.")
     parts = (
         ("P(DE)", rows["p_de"], outcome.labelled, outcome.effect),
         ("P(up | DE)", rows["p_up_given_de"], outcome.directed, outcome.up),
@@ -177,8 +176,8 @@ def trust(run: Run, rows: pd.DataFrame) -> None:
             )
 
 
-def ties(run: Run, rows: pd.DataFrame) -> None:
-    """How many values are shared, and how far a tie-breaker could move the score."""
+def show_ties(run: Run, rows: pd.DataFrame) -> None:
+    """Say how many values of P(DE) are distinct, and how far breaking ties could move the score."""
     p_de = rows["p_de"].to_numpy()
     distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
     sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
@@ -186,6 +185,8 @@ def ties(run: Run, rows: pd.DataFrame) -> None:
     de, _ = tasks(outcome, run_scores.submitted_scores(rows))
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
         bounds = tie_bounds(de.positive[de.rows], de.values[de.rows])
-        sentence += f" DE is {bounds.auroc:.3f} with ties counted half; broken for or against the labels, they would make it "
+        sentence += (
+            f" DE is {bounds.auroc:.3f} with ties counted half; breaking all ties for or against the labels would make it "
+        )
         sentence += f"{bounds.ceiling:.3f} or {bounds.floor:.3f}."
     st.caption(sentence)

@@ -17,13 +17,13 @@ from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
-LISTED = 15  # rows on either side of the gained-and-lost table
+LISTED = 15  # rows in each of the two tables
 
 
 def choose_baseline(context: PageContext, run: Run) -> Run | None:
-    """The run to hold the chosen one against; None, with a sentence, where there is none."""
-    own = set(loaders.run_rows(run.id)["pair_id"])
-    others = {r.id: r for r in context.runs if r.id != run.id and not own.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
+    """Show the choice of a run to compare with; None, with a sentence, if no other run is on the same rows."""
+    own_ids = set(loaders.run_rows(run.id)["pair_id"])
+    others = {r.id: r for r in context.runs if r.id != run.id and not own_ids.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
     if not others:
         show_empty(
             "No other run of this dataset is on the same rows: there is nothing to compare this one with.",
@@ -43,23 +43,23 @@ def choose_baseline(context: PageContext, run: Run) -> Run | None:
     return others[chosen]
 
 
-def can_tell(result: Comparison) -> bool:
-    """Whether the labels hold what both AUROCs need: an effect and none, up and down."""
+def has_both_classes(result: Comparison) -> bool:
+    """Whether the labels have all that both AUROCs need: effect and none, up and down."""
     return not math.isnan(result.mean.change.row.estimate)
 
 
-def changes(result: Comparison, baseline: Run, run: Run) -> None:
-    """Paired differences in DE, DIR and mean, by every unit."""
+def show_changes(result: Comparison, baseline: Run, run: Run) -> None:
+    """Show the paired differences in DE, DIR and their mean, with intervals by every unit of resampling."""
     table = changes_plot.table(result)
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both · paired 95% intervals · "
-        f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be seen with 80% power"
+        f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be detected with 80% power"
     )
     show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", caption)
 
 
-def gained_and_lost(pair: PairedRuns, baseline: Run, run: Run) -> None:
-    """The rows that moved the score most, either way."""
+def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
+    """Show the rows that raised the score most, and those that lowered it most."""
     de, direction = row_changes(label_array(pair.rows), pair.a, pair.b)
     table = pair.rows[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
     table["mean"] = (table["DE"] + table["DIR"]) / 2
@@ -83,12 +83,12 @@ def gained_and_lost(pair: PairedRuns, baseline: Run, run: Run) -> None:
         )
 
 
-def movement(pair: PairedRuns, baseline: Run, run: Run) -> None:
-    """Ranks of the two runs against each other, and how far they agree; with labels or without."""
-    together = agreement(pair.a, pair.b)
+def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
+    """Show the ranks of the two runs against each other and how far they agree; labels are not needed."""
+    agreed = agreement(pair.a, pair.b)
     st.markdown("### How they differ")
-    up = "" if together.up != together.up else f", of P(up | DE) {together.up:.2f} over {together.n_up:,}"
-    st.caption(f"Rank correlation of P(DE) {together.de:.2f} over {together.n:,} rows{up}.")
+    up = "" if agreed.up != agreed.up else f", of P(up | DE) {agreed.up:.2f} over {agreed.n_up:,}"
+    st.caption(f"Rank correlation of P(DE) {agreed.de:.2f} over {agreed.n:,} rows{up}.")
     moved = pair.rows[["pair_id", "pert", "gene", "label"]].assign(
         rank_a=midranks(pair.a.p_de), rank_b=midranks(pair.b.p_de), moved=rank_movement(pair.a.p_de, pair.b.p_de)
     )

@@ -14,62 +14,62 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
 
 TITLES = {"pert": "Perturbation", "gene": "Target gene"}
-OTHER = {"pert": "gene", "gene": "pert"}
+OTHER_ROLE = {"pert": "gene", "gene": "pert"}
 
 
 def show(context: PageContext, role: str) -> None:
-    """Everything this workspace knows of a symbol in one role."""
-    names = _names(context, role)
-    wanted = st.query_params.get("name")
+    """Show everything that this workspace knows of a symbol in one role, "pert" or "gene"."""
+    symbols = _symbols(context, role)
+    linked = st.query_params.get("name")
     title, choice = st.columns([0.6, 0.4], vertical_alignment="bottom")
     chosen = choice.selectbox(
         TITLES[role],
-        names,
-        index=names.index(wanted) if wanted in names else None,
+        symbols,
+        index=symbols.index(linked) if linked in symbols else None,
         placeholder="choose one",
         key=f"symbol-{role}",
     )
     links.set_parameter("name", chosen)
     if chosen is None or context.dataset is None:
         title.markdown(f"## {TITLES[role]}")
-        if names:
+        if symbols:
             show_empty("Choose a symbol above.")
         else:
             show_empty("There are no rows here yet.", lambda: links.to_data("Go to Data"))
         return
     title.markdown(f"## {widgets.symbol_text(chosen)}")
     rows = loaders.symbol_rows(context.dataset.id, role, chosen)
-    _about(context, role, chosen, rows)
-    _rows(context, role, rows)
-    _alike(context.dataset, role, chosen)
+    _show_description(context, role, chosen, rows)
+    _show_rows(context, role, rows)
+    _show_most_similar(context.dataset, role, chosen)
 
 
-def _names(context: PageContext, role: str) -> list[str]:
+def _symbols(context: PageContext, role: str) -> list[str]:
     return sorted(loaders.dataset_rows(context.dataset.id)[role].unique()) if context.dataset else []
 
 
-def _about(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
-    naming, description = loaders.gene_description(name)
+def _show_description(context: PageContext, role: str, name: str, rows: pd.DataFrame) -> None:
+    kind, description = loaders.gene_description(name)
     st.text(description or "No description of this gene is in the workspace.")
     labels = rows.drop_duplicates("pair_id")["label"]
     counts = [f"{theme.LABEL_SIGNS[label]} {label} {n}" for label, n in Counter(labels.dropna()).most_common()]
     unknown = int(labels.isna().sum())
     counts += [f"{unknown} without a label"] if unknown else []
-    kind = "" if naming == "named" else f" · {naming}: a provisional symbol, so little is known of it"
-    st.caption(f"{TITLES[role]} of {len(labels):,} rows: {', '.join(counts)}{kind}")
-    if name in _names(context, OTHER[role]):
-        links.to_symbol(OTHER[role], name, f"It is also a {TITLES[OTHER[role]].lower()}")
+    remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known of it"
+    st.caption(f"{TITLES[role]} of {len(labels):,} rows: {', '.join(counts)}{remark}")
+    if name in _symbols(context, OTHER_ROLE[role]):
+        links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
 
 
-def _rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
-    """One line a row, one column of P(DE) a run that has it."""
+def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
+    """Show one line per row, with one column of P(DE) per run that has the row."""
     names = {run.id: run.name for run in context.runs}
-    pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER[role], "label", "split"]]
-    said = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
-    said = said[[key for key in names if key in said]].rename(columns=names).rename(columns=str)
-    table = pairs.join(said)
+    pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER_ROLE[role], "label", "split"]]
+    predicted = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
+    predicted = predicted[[key for key in names if key in predicted]].rename(columns=names).rename(columns=str)
+    table = pairs.join(predicted)
     table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
-    if context.run is not None and context.run.name in said:
+    if context.run is not None and context.run.name in predicted:
         table["debate"] = [
             links.page_address("debates", dataset=context.run.dataset, run=context.run.id, row=key) for key in table.index
         ]
@@ -79,31 +79,31 @@ def _rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
         hide_index=True,
         placeholder="–",
         column_config={
-            **{str(name): st.column_config.NumberColumn(format="%.2f") for name in said},
+            **{str(name): st.column_config.NumberColumn(format="%.2f") for name in predicted},
             "debate": st.column_config.LinkColumn(display_text="open"),
         },
     )
 
 
-def _alike(dataset: Dataset, role: str, name: str) -> None:
-    """The most similar symbols of the dataset in one gene space, with their labels."""
+def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
+    """Show the most similar symbols of the dataset in one gene space, with their labels."""
     spaces = [space.name for space in loaders.all_spaces()]
     if not spaces:
         return
     st.markdown("### Most similar")
     space = st.selectbox("Gene space", spaces, key="alike_space", bind="query-params")
-    found = loaders.most_similar(dataset.id, space, role, name)
-    if found.empty:
+    similar = loaders.most_similar(dataset.id, space, role, name)
+    if similar.empty:
         st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or nothing in it is similar.")
         return
-    found["page"] = [
-        links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in found["symbol"]
+    similar["page"] = [
+        links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in similar["symbol"]
     ]
     st.dataframe(
-        found,
+        similar,
         hide_index=True,
         column_config={
-            "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors, cut at 0."),
+            "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors; 0 if negative."),
             "page": st.column_config.LinkColumn(display_text="open"),
         },
     )
