@@ -25,6 +25,7 @@ from core.actions.workspace import Workspace
 from core.datasets import PairTable, SubmissionTable
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
+from core.log import record_error
 from core.store import Cursor, cache_versions, datasets, imports, knowledge, pairs, runs
 from core.store import spaces as space_records
 from core.store.datasets import Dataset
@@ -54,9 +55,9 @@ def _import_files(workspace: Workspace, files: Sequence[tuple[Path, bool]], opti
         try:
             tables.append((path, recognise(path)))
         except UnknownFormat as error:
-            outcomes.append(Imported(str(path), "failed" if chosen else "unknown", None, message=str(error)))
+            outcomes.append(_failed(str(path), error) if chosen else Imported(str(path), "unknown", None, message=str(error)))
         except DeskError as error:
-            outcomes.append(Imported(str(path), "failed", None, message=str(error)))
+            outcomes.append(_failed(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
     for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
@@ -75,7 +76,7 @@ def import_upload(workspace: Workspace, content: bytes, name: str, options: Impo
     try:
         table = recognise_upload(content, name)
     except DeskError as error:
-        return Imported(name, "failed", None, message=str(error))
+        return _failed(name, error)
     return _import_or_explain(workspace, table, name, options)
 
 
@@ -94,7 +95,13 @@ def _import_or_explain(workspace: Workspace, table: Found, path: str, options: I
     try:
         return _import_table(workspace, table, path, options)
     except DeskError as error:
-        return Imported(path, "failed", None, rejected=table.rejected, message=str(error))
+        return _failed(path, error, table.rejected)
+
+
+def _failed(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
+    """The outcome of a file that could not be imported; its error is in the log."""
+    record_error(f"import {path}", error)
+    return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
 
 def _import_table(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:

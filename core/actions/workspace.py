@@ -9,6 +9,7 @@ from typing import Any
 
 from core.config import Settings, load_settings
 from core.errors import ReadOnly
+from core.log import LOGGER
 from core.store import Cursor, Store, audit_log, open_store
 
 
@@ -33,6 +34,7 @@ class Workspace:
             detail: dict[str, Any] = {}
             yield cursor, detail
             audit_log.append(cursor, self.settings.author, action, subject, detail)
+        LOGGER.info("%s %s", action, subject)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
         """Raise ReadOnly in read-only mode; for actions that do something lengthy before they write."""

@@ -19,14 +19,24 @@ from __future__ import annotations
 
 import sys
 
+from core import log
 from core.cli.base import app, say
 from core.errors import DeskError
 
 
 def main() -> None:
-    """Entry point: a foreseen error is one line and exit 1; usage (2) and interruption (130) are typer's."""
+    """Entry point: a foreseen error is one line and exit 1; usage (2) and interruption (130) are typer's.
+
+    Every error is in the workspace's log with its traceback.
+    """
     try:
         app()
     except DeskError as error:
+        log.record_error("failed", error)
         say(f"error: {error}")
         sys.exit(1)
+    except Exception as error:
+        log.record_error("failed", error)
+        raise
+    finally:
+        log.close()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core import log
 from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
 from core.version import describe
@@ -41,7 +42,9 @@ def workspace(
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
     from core.actions.workspace import open_workspace  # brings the store, which --help does without
 
-    context.obj = open_workspace(load_settings(folder))
+    settings = load_settings(folder)
+    log.configure(settings, context.invoked_subcommand or "command")
+    context.obj = open_workspace(settings)
 
 
 def say(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import threading
 import time
@@ -24,9 +25,11 @@ from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
 from core.llm.messages import Reply
 from core.llm.reply_cache import ReplyCache
+from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
 
+_LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}  # in the workspace's log
 _LOOK_S = 0.1  # between two looks at what the worker is told
 _CHUNK = 256  # rows of a batch that are journalled at once
 
@@ -37,8 +40,11 @@ def work(folder: RunFolder, world: Dependencies) -> Status:
     SIGTERM and Ctrl-C end it cleanly where it runs in the main thread. Raises StateError where another worker has the run.
     """
     with exclusive_lock(folder):
+        LOGGER.info("run %s: a worker starts", folder.run)
         asyncio.run(_Worker(folder, world).run())
-        return status_of(folder)
+        status = status_of(folder)
+        LOGGER.log(_LEVELS.get(status.state, logging.INFO), "run %s: %s", folder.run, f"{status.state} {status.cause}".strip())
+        return status
 
 
 class _AskAnew(ReplyCache):
@@ -110,6 +116,7 @@ class _Worker:
             failure = None if lane.cancelled() else lane.exception()
             if failure is not None:
                 self.account.say(_traceback(failure))
+                record_error(f"run {self.folder.run}", failure)
                 self._stop("stopped", str(failure) if isinstance(failure, DeskError) else f"{type(failure).__name__}: {failure}")
         await self._let_go_of_held()
 

@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config import REPOSITORY
+from core.log import record_error
 
 
 def _inline_script_hashes() -> str:
@@ -47,4 +48,9 @@ class SecurityHeaders:
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
-app = st.App(REPOSITORY / "app.py", middleware=[Middleware(SecurityHeaders)])
+def _record(error: Exception) -> None:
+    """Record an error that no page foresaw, such as one in a widget's callback; Streamlit shows it."""
+    record_error("an error that no page foresaw", error)
+
+
+app = st.App(REPOSITORY / "app.py", middleware=[Middleware(SecurityHeaders)], on_script_error=_record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from core import log
 from core.actions.demo import make_demo
 from core.actions.workspace import open_workspace
 from core.config import REPOSITORY
@@ -16,6 +17,7 @@ def main() -> None:
     """Prepare the workspace, then become the server; further arguments are Streamlit's."""
     try:
         workspace = open_workspace()
+        log.configure(workspace.settings, "start")
     except InputError as error:  # a setting that cannot be read: there is nothing to serve
         sys.exit(f"error: {error}")
     try:
@@ -25,6 +27,7 @@ def main() -> None:
             print("An empty workspace: making the simulated demo …", flush=True)
             make_demo(workspace)
     except DeskError as error:  # the app says it again, on screen, with what to do
+        log.record_error("the simulated demo", error)
         print(f"error: {error}", file=sys.stderr)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     server = str(REPOSITORY / "core" / "ui" / "server.py")

@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core import log
 from core.actions.workspace import Workspace
+from core.errors import InputError
+from core.ui import server
+from core.ui.shared import loaders
 from tests import commands
 from tests.ui.conftest import Visit
 
@@ -18,3 +22,40 @@ def test_a_malformed_setting_is_said_in_the_words_of_the_command_line(
     said = commands.core(tmp_path, "runs").err.removeprefix("error: ").strip()
     app = visit(small_workspace, "overview")
     assert [error.value.replace("\\", "") for error in app.error] == [said]
+
+
+def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise InputError("planted: got 1, expected 2")
+
+    monkeypatch.setattr(loaders, "all_runs", fail)
+    app = visit(small_workspace, "debates", row="Pa_Ga")
+    assert [error.value.replace("\\", "") for error in app.error] == ["planted: got 1, expected 2"]
+    text = log.log_file(small_workspace.settings).read_text("utf-8")
+    assert "InputError: planted: got 1, expected 2" in text
+    assert "row=Pa_Ga" in text
+    assert 'raise InputError("planted' in text
+
+
+def test_an_error_that_nobody_foresaw_is_in_the_log_too(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise ZeroDivisionError("planted")
+
+    monkeypatch.setattr(loaders, "all_runs", fail)
+    assert visit(small_workspace, "debates").exception
+    [line] = log.last_problems(small_workspace.settings)
+    assert line.endswith("ZeroDivisionError: planted")
+
+
+def test_the_server_records_what_no_page_could(small_workspace: Workspace) -> None:
+    log.configure(small_workspace.settings, "app")
+    try:
+        server._record(ZeroDivisionError("in a callback"))
+    finally:
+        log.close()
+    [line] = log.last_problems(small_workspace.settings)
+    assert line.endswith("ZeroDivisionError: in a callback")

@@ -12,7 +12,7 @@ from core.actions.imports import Imported, ImportOptions
 from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.shared import loaders
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, show_empty
 
 _RESULTS = "_import_results"  # session key: shown after the rerun that lets the sidebar see what is new
@@ -157,7 +157,7 @@ def _bundle(context: PageContext, run: Run) -> None:
         with st.spinner("Packing …"):
             made = bundles.made(context.workspace, run.id)
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
         return
     for problem in made.problems:
         st.caption(f":orange[⚠] {as_text(problem.message)}")
@@ -171,7 +171,7 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
             runs.rename(context.workspace, run.id, name)
         runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
     else:
         st.rerun()
 

@@ -12,7 +12,7 @@ from core.errors import DeskError
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.ui.shared import loaders
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, show_empty
 
 # What can be built here: words for people → kind, the knowledge it needs, columns (0: as many as it has).
@@ -120,7 +120,7 @@ def _done(act: Any, words: str) -> None:
         with st.spinner(words):
             act()
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
     else:
         st.rerun()
 

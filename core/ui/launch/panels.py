@@ -17,12 +17,13 @@ from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import RunSpec
 from core.errors import DeskError
 from core.llm.health import TO_START, Health
+from core.log import record_error
 from core.methods.base import Method, Option
 from core.methods.registry import methods
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, show_empty
 
 WATCH_S = 2.0  # between two looks at the runs
@@ -155,6 +156,7 @@ def _health(workspace: Workspace, address: str) -> Health:
     try:
         found = _asked(address, workspace)
     except DeskError as error:
+        record_error(f"endpoint {address}", error)
         return Health(False, problem=str(error))
     if st.button("Ask again", icon=":material/refresh:", key="ask-again"):
         _asked.clear()
@@ -170,7 +172,7 @@ def _begin(view: PageContext, wanted: RunRequest, health: Health | None) -> None
         spec = launch.resolve(view.workspace, wanted, checked=health)
         expected = launch.estimate(view.workspace, spec, wanted.concurrency)
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
         return
     st.markdown(_expected(spec, expected))
     if view.workspace.settings.read_only:
@@ -181,7 +183,7 @@ def _begin(view: PageContext, wanted: RunRequest, health: Health | None) -> None
             with st.spinner("Starting its worker …"):
                 run = launch.start(view.workspace, wanted, spec=spec, detach=True)
         except DeskError as error:
-            st.error(as_text(error))
+            show_error(error)
             return
         st.session_state[_STARTED] = run.id
         st.rerun()
@@ -297,6 +299,6 @@ def _controls(workspace: Workspace, run: Run, status: Status) -> None:
             try:
                 act(workspace, run.id)
             except DeskError as error:
-                st.error(as_text(error))
+                show_error(error)
             else:
                 st.rerun(scope="fragment")

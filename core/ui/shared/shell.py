@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
+from core import log
 from core.actions.workspace import Workspace
 from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
@@ -18,6 +20,7 @@ from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, draw_waiting
 
+_LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
 _REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
 # What a page reads together with the counters, by its address.
@@ -66,19 +69,35 @@ def open_page(page_file: str) -> PageContext:
     return context
 
 
+def show_error(error: DeskError) -> None:
+    """Show an expected error in words, and record it with its traceback."""
+    log.record_error(_address(), error)
+    st.error(as_text(error), icon=":material/error:")
+
+
 @contextmanager
 def explain_errors() -> Iterator[None]:
     """Show an expected error of the block in words, in the place of what the block would have drawn.
 
-    Every page and every fragment runs inside this block.
+    Every page and every fragment runs inside this block. Every error is recorded; an unexpected one is left to Streamlit.
     """
     try:
         yield
     except StoreBusy as error:
+        log.record_error(_address(), error)
         st.warning(f"The store is busy: {as_text(error)}", icon=":material/hourglass_top:")
         st.button("Try again", key=f"try-again-{id(error)}")  # any click runs the page again
     except DeskError as error:
-        st.error(as_text(error), icon=":material/error:")
+        show_error(error)
+    except Exception as error:
+        log.record_error(_address(), error)
+        raise
+
+
+def _address() -> str:
+    """The page and the query parameters of the view on screen, for the log."""
+    parts = urlsplit(links.current_address())
+    return f"page {parts.path or '/'}?{parts.query}"[:_LONGEST_ADDRESS]
 
 
 def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:

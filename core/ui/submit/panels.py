@@ -19,7 +19,7 @@ from core.submission.check import frame, is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, show_empty
 
 TRACKS: tuple[Track, ...] = get_args(Track)
@@ -54,7 +54,7 @@ def package(run: Run) -> None:
         with st.spinner(f"Packaging {len(loaders.run_rows(run.id)):,} rows …"):
             made = _made(run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id))
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
         return
     valid = is_valid(made.problems)
     download.download_button(
@@ -104,7 +104,7 @@ def check(context: PageContext) -> None:
                 name=file.name,
             )
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
         return
     _verdict(f"{file.name} for track {track}", found)
     _problems(found, None)

@@ -15,7 +15,7 @@ from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 
@@ -153,7 +153,7 @@ def _make(workspace: Workspace, made: FusionChoice, name: str, base: Run, twins:
             settings = FusionSettings(base.id, tuple(others), made.w_de, made.w_dir, made.reference, references)
             run = launch.start(workspace, transfer.fusion_request(base.dataset, settings, name))
     except DeskError as error:
-        st.error(as_text(error))
+        show_error(error)
         return
     st.session_state[_SAVED] = [run.id]
     st.rerun()

@@ -15,8 +15,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
+from core import log
 from core.actions.workspace import Workspace, open_workspace
 from core.store import Cursor, cache_versions
+from core.version import describe
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,8 +28,11 @@ _IS_READING: ContextVar[bool] = ContextVar("is_reading", default=False)
 
 @st.cache_resource(show_spinner=False)
 def workspace() -> Workspace:
-    """The workspace that this server shows."""
-    return open_workspace()
+    """The workspace that this server shows; its log is opened with it."""
+    found = open_workspace()
+    log.configure(found.settings, "app", console=True)
+    log.LOGGER.info("serves %s with version %s", found.settings.workspace, describe())
+    return found
 
 
 @contextmanager

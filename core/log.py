@@ -1,0 +1,135 @@
+"""The log of a workspace: one line an event in data/desk.log, and on standard error for the app's server.
+
+A line holds the time (UTC), the level, who wrote it, what happened to which run or file, and an error's type and message;
+the lines of a traceback follow it, indented, in the file alone. Entry points call `configure`; until then nothing is written.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import traceback
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from urllib.parse import quote
+
+from filelock import FileLock, Timeout
+
+from core.config import Settings
+from core.errors import StoreBusy
+
+LOGGER = logging.getLogger("perturbdesk")
+LOGGER.addHandler(logging.NullHandler())  # without one, warnings would go to standard error
+_MAX_BYTES = 1_000_000
+_KEPT_FILES = 3  # beside the newest
+_LOCK_TIMEOUT_S = 5.0
+_SHORTEST_SECRET = 6  # shorter keys are placeholders such as EMPTY
+_PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
+_RECORDED = "_perturbdesk_recorded"
+
+
+def log_file(settings: Settings) -> Path:
+    """Where the log of a workspace lies."""
+    return settings.data / "desk.log"
+
+
+def configure(settings: Settings, role: str, *, console: bool = False) -> None:
+    """Write events from now on to the workspace's log, and to standard error if `console`.
+
+    role: who writes, such as "app" or a command's name. In read-only mode no file is written.
+    """
+    close()
+    LOGGER.setLevel(logging.INFO)
+    LOGGER.propagate = False
+    if console:
+        _add(logging.StreamHandler(sys.stderr), _Formatter(role, settings.secrets))
+    if not settings.read_only:
+        _add(_SharedRotatingFile(log_file(settings)), _Formatter(role, settings.secrets, with_traceback=True))
+
+
+def close() -> None:
+    """Write no more events."""
+    for handler in [handler for handler in LOGGER.handlers if not isinstance(handler, logging.NullHandler)]:
+        LOGGER.removeHandler(handler)
+        handler.close()
+
+
+def record_error(what: str, error: BaseException) -> None:
+    """Write an error with its traceback; once, though several callers may hand it on.
+
+    what: in which page, command, run or file it happened. A busy store is a warning, since trying again may help.
+    """
+    if not getattr(error, _RECORDED, False):
+        setattr(error, _RECORDED, True)
+        LOGGER.log(logging.WARNING if isinstance(error, StoreBusy) else logging.ERROR, "%s", what, exc_info=error)
+
+
+def last_problems(settings: Settings, limit: int = 5) -> list[str]:
+    """The last warnings and errors in the log, oldest first, one line each; none where there is no log."""
+    try:
+        lines = log_file(settings).read_text("utf-8", "replace").splitlines()
+    except FileNotFoundError:
+        return []
+    return [line for line in lines if _PROBLEM.match(line)][-limit:]
+
+
+def _add(handler: logging.Handler, formatter: logging.Formatter) -> None:
+    handler.setFormatter(formatter)
+    LOGGER.addHandler(handler)
+
+
+class _Formatter(logging.Formatter):
+    """One line an event, and below it the traceback if `with_traceback`; secrets are replaced by [key]."""
+
+    def __init__(self, role: str, secrets: tuple[str, ...], *, with_traceback: bool = False) -> None:
+        super().__init__()
+        self._role = role
+        self._with_traceback = with_traceback
+        self._secrets = [form for key in secrets if len(key) >= _SHORTEST_SECRET for form in (key, quote(key, safe=""))]
+
+    def format(self, record: logging.LogRecord) -> str:
+        parts = [f"{record.levelname} {self._role}[{os.getpid()}] {record.getMessage()}"]
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            parts.append(f"{type(error).__name__}: {error}")
+        at = datetime.fromtimestamp(record.created, UTC)
+        text = f"{at:%Y-%m-%dT%H:%M:%SZ} {': '.join(parts)}".replace("\n", " ")
+        if error is not None and self._with_traceback:
+            text += "".join(f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines())
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        return text
+
+
+class _SharedRotatingFile(RotatingFileHandler):
+    """A rotating file that several processes write. Opened for each event, under a lock, so that no process goes on writing
+    to a file that another has rotated away.
+
+    An event that cannot be written is lost: a full disk must not stop what is being logged.
+    """
+
+    def __init__(self, file: Path) -> None:
+        super().__init__(file, maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8", errors="replace", delay=True)
+        self._file = file
+        self._one_writer = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one event."""
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            with self._one_writer:
+                super().emit(record)
+                self._close_stream()
+        except (OSError, Timeout):
+            self.handleError(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Do nothing, where the standard handler prints a traceback to standard error."""
+
+    def _close_stream(self) -> None:
+        if self.stream is not None:
+            self.stream.close()
+            self.stream = None
