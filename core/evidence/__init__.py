@@ -1,17 +1,18 @@
-"""What is known of a pair: one file a tool, each answering with typed `Evidence`.
+"""What is known about a perturbation and a gene: evidence tools, each answering with typed `Evidence`.
 
-Knowledge packs and labels are given; public sources are asked only where a run says so, through one client.
-
-view         the labelled rows that a tool may see        packs        knowledge packs, indexed once
-table        symbols found as spelled, else by case       tool         what a tool is, how its answers become Evidence
-registry     every tool of this room; a pair's dossier    render       the one place where evidence becomes text
-programs     curated lists of genes that move together
-http         the client for public sources                wire         one exchange with one of them
-sites        their addresses and rates; requests          pace         who may ask when, also across processes
-shelf        what they answered, on disk                  errors       how asking them can fail
-passages     sentences, and which matter most             mimic        a server that stands in for all of them
-mygene, string_db, pubmed: a source each
-
-A module with a `TOOL` is a tool: gene_info, gene_class, base_rates, pathway_neighbours, protein_interactions,
-train_lookup, regulators, pathways, lps_response, literature.
+tools/            one file a tool, each with a `TOOL`
+tool              what a tool is, and how its answers become Evidence
+registry          finds the tools; gathers the answers about a pair
+render            the one place where evidence becomes prompt text
+label_view        the labelled rows that a tool may see
+packs             knowledge packs, as tables by gene symbol
+symbol_table      a table by gene symbol
+programs          curated lists of genes that move together
+passages          sentences of abstracts, ranked
+mygene, string_db, pubmed: the requests of one public source each
+sources           addresses, rates and requests of public sources
+source_client     the client for them: cache, batches, retries
+source_transport  one exchange with a source, at its rate
+errors            how a request to a source can fail
+testing           a fake of the three sources
 """

@@ -1,14 +1,17 @@
-"""How asking a public source can fail, as one tree.
+"""How a request to a public source can fail, as one tree.
 
 DeskError
-└── SourceError          anything below: a source gave no answer; a tool makes it a status, never text
-    ├── SourceOffline    the cache does not hold it, and the run may ask nobody
-    ├── SourceSilent     nobody listens, or 429, 5xx and broken connections until the limit was reached
-    ├── SourceRefused    the source says no (another 4xx, a redirect), or cannot be asked this
-    └── SourceGarbled    what came is too long, or not what the source says it sends
+└── SourceError          any of the errors below: a source gave no answer; a tool turns it into a status, never into text
+    ├── SourceOffline    the answer is not in the cache, and the run may ask nobody
+    ├── SourceSilent     no server listens, or every attempt failed with a retryable fault
+    ├── SourceRefused    the source rejects the request (another 4xx, a redirect), or the symbol cannot be asked about
+    └── SourceGarbled    the answer is too long, or not what the source sends
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from core.errors import DeskError
 
@@ -18,16 +21,21 @@ class SourceError(DeskError):
 
 
 class SourceOffline(SourceError):
-    """It is not in the cache, and the run may ask nobody."""
+    """The answer is not in the cache, and the run may ask nobody."""
 
 
 class SourceSilent(SourceError):
-    """No connection, no answer in time, or 408, 429 and 5xx, after every retry."""
+    """No connection, no answer in time, or a retryable status, until no retries were left."""
 
 
 class SourceRefused(SourceError):
-    """Asking again would not help."""
+    """Sending the request again would not help."""
 
 
 class SourceGarbled(SourceError):
-    """No JSON or XML, of another shape than expected, or longer than allowed, after every retry."""
+    """The answer is no JSON or XML, has another shape than expected, or is longer than allowed, after every retry."""
+
+
+ERROR_OF_FAULT: Mapping[str, type[SourceError]] = MappingProxyType(
+    {"unanswered": SourceSilent, "refused": SourceRefused, "malformed": SourceGarbled}
+)

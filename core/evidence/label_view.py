@@ -1,6 +1,6 @@
-"""The labelled rows that a tool may see: all training rows, or those that a blinded benchmark leaves it.
+"""The labelled rows that a tool may see: all training rows, or those that a blinded benchmark allows.
 
-A view holds what may be seen and nothing else, so no tool can reach a hidden row through it.
+A view holds the visible rows and nothing else, so no tool can reach a hidden row through it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME_LENGTH = 12  # characters of the content's SHA-256
 
 
 class Tally(TypedDict):
-    """`Counts` as part of a body."""
+    """`Counts` as JSON: rows (n), rows that changed (de), and those that went up and down."""
 
     n: int
     de: int
@@ -35,7 +35,7 @@ class Tally(TypedDict):
 
 
 class Counts(NamedTuple):
-    """Rows, those with an effect, and of those up and down; the rest of `de` changed in an unknown direction."""
+    """Rows (n), rows that changed (de), and those that went up and down; the rest of `de` changed in an unknown direction."""
 
     n: int
     de: int
@@ -44,12 +44,12 @@ class Counts(NamedTuple):
 
     @property
     def p_de(self) -> float | None:
-        """The share with an effect; None without a row."""
+        """The share of rows that changed, in [0, 1]; None without rows."""
         return self.de / self.n if self.n else None
 
     @property
     def p_up_given_de(self) -> float | None:
-        """The share that goes up among those of known direction; None without one."""
+        """The share that went up among rows of known direction, in [0, 1]; None without such rows."""
         directed = self.up + self.down
         return self.up / directed if directed else None
 
@@ -58,23 +58,23 @@ class Counts(NamedTuple):
         return Tally(n=self.n, de=self.de, up=self.up, down=self.down)
 
 
-def count(rows: Iterable[Pair]) -> Counts:
-    """What the labels of some labelled rows are."""
-    found = Counter(row.label for row in rows)
-    n = found.total()
-    return Counts(n, n - found[Label.NONE], found[Label.UP], found[Label.DOWN])
+def count_labels(rows: Iterable[Pair]) -> Counts:
+    """The counts of labelled rows."""
+    labels = Counter(row.label for row in rows)
+    n = labels.total()
+    return Counts(n, n - labels[Label.NONE], labels[Label.UP], labels[Label.DOWN])
 
 
-def pooled(counts: Iterable[Counts]) -> Counts:
+def pool_counts(counts: Iterable[Counts]) -> Counts:
     """The sum of several counts."""
     return Counts(*map(sum, zip(Counts(0, 0, 0, 0), *counts, strict=True)))
 
 
 @dataclass(frozen=True, eq=False)
 class LabelView:
-    """Labelled training rows, in an order of their own, so that equal rows make equal answers.
+    """Labelled training rows, sorted, so that the same rows in any order give the same answers.
 
-    Raises InputError for a row without a label or of another split.
+    Raises InputError if a row has no label or is of another split.
     """
 
     rows: tuple[Pair, ...] = field(repr=False)
@@ -92,51 +92,51 @@ class LabelView:
 
     @cached_property
     def name(self) -> str:
-        """A hash of the rows and their labels, whatever their order."""
+        """A hash of the rows and their labels, independent of their order."""
         content = json.dumps([(row.pert, row.gene, row.label) for row in self.rows])
         return hashlib.sha256(content.encode()).hexdigest()[:NAME_LENGTH]
 
     @cached_property
     def source(self) -> str:
-        """What an answer that is made from these rows names as its source."""
+        """The source of an answer that is made from these rows."""
         return f"{len(self):,} labelled rows in view"
 
     @cached_property
     def counts(self) -> Counts:
         """The counts of all rows."""
-        return count(self.rows)
+        return count_labels(self.rows)
 
     @cached_property
     def by_pert(self) -> Table[tuple[Pair, ...]]:
-        """Rows by their perturbation."""
+        """Rows by perturbation."""
         return self._by("pert")
 
     @cached_property
     def by_gene(self) -> Table[tuple[Pair, ...]]:
-        """Rows by their target gene."""
+        """Rows by target gene."""
         return self._by("gene")
 
     @cached_property
     def pert_counts(self) -> Mapping[str, Counts]:
         """The counts of each perturbation in view."""
-        return {pert: count(rows) for pert, rows in self.by_pert.entries.items()}
+        return {pert: count_labels(rows) for pert, rows in self.by_pert.entries.items()}
 
     def _by(self, axis: Axis) -> Table[tuple[Pair, ...]]:
-        found: dict[str, list[Pair]] = defaultdict(list)
+        groups: dict[str, list[Pair]] = defaultdict(list)
         for row in self.rows:
-            found[getattr(row, axis)].append(row)
-        return Table({symbol: tuple(rows) for symbol, rows in found.items()}, self.source)
+            groups[getattr(row, axis)].append(row)
+        return Table({symbol: tuple(rows) for symbol, rows in groups.items()}, self.source)
 
 
 def all_training(pairs: Iterable[Pair]) -> LabelView:
-    """Every labelled row of the training split."""
+    """The view of every labelled row of the training split."""
     return LabelView(tuple(pair for pair in pairs if pair.label is not None and pair.split == TRAIN))
 
 
 def blinded(pairs: Iterable[Pair], evaluated: Iterable[Pair]) -> LabelView:
-    """The labelled training rows that share neither a perturbation nor a target gene with any evaluated row.
+    """The view of the labelled training rows that share neither a perturbation nor a target gene with any evaluated row.
 
-    Symbols that differ in case only are the same here, since tools find them so.
+    Symbols that differ in case only count as the same, since tools ignore case.
     """
     hidden = list(evaluated)
     perts, genes = {row.pert.casefold() for row in hidden}, {row.gene.casefold() for row in hidden}
@@ -145,24 +145,24 @@ def blinded(pairs: Iterable[Pair], evaluated: Iterable[Pair]) -> LabelView:
 
 @dataclass(frozen=True, slots=True)
 class Folds:
-    """Doubly disjoint cells: perturbations and genes are each cut into k parts, a cell is one part of each.
+    """Doubly disjoint cells: perturbations and genes are each cut into k parts; a cell is one part of each.
 
-    views: of length k², each what is visible to a cell: the rows outside both of its parts. cells: pair id → its cell.
+    views: of length k², the rows visible to each cell, which are outside both of its parts. cells: pair id → cell number.
     """
 
     views: tuple[LabelView, ...]
     cells: Mapping[str, int]
 
     def view_of(self, pair: Pair) -> LabelView:
-        """What may be seen when this pair is evaluated; KeyError for a pair that was not cut."""
+        """The view for evaluating this pair. Raises KeyError if the pair is in no cell."""
         return self.views[self.cells[pair.pair_id]]
 
 
 def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
     """Cut pairs, labelled or not, into k × k cells of about equal numbers of perturbations and genes.
 
-    The cut depends on the symbols and the seed, not on the order of pairs; symbols that differ in case only stay
-    together. The cells are those of the kNN protocol "folds" on the same pairs, k and seed. Raises InputError for k < 2.
+    The cells depend on the symbols and the seed, not on the order of the pairs; symbols that differ in case only are in the
+    same part. The cells are those of the kNN protocol "folds" with the same pairs, k and seed. Raises InputError if k < 2.
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 2:
         raise InputError(f"folds: k is {k!r}, expected a whole number of at least 2")
@@ -179,7 +179,7 @@ def fold_views(pairs: Sequence[Pair], k: int = 5, seed: int = 0) -> Folds:
 
 
 def _cut(symbols: Iterable[str], k: int, rng: np.random.Generator) -> dict[str, int]:
-    """A part from 0 to k − 1 for every symbol."""
+    """The part of every symbol, from 0 to k − 1."""
     distinct = sorted(set(symbols))
     place: dict[str, int] = {}
     for symbol in distinct:

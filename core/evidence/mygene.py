@@ -10,19 +10,19 @@ from functools import cache
 from typing import TYPE_CHECKING, TypedDict
 
 from core.evidence.source_client import Batch, SourceClient
-from core.evidence.sources import Request, Site, askable
+from core.evidence.sources import Site, SourceRequest, check_symbol
 from core.net.response_cache import CachedResponse
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-MOST = 1_000  # symbols a request, as the source asks
+MAX_SYMBOLS = 1_000  # in one request, as the source asks
 _FIELDS = "symbol,name,summary,go.BP.term,pathway.kegg.name"
-_ORGANISM = re.compile(r" - Mus musculus \([a-z ]*mouse\)$")  # KEGG says it of every pathway
+_ORGANISM = re.compile(r" - Mus musculus \([a-z ]*mouse\)$")  # at the end of every pathway's name
 
 
 class Gene(TypedDict):
-    """A gene as the source knows it; go_bp in order of characters, kegg in the source's order."""
+    """A gene as the source describes it; go_bp is sorted, kegg is in the source's order."""
 
     symbol: str
     name: str | None
@@ -43,7 +43,7 @@ class _Pathway:
 
 @dataclass(frozen=True)
 class _Terms:
-    BP: list[_Term] | _Term = field(default_factory=list)  # a single one comes without a list
+    BP: list[_Term] | _Term = field(default_factory=list)  # a single term is sent without a list
 
 
 @dataclass(frozen=True)
@@ -67,48 +67,48 @@ class _Metadata:
 
 
 @cache
-def _hits() -> TypeAdapter[list[_Hit]]:
+def _hits_adapter() -> TypeAdapter[list[_Hit]]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(list[_Hit])
 
 
-def _version(text: str) -> str:
+def _read_version(text: str) -> str:
     from pydantic import TypeAdapter
 
     return TypeAdapter(_Metadata).validate_json(text).build_version
 
 
-SITE = Site("mygene", "mygene.info", per_s=1.0, version=Request("GET", "metadata"), read_version=_version)
+SITE = Site("mygene", "mygene.info", per_s=1.0, version=SourceRequest("GET", "metadata"), read_version=_read_version)
 
 
-async def genes(web: SourceClient, symbol: str) -> tuple[dict[str, Gene], CachedResponse]:
-    """The genes that are spelled like a symbol, in whatever case, and when that was found. Raises SourceError."""
-    kept = await web.one(BATCH, askable(SITE, symbol), (*web.perts, *web.genes))
-    found: list[Gene] = json.loads(kept.body or "[]")
-    return {gene["symbol"]: gene for gene in reversed(found)}, kept  # of equal symbols the first, which fits best
+async def fetch_genes(client: SourceClient, symbol: str) -> tuple[dict[str, Gene], CachedResponse]:
+    """The genes whose symbol equals this one in any case, by their symbol, and the response. Raises SourceError."""
+    response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), (*client.perts, *client.genes))
+    genes: list[Gene] = json.loads(response.body or "[]")
+    return {gene["symbol"]: gene for gene in reversed(genes)}, response  # of equal symbols the first, which fits best
 
 
-def _request(symbols: Sequence[str]) -> Request:
+def _request(symbols: Sequence[str]) -> SourceRequest:
     params = {"q": ",".join(symbols), "scopes": "symbol", "species": "mouse", "fields": _FIELDS}
-    return Request("POST", "query", params)
+    return SourceRequest("POST", "query", params)
 
 
-async def _fetch(web: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
-    """Of each symbol the hits that are spelled so, in whatever case; hits by another name are not taken."""
-    found: dict[str, list[Gene]] = {}
-    for hit in await web.ask(SITE, _request(symbols), lambda text: _hits().validate_json(text)) or []:
+async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
+    """The genes whose symbol equals the one asked for in any case, as JSON by symbol; hits by another name are dropped."""
+    genes: dict[str, list[Gene]] = {}
+    for hit in await client.send(SITE, _request(symbols), lambda text: _hits_adapter().validate_json(text)) or []:
         if hit.symbol.casefold() == hit.query.casefold():
-            found.setdefault(hit.query, []).append(_gene(hit))
-    return {symbol: json.dumps(hits) for symbol, hits in found.items()}
+            genes.setdefault(hit.query, []).append(_gene(hit))
+    return {symbol: json.dumps(listed) for symbol, listed in genes.items()}
 
 
 def _gene(hit: _Hit) -> Gene:
     processes, pathways = hit.go.BP, hit.pathway.kegg
-    terms = {one.term for one in (processes if isinstance(processes, list) else [processes])}
-    names = [one.name for one in (pathways if isinstance(pathways, list) else [pathways])]
+    terms = {term.term for term in (processes if isinstance(processes, list) else [processes])}
+    names = [pathway.name for pathway in (pathways if isinstance(pathways, list) else [pathways])]
     kegg = list(dict.fromkeys(_ORGANISM.sub("", name) for name in names))
     return Gene(symbol=hit.symbol, name=hit.name, summary=hit.summary, go_bp=sorted(terms), kegg=kegg)
 
 
-BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MOST)
+BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MAX_SYMBOLS)

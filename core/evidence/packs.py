@@ -1,4 +1,4 @@
-"""Knowledge packs as tools read them: plain mappings, indexed once on first use."""
+"""Knowledge packs as tools read them: tables by gene symbol, each built on first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 class Source(NamedTuple):
-    """Where a pack comes from: a name for people, and its SHA-256, of which the first 12 characters are shown."""
+    """Where a pack comes from: a name for people and the file's SHA-256, of which the first 12 characters are shown."""
 
     name: str
     sha256: str
@@ -28,21 +28,21 @@ class Source(NamedTuple):
 
 
 class Partner(NamedTuple):
-    """A protein that interacts with another; score in 1–1000."""
+    """A protein that interacts with another; score from 1 to 1000."""
 
     symbol: str
     score: int
 
 
 class Regulator(NamedTuple):
-    """A transcription factor of a target: sign 1 activates, −1 represses, 0 unknown."""
+    """A transcription factor of a gene; sign: 1 activates it, −1 represses it, 0 unknown."""
 
     symbol: str
     sign: int
 
 
 class Response(NamedTuple):
-    """How a gene answers LPS: log fold change, p-values in [0, 1], mean expression with and without."""
+    """How LPS changes a gene's expression: log fold change, p-values in [0, 1], mean expression with and without LPS."""
 
     logfc: float
     p_value: float
@@ -53,11 +53,11 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Packs:
-    """What is known of genes apart from the labels; None where the workspace lacks a pack.
+    """What is known about genes apart from the labels; None for a pack that the workspace lacks.
 
     descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene → names. edges: (gene, gene,
-    score in 1–1000), each pair once. signs: (factor, target) → 1, −1 or 0. responses: gene → the numbers of `Response`, in
-    that order. sources: one for each pack that is there. Raises InputError where a pack has no source.
+    score from 1 to 1000), each pair once. signs: (factor, target) → 1, −1 or 0. responses: gene → the numbers of `Response`,
+    in that order. sources: one for each pack that is not None. Raises InputError if a pack has no source.
     """
 
     descriptions: Mapping[str, str] | None = None
@@ -69,23 +69,25 @@ class Packs:
     sources: Mapping[PackName, Source] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        bare = [name for name in PACK_NAMES if getattr(self, name) is not None and name not in self.sources]
-        if bare:
-            raise InputError(f"knowledge packs: {', '.join(bare)} without a source, expected a name and a SHA-256 for each")
+        without_source = [name for name in PACK_NAMES if getattr(self, name) is not None and name not in self.sources]
+        if without_source:
+            raise InputError(
+                f"knowledge packs: {', '.join(without_source)} without a source, expected a name and a SHA-256 for each"
+            )
 
     @cached_property
-    def texts(self) -> Table[str]:
+    def description_table(self) -> Table[str]:
         """Descriptions by gene."""
         return self._table("descriptions", self.descriptions)
 
     @cached_property
-    def counterparts(self) -> Table[str]:
+    def ortholog_table(self) -> Table[str]:
         """Orthologs by gene."""
         return self._table("orthologs", self.orthologs)
 
     @cached_property
-    def memberships(self) -> Table[tuple[str, ...]]:
-        """Pathways by gene, those with the fewest genes of the pack first: the most specific ones."""
+    def pathway_table(self) -> Table[tuple[str, ...]]:
+        """Pathways by gene, the most specific first: those with the fewest genes in the pack."""
         if self.pathways is None:
             return self._table("pathways", None)
         genes = Counter(name for names in self.pathways.values() for name in set(names))
@@ -93,8 +95,8 @@ class Packs:
         return self._table("pathways", ranked)
 
     @cached_property
-    def partners(self) -> Table[tuple[Partner, ...]]:
-        """Interaction partners by gene, the highest score first, equal scores in order of characters."""
+    def partner_table(self) -> Table[tuple[Partner, ...]]:
+        """Interaction partners by gene, the highest score first, equal scores in alphabetical order."""
         if self.edges is None:
             return self._table("edges", None)
         found: dict[str, list[Partner]] = defaultdict(list)
@@ -108,8 +110,8 @@ class Packs:
         return self._table("edges", ranked)
 
     @cached_property
-    def regulators(self) -> Table[tuple[Regulator, ...]]:
-        """Transcription factors by target, in order of characters."""
+    def regulator_table(self) -> Table[tuple[Regulator, ...]]:
+        """Transcription factors by target gene, in alphabetical order."""
         if self.signs is None:
             return self._table("signs", None)
         found: dict[str, list[Regulator]] = defaultdict(list)
@@ -118,7 +120,7 @@ class Packs:
         return self._table("signs", {target: tuple(sorted(factors)) for target, factors in found.items()})
 
     @cached_property
-    def lps(self) -> Table[Response]:
+    def lps_table(self) -> Table[Response]:
         """Responses to LPS by gene."""
         found = None if self.responses is None else {gene: Response(*numbers) for gene, numbers in self.responses.items()}
         return self._table("responses", found)

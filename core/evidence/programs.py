@@ -1,7 +1,7 @@
 """Curated programs: genes that tend to move together when a cell is perturbed, and in which direction.
 
-Well-known members only, by their mouse symbols; where a symbol has changed, the former one stands beside the present one.
-A gene is in one program at most: what the integrated stress response and p53 both raise is listed once.
+The lists hold well-known members by their mouse symbols; if a symbol has changed, both the former and the present one are
+listed. A gene is in at most one program: one that both the integrated stress response and p53 raise is listed once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ P53 = """
 Abhd4 Aen Ak1 Apaf1 Bax Bbc3 Btg2 Ccng1 Cd82 Cdkn1a Ddb2 Eda2r Ei24 Ephx1 Fas Fdxr Gadd45a Gls2 Mdm2 Perp Phlda3 Pidd1 Plk2 Plk3
 Pmaip1 Polk Ppm1d Rps27l Rrm2b Sesn1 Tigar Tnfrsf10b Trp53inp1 Xpc Zfp365 Zmat3
 """
-RIBOSOMAL = "Fau Rplp0 Rplp1 Rplp2 Rpsa Uba52"  # beside the numbered ones, which a pattern finds
+RIBOSOMAL = "Fau Rplp0 Rplp1 Rplp2 Rpsa Uba52"  # beside the numbered ones, which _NUMBERED matches
 BIOGENESIS = """
 Bms1 Bop1 Brix1 Bysl Cebpz Dcaf13 Ddx10 Ddx18 Ddx21 Ddx27 Ddx31 Ddx49 Ddx51 Ddx52 Ddx54 Ddx56 Dhx37 Dkc1 Ebna1bp2 Eif6 Emg1 Esf1
 Fbl Ftsj3 Gar1 Gnl2 Gnl3 Gnl3l Grwd1 Gtpbp4 Heatr1 Imp3 Imp4 Krr1 Las1l Lsg1 Ltv1 Lyar Mdn1 Mphosph10 Mrto4 Mybbp1a Nat10 Ncl
@@ -45,7 +45,7 @@ Zwilch Zwint
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program and the direction in which a perturbation that engages it moves its genes."""
+    """A program; expected: the direction in which a perturbation that engages the program moves its genes."""
 
     name: str
     expected: Literal["up", "down"]
@@ -67,7 +67,7 @@ _LISTED = Table({gene: program for program in PROGRAMS for gene in program.genes
 
 
 def program_of(symbol: str) -> tuple[str, Program | None]:
-    """The program of a gene, and the spelling under which it is known; a symbol of no program stays as it is."""
+    """The listed spelling of a gene symbol and its program; the symbol unchanged and None for a gene of no program."""
     listed = _LISTED.spellings(symbol)
     if listed:
         return listed[0], _LISTED.entries[listed[0]]

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
 from core.evidence.source_client import Batch, SourceClient
-from core.evidence.sources import Request, Site, SourceSettings
+from core.evidence.sources import Site, SourceRequest, SourceSettings
 from core.net.response_cache import CachedResponse
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FOUND = 8  # abstracts a query
-MOST = 200  # abstracts a request
+MAX_FOUND = 8  # articles of one query
+MAX_FETCHED = 200  # articles in one request
 _TOOL = "perturbdesk"
 _YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
 
 
 class Article(NamedTuple):
-    """An article; parts: of its abstract, in order, none where it has no abstract. year: None where PubMed tells none."""
+    """An article. parts: the paragraphs of its abstract, none if it has no abstract. year: None if PubMed gives none."""
 
     pmid: str
     year: int | None
@@ -50,71 +50,73 @@ class _Search:
 
 
 @cache
-def _searches() -> TypeAdapter[_Search]:
+def _search_adapter() -> TypeAdapter[_Search]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(_Search)
 
 
-def _asker(net: SourceSettings) -> Mapping[str, str]:
-    who = {"tool": _TOOL, "email": net.contact, "api_key": net.api_key}
-    return {name: value for name, value in who.items() if value}
+def _identify(settings: SourceSettings) -> Mapping[str, str]:
+    params = {"tool": _TOOL, "email": settings.contact, "api_key": settings.api_key}
+    return {name: value for name, value in params.items() if value}
 
 
-SITE = Site("pubmed", "PubMed", per_s=3.0, per_s_with_key=10.0, about_asker=_asker)
+SITE = Site("pubmed", "PubMed", per_s=3.0, per_s_with_key=10.0, identify=_identify)
 
 
-async def articles(web: SourceClient, queries: Sequence[str]) -> tuple[list[Article], list[CachedResponse]]:
-    """The articles that fit the queries best, up to eight a query, each once, in order; and the answers they are from.
+async def fetch_articles(client: SourceClient, queries: Sequence[str]) -> tuple[list[Article], list[CachedResponse]]:
+    """The articles that match the queries best, up to eight a query, each once, best first; and the responses.
 
     Raises SourceError.
     """
-    searches = await web.many(SEARCH, queries)
-    pmids = list(dict.fromkeys(pmid for kept in searches.values() for pmid in json.loads(kept.body or "[]")))
-    texts = await web.many(ARTICLE, pmids)
-    found = [_article(kept.body) for kept in texts.values() if kept.body]
-    return found, [*searches.values(), *texts.values()]
+    searches = await client.fetch_many(SEARCH, queries)
+    pmids = list(dict.fromkeys(pmid for response in searches.values() for pmid in json.loads(response.body or "[]")))
+    texts = await client.fetch_many(ARTICLE, pmids)
+    articles = [_article_from_json(response.body) for response in texts.values() if response.body]
+    return articles, [*searches.values(), *texts.values()]
 
 
-def _article(text: str) -> Article:
+def _article_from_json(text: str) -> Article:
     pmid, year, title, parts = json.loads(text)
     return Article(pmid, year, title, tuple(parts))
 
 
 # Sent in the body: an address with the key in it would end up in logs, on either side.
-def _search(query: str) -> Request:
-    params = {"db": "pubmed", "term": query, "retmax": str(FOUND), "retmode": "json", "sort": "relevance"}
-    return Request("POST", "esearch.fcgi", params)
+def _search_request(query: str) -> SourceRequest:
+    params = {"db": "pubmed", "term": query, "retmax": str(MAX_FOUND), "retmode": "json", "sort": "relevance"}
+    return SourceRequest("POST", "esearch.fcgi", params)
 
 
-def _fetch(pmids: Sequence[str]) -> Request:
-    return Request("POST", "efetch.fcgi", {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml", "rettype": "abstract"})
+def _articles_request(pmids: Sequence[str]) -> SourceRequest:
+    params = {"db": "pubmed", "id": ",".join(pmids), "retmode": "xml", "rettype": "abstract"}
+    return SourceRequest("POST", "efetch.fcgi", params)
 
 
-async def _find(web: SourceClient, queries: Sequence[str]) -> dict[str, str | None]:
-    """The PMIDs of each query's articles. A query with a word that PubMed does not know finds nothing, not the rest of it."""
-    found: dict[str, str | None] = {}
+async def _search(client: SourceClient, queries: Sequence[str]) -> dict[str, str | None]:
+    """The PMIDs of each query's articles, as JSON by query."""
+    results: dict[str, str | None] = {}
     for query in queries:
-        pmids = await web.ask(SITE, _search(query), _pmids)
-        found[query] = None if pmids is None else json.dumps(pmids)
-    return found
+        pmids = await client.send(SITE, _search_request(query), _read_pmids)
+        results[query] = None if pmids is None else json.dumps(pmids)
+    return results
 
 
-def _pmids(text: str) -> list[str]:
-    result = _searches().validate_json(text).esearchresult
+def _read_pmids(text: str) -> list[str]:
+    """The PMIDs of a search; none if PubMed does not know a word, since it then searches for the other words alone."""
+    result = _search_adapter().validate_json(text).esearchresult
     if not all(pmid.isascii() and pmid.isdecimal() for pmid in result.idlist):
         raise ValueError("no PMIDs")
     unknown = result.errorlist.phrasesnotfound or result.errorlist.fieldsnotfound
-    return [] if unknown else result.idlist[:FOUND]
+    return [] if unknown else result.idlist[:MAX_FOUND]
 
 
-async def _texts(web: SourceClient, pmids: Sequence[str]) -> dict[str, str | None]:
-    found = await web.ask(SITE, _fetch(pmids), read_articles) or []
-    return {article.pmid: json.dumps(article) for article in found}
+async def _fetch(client: SourceClient, pmids: Sequence[str]) -> dict[str, str | None]:
+    articles = await client.send(SITE, _articles_request(pmids), read_articles) or []
+    return {article.pmid: json.dumps(article) for article in articles}
 
 
 def read_articles(text: str) -> list[Article]:
-    """The articles of an efetch answer. Raises ValueError for anything else, also for XML that refers to other files."""
+    """The articles of an efetch answer. Raises ValueError if it is anything else, or refers to other files."""
     from defusedxml.ElementTree import fromstring
 
     try:
@@ -123,25 +125,25 @@ def read_articles(text: str) -> list[Article]:
         raise ValueError("no XML") from error
     if root.tag != "PubmedArticleSet":
         raise ValueError("no set of articles")
-    return [_of_element(one) for one in root.iterfind("PubmedArticle")]
+    return [_read_article(element) for element in root.iterfind("PubmedArticle")]
 
 
-def _of_element(one: Element) -> Article:
-    pmid = one.findtext("MedlineCitation/PMID")
+def _read_article(element: Element) -> Article:
+    pmid = element.findtext("MedlineCitation/PMID")
     if not pmid:
         raise ValueError("an article without a PMID")
-    dated = " ".join(part.text or "" for part in one.iterfind("MedlineCitation/Article/Journal/JournalIssue/PubDate/*"))
-    year = _YEAR.search(dated)
-    title = one.find("MedlineCitation/Article/ArticleTitle")
-    parts = one.iterfind("MedlineCitation/Article/Abstract/AbstractText")
-    said = tuple(text for part in parts if (text := _text(part)))
-    return Article(pmid, int(year.group()) if year else None, "" if title is None else _text(title), said)
+    date = " ".join(part.text or "" for part in element.iterfind("MedlineCitation/Article/Journal/JournalIssue/PubDate/*"))
+    year = _YEAR.search(date)
+    title = element.find("MedlineCitation/Article/ArticleTitle")
+    paragraphs = element.iterfind("MedlineCitation/Article/Abstract/AbstractText")
+    parts = tuple(text for paragraph in paragraphs if (text := _text(paragraph)))
+    return Article(pmid, int(year.group()) if year else None, "" if title is None else _text(title), parts)
 
 
 def _text(element: Element) -> str:
-    """All text inside, also that in italics and superscripts, on one line."""
+    """All text inside an element, including italics and superscripts, on one line."""
     return " ".join("".join(element.itertext()).split())
 
 
-SEARCH = Batch(SITE, _search, _find)
-ARTICLE = Batch(SITE, lambda pmid: _fetch([pmid]), _texts, MOST)
+SEARCH = Batch(SITE, _search_request, _search)
+ARTICLE = Batch(SITE, lambda pmid: _articles_request([pmid]), _fetch, MAX_FETCHED)

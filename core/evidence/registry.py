@@ -44,7 +44,7 @@ def tool_file(name: str) -> Path:
 
 
 async def gather(
-    pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], web: SourceClient | None = None
+    pair: Pair, packs: Packs, view: LabelView, names: Sequence[str], client: SourceClient | None = None
 ) -> tuple[Evidence, ...]:
     """What the named tools say about a pair, in the order of the names, each answer once.
 
@@ -52,7 +52,7 @@ async def gather(
     Raises NotFound for an unknown name.
     """
     calls = [(tool, arguments) for tool in map(tool_named, names) for arguments in tool.calls(pair.pert, pair.gene)]
-    answers = await asyncio.gather(*(tool.run(*arguments, packs, view, web) for tool, arguments in calls))
+    answers = await asyncio.gather(*(tool.run(*arguments, packs, view, client) for tool, arguments in calls))
     distinct: dict[tuple[str, str], Evidence] = {}
     for item in answers:
         distinct.setdefault((item.tool, item.key), item)

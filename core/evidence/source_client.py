@@ -1,9 +1,8 @@
-"""The one client for public sources: cached on disk, polite, and never a failure for an answer."""
+"""The client of public sources: cached on disk, polite, and with an error for every failure."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +11,13 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar
 
-from core.evidence.errors import SourceError, SourceGarbled, SourceOffline, SourceRefused, SourceSilent
-from core.evidence.source_transport import Fault, Wire
-from core.evidence.sources import Request, Site, SourceSettings, is_askable
-from core.net.rate_limit import RateLimit, Sleep
+from core.evidence.errors import ERROR_OF_FAULT, SourceError, SourceGarbled, SourceOffline, SourceRefused, SourceSilent
+from core.evidence.source_transport import SourceTransport
+from core.evidence.sources import Site, SourceRequest, SourceSettings, is_askable
+from core.net.rate_limit import RateLimit
 from core.net.response_cache import CachedResponse, ResponseCache
+from core.net.retry import Sleep
+from core.net.transport import Fault
 
 T = TypeVar("T")
 Mode = Literal["live", "offline"]
@@ -25,198 +26,198 @@ Literature = Literal["keyword", "passage"]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One kind of question that a site answers about several names at once.
+    """One kind of question that a site answers for several names at once.
 
-    alone: the request that asks about one name by itself, under which its answer is kept. fetch: the answers about
-    several, each a text of its own, None or left out where the site has nothing. most: names a request.
+    request_for: the request about one name alone, which is the cache key of its answer. fetch: the answer texts by name;
+    None or a missing name means that the site has nothing. max_names: the most names in one request.
     """
 
     site: Site
-    alone: Callable[[str], Request]
+    request_for: Callable[[str], SourceRequest]
     fetch: Callable[[SourceClient, Sequence[str]], Awaitable[Mapping[str, str | None]]]
-    most: int = 1
+    max_names: int = 1
 
 
 class SourceClient:
-    """The client of one worker, for one event loop; `async with` closes its connections and ends what is under way.
+    """The client of one worker, for one event loop; `async with` cancels pending requests and closes the connections.
 
-    mode: "offline" answers from the cache and opens no connection. literature: how abstracts are to be read. A source
-    that tells a version is asked for it once, before its first other request.
+    mode: "offline" answers from the cache and opens no connection. literature: how abstracts are read. A source with a
+    version is asked for it once, before the first other request.
     """
 
     def __init__(
         self,
-        net: SourceSettings,
+        settings: SourceSettings,
         mode: Mode = "live",
         literature: Literature = "passage",
         *,
         rng: random.Random | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        self.net, self.mode, self.literature = net, mode, literature
+        self.settings, self.mode, self.literature = settings, mode, literature
         self.perts: tuple[str, ...] = ()
         self.genes: tuple[str, ...] = ()
-        self.shelf = ResponseCache(net.cache) if net.cache else None
+        self.cache = ResponseCache(settings.cache) if settings.cache else None
+        self._policy = settings.retry_policy
         self._rng, self._sleep = rng or random.Random(), sleep
-        self._wires: dict[str, Wire] = {}
+        self._transports: dict[str, SourceTransport] = {}
         self._versions: dict[str, asyncio.Task[str]] = {}
-        self._under_way: dict[str, asyncio.Task[Mapping[str, CachedResponse]]] = {}
-        self._unshelved: dict[str, CachedResponse] = {}  # what the file could not take
-        self._left_alone: dict[str, float] = {}
+        self._pending: dict[str, asyncio.Task[Mapping[str, CachedResponse]]] = {}
+        self._uncached: dict[str, CachedResponse] = {}  # answers that the cache file could not store
+        self._blocked_until: dict[str, float] = {}  # site → loop time
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
-        tasks: list[asyncio.Task[Any]] = [*self._under_way.values(), *self._versions.values()]
+        tasks: list[asyncio.Task[Any]] = [*self._pending.values(), *self._versions.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for wire in self._wires.values():
-            await wire.close()
-        if self.shelf is not None:
-            self.shelf.close()
+        for transport in self._transports.values():
+            await transport.close()
+        if self.cache is not None:
+            self.cache.close()
 
     def expect(self, perts: Iterable[str], genes: Iterable[str]) -> None:
-        """Tell which symbols the run will ask about, so that many are asked for at once."""
+        """Set the symbols that the run will ask about, so that one request fetches many of them."""
         self.perts, self.genes = (tuple(dict.fromkeys(filter(is_askable, symbols))) for symbols in (perts, genes))
 
-    async def one(self, batch: Batch, name: str, expected: Iterable[str] = ()) -> CachedResponse:
-        """The answer about one name; those expected that are not in the cache are asked for along with it.
+    async def fetch_one(self, batch: Batch, name: str, expected: Iterable[str] = ()) -> CachedResponse:
+        """The answer about one name; expected names that are not in the cache are fetched in the same request.
 
-        Raises SourceOffline where the cache lacks it and nobody may be asked, and other errors below SourceError.
+        Raises SourceOffline if the cache lacks the answer and the mode is "offline", and other errors below SourceError.
         """
-        return (await self.many(batch, [name], expected))[name]
+        return (await self.fetch_many(batch, [name], expected))[name]
 
-    async def many(self, batch: Batch, names: Sequence[str], expected: Iterable[str] = ()) -> dict[str, CachedResponse]:
-        """The answers about several names, as `one`."""
-        found = {name: self._kept(batch, name) for name in names}
-        missing = [name for name, kept in found.items() if kept is None]
+    async def fetch_many(self, batch: Batch, names: Sequence[str], expected: Iterable[str] = ()) -> dict[str, CachedResponse]:
+        """The answers about several names, by name; see `fetch_one`."""
+        cached = {name: self._from_cache(batch, name) for name in names}
+        missing = [name for name, response in cached.items() if response is None]
         if missing and self.mode == "offline":
             raise SourceOffline(f"{batch.site.title}: not in the cache, and this run asks nobody")
-        fresh = [name for name in missing if self._key(batch, name) not in self._under_way]
-        if fresh:
-            self._begin(batch, [*fresh, *self._foreseen(batch, fresh, expected)])
-        tasks = {name: self._under_way[self._key(batch, name)] for name in missing}
-        brought = {name: (await asyncio.shield(task))[name] for name, task in tasks.items()}
-        return {name: kept if kept is not None else brought[name] for name, kept in found.items()}
+        new = [name for name in missing if self._key(batch, name) not in self._pending]
+        if new:
+            self._start_fetching(batch, [*new, *self._expected_beside(batch, new, expected)])
+        tasks = {name: self._pending[self._key(batch, name)] for name in missing}
+        fetched = {name: (await asyncio.shield(task))[name] for name, task in tasks.items()}
+        return {name: fetched[name] if response is None else response for name, response in cached.items()}
 
-    async def ask(self, site: Site, request: Request, read: Callable[[str], T]) -> T | None:
-        """What `read` makes of the text of an answer, None where there is nothing; waits, asks again, raises SourceError.
+    async def send(self, site: Site, request: SourceRequest, read: Callable[[str], T]) -> T | None:
+        """What `read` makes of the text of the answer, None if the site has nothing; retried, but not cached.
 
-        read: raises ValueError for what cannot be an answer. Nothing is looked up or kept.
+        read: raises ValueError if the text is not what the site sends. Raises SourceError if no attempt succeeds.
         """
-        failed = 0
+        failures = 0
         while True:
-            self._refuse_left_alone(site)
-            outcome = await self._wire(site).exchange(request, read)
+            self._check_not_blocked(site)
+            outcome = await self._transport(site).send(request, read)
             if not isinstance(outcome, Fault):
                 return outcome
-            failed += 1
-            await self._after(site, outcome, failed)
+            failures += 1
+            await self._wait_or_give_up(site, outcome, failures)
 
-    async def _after(self, site: Site, fault: Fault, failed: int) -> None:
-        """Wait for another attempt; raises where that would not help or is one too many."""
-        net, where = self.net, site.title  # not its address: errors are stored and passed on
-        asked = fault.wait_s
-        if asked is not None and asked > net.longest_wait_s:
-            self._left_alone[site.name] = asyncio.get_running_loop().time() + asked
-            self._refuse_left_alone(site)
-        doubled = min(net.longest_backoff_s, math.ldexp(net.backoff_s, min(failed - 1, 60))) * self._rng.uniform(0.5, 1.0)
-        wait = doubled if asked is None else asked + self._rng.random() * net.backoff_s
+    async def _wait_or_give_up(self, site: Site, fault: Fault, failures: int) -> None:
+        """Wait for the next attempt. Raises SourceError if the policy says to give up."""
+        reason = self._policy.reason_to_give_up(fault, failures)
+        if reason == "wait too long":
+            self._blocked_until[site.name] = asyncio.get_running_loop().time() + (fault.wait_s or 0.0)
+            self._check_not_blocked(site)
+        wait_s = self._policy.wait_s(fault, failures, self._rng)
         if fault.busy:
-            self._wire(site).pace.hold(wait)
-        if not fault.passing or failed > net.retries:
-            times = f"; gave up after {failed} attempts" if failed > 1 else ""
-            raise fault.kind(f"{where}: {fault.message}, expected an answer{times}")
-        if not fault.busy:  # else the whole source waits
-            await self._sleep(wait)
+            self._transport(site).rate_limit.block(wait_s)  # everybody who asks this source waits
+        if reason is not None:
+            attempts = f"; gave up after {failures} attempts" if failures > 1 else ""
+            # The site's title, not its address: errors are stored and passed on.
+            raise ERROR_OF_FAULT[fault.kind](f"{site.title}: {fault.message}, expected an answer{attempts}")
+        if not fault.busy:
+            await self._sleep(wait_s)
 
-    def _refuse_left_alone(self, site: Site) -> None:
-        left = self._left_alone.get(site.name, 0.0) - asyncio.get_running_loop().time()
-        if left > 0:
-            raise SourceSilent(
-                f"{site.title}: asks to be left alone for {left:,.0f} s, expected at most {self.net.longest_wait_s:,.0f}"
-            )
+    def _check_not_blocked(self, site: Site) -> None:
+        """Raises SourceSilent while a source that asked for too long a wait is left alone."""
+        left_s = self._blocked_until.get(site.name, 0.0) - asyncio.get_running_loop().time()
+        if left_s > 0:
+            longest = f"{self.settings.longest_wait_s:,.0f}"
+            raise SourceSilent(f"{site.title}: asks to be left alone for {left_s:,.0f} s, expected at most {longest}")
 
-    def _wire(self, site: Site) -> Wire:
-        if site.name not in self._wires:
-            pace = RateLimit(site.name, site.rate(self.net), site.serial, self.shelf, self._sleep)
-            self._wires[site.name] = Wire(site, self.net, pace)
-        return self._wires[site.name]
+    def _transport(self, site: Site) -> SourceTransport:
+        if site.name not in self._transports:
+            rate_limit = RateLimit(site.name, site.rate(self.settings), site.serial, self.cache, self._sleep)
+            self._transports[site.name] = SourceTransport(site, self.settings, rate_limit)
+        return self._transports[site.name]
 
     def _key(self, batch: Batch, name: str) -> str:
-        return batch.site.key(self.net, batch.alone(name))
+        return batch.site.cache_key(self.settings, batch.request_for(name))
 
-    def _kept(self, batch: Batch, name: str) -> CachedResponse | None:
+    def _from_cache(self, batch: Batch, name: str) -> CachedResponse | None:
         key = self._key(batch, name)
-        return self._unshelved.get(key) or (self.shelf.get(key) if self.shelf else None)
+        return self._uncached.get(key) or (self.cache.get(key) if self.cache else None)
 
-    def _foreseen(self, batch: Batch, wanted: Sequence[str], expected: Iterable[str]) -> list[str]:
-        """Those expected that are neither in the cache nor under way, as many as fit into a request."""
-        found: list[str] = []
+    def _expected_beside(self, batch: Batch, wanted: Sequence[str], expected: Iterable[str]) -> list[str]:
+        """The expected names that are neither cached nor pending, as many as fit into a request beside the wanted ones."""
+        beside: list[str] = []
         for name in dict.fromkeys(expected):
-            if len(wanted) + len(found) >= batch.most:
+            if len(wanted) + len(beside) >= batch.max_names:
                 break
-            if name not in wanted and self._key(batch, name) not in self._under_way and self._kept(batch, name) is None:
-                found.append(name)
-        return found
+            if name not in wanted and self._key(batch, name) not in self._pending and self._from_cache(batch, name) is None:
+                beside.append(name)
+        return beside
 
-    def _begin(self, batch: Batch, names: Sequence[str]) -> None:
-        """Ask for names that nobody has asked for; what is under way goes on when those who wait for it are gone."""
-        for start in range(0, len(names), batch.most):
-            together = names[start : start + batch.most]
-            keys = [self._key(batch, name) for name in together]
-            task = _begun(self._bring(batch, together))
-            self._under_way.update(dict.fromkeys(keys, task))
-            task.add_done_callback(partial(self._ended, keys))
+    def _start_fetching(self, batch: Batch, names: Sequence[str]) -> None:
+        """Start tasks that fetch these names; they go on when those who wait for them are cancelled."""
+        for start in range(0, len(names), batch.max_names):
+            part = names[start : start + batch.max_names]
+            keys = [self._key(batch, name) for name in part]
+            task = _start(self._fetch_and_store(batch, part))
+            self._pending.update(dict.fromkeys(keys, task))
+            task.add_done_callback(partial(self._forget_pending, keys))
 
-    def _ended(self, keys: Sequence[str], _: object) -> None:
+    def _forget_pending(self, keys: Sequence[str], _: object) -> None:
         for key in keys:
-            self._under_way.pop(key, None)
+            self._pending.pop(key, None)
 
-    async def _bring(self, batch: Batch, names: Sequence[str]) -> Mapping[str, CachedResponse]:
+    async def _fetch_and_store(self, batch: Batch, names: Sequence[str]) -> Mapping[str, CachedResponse]:
         version = await self._version(batch.site)
         bodies = await batch.fetch(self, names)
         now = datetime.now(UTC)
-        found = {name: CachedResponse(bodies.get(name), version, now) for name in names}
-        for name, kept in found.items():
+        responses = {name: CachedResponse(bodies.get(name), version, now) for name in names}
+        for name, response in responses.items():
             key = self._key(batch, name)
-            if self.shelf is None or not self.shelf.put(key, kept):
-                self._unshelved[key] = kept
-        return found
+            if self.cache is None or not self.cache.put(key, response):
+                self._uncached[key] = response
+        return responses
 
     async def _version(self, site: Site) -> str:
+        """The version of a source, requested once; "" if it has none."""
         if site.name not in self._versions:
-            self._versions[site.name] = _begun(self._ask_version(site))
+            self._versions[site.name] = _start(self._fetch_version(site))
         task = self._versions[site.name]
         try:
             return await asyncio.shield(task)
         except SourceError:
             if self._versions.get(site.name) is task:
-                del self._versions[site.name]  # asked again before the next request
+                del self._versions[site.name]  # requested again before the next request
             raise
 
-    async def _ask_version(self, site: Site) -> str:
-        """The version of a source, "" where it tells none."""
+    async def _fetch_version(self, site: Site) -> str:
         if site.version is None:
             return ""
         try:
-            return await self.ask(site, site.version, site.read_version) or ""
+            return await self.send(site, site.version, site.read_version) or ""
         except (SourceRefused, SourceGarbled):
             return ""
 
 
-def _begun(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-    """A task of its own, whose failure is not reported as lost where nobody waits for it any more."""
+def _start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """A task for this work; no warning is logged if it fails when nobody waits for it any more."""
     task = asyncio.get_running_loop().create_task(work)
-    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    task.add_done_callback(lambda done: done.cancelled() or done.exception())
     return task
 
 
-def source_of(site: Site, *kept: CachedResponse) -> str:
-    """What an answer made from these names as its source: the site, its versions, and when it was asked."""
-    versions = ", ".join(sorted({one.version for one in kept} - {""}))
-    days = sorted({f"{one.retrieved_at:%Y-%m-%d}" for one in kept})
+def describe_source(site: Site, *responses: CachedResponse) -> str:
+    """The source of an answer made from these responses: the site, its versions, and the days of retrieval."""
+    versions = ", ".join(sorted({response.version for response in responses} - {""}))
+    days = sorted({f"{response.retrieved_at:%Y-%m-%d}" for response in responses})
     when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
     return f"{site.title}{f' {versions}' if versions else ''}, retrieved {when}"

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from core.evidence.packs import Partner
 from core.evidence.source_client import Batch, SourceClient
-from core.evidence.sources import Request, Site, askable
+from core.evidence.sources import Site, SourceRequest, check_symbol
 from core.net.response_cache import CachedResponse
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-PARTNERS = 25
-MOST = 50  # symbols a request: it is no place for thousands at once
-_ASKER = "perturbdesk"
+MAX_PARTNERS = 25
+MAX_SYMBOLS = 50  # in one request: STRING is not meant for thousands at once
+_CALLER = "perturbdesk"
 _MOUSE = "10090"
-_LOOKED_AT = "5"  # proteins a symbol: the best hit may be one that only has the symbol as another name
+_HITS_PER_SYMBOL = "5"  # the best hit may be a protein that only has the symbol as an alias
 
 
 @dataclass(frozen=True)
@@ -43,75 +43,78 @@ class _Version:
 
 
 @cache
-def _proteins() -> TypeAdapter[list[_Protein]]:
+def _proteins_adapter() -> TypeAdapter[list[_Protein]]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(list[_Protein])
 
 
 @cache
-def _interactions() -> TypeAdapter[list[_Interaction]]:
+def _interactions_adapter() -> TypeAdapter[list[_Interaction]]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(list[_Interaction])
 
 
-def _version(text: str) -> str:
+def _read_version(text: str) -> str:
     from pydantic import TypeAdapter
 
-    told = TypeAdapter(list[_Version]).validate_json(text)
-    if not told:
+    versions = TypeAdapter(list[_Version]).validate_json(text)
+    if not versions:
         raise ValueError("no version")
-    return told[0].string_version
+    return versions[0].string_version
 
 
 SITE = Site(
     *("string", "STRING"),
     per_s=1.0,
     serial=True,
-    version=Request("GET", "json/version"),
-    read_version=_version,
-    about_asker=lambda net: {"caller_identity": f"{_ASKER} {net.contact}".strip()},
+    version=SourceRequest("GET", "json/version"),
+    read_version=_read_version,
+    identify=lambda settings: {"caller_identity": f"{_CALLER} {settings.contact}".strip()},
 )
 
 
-async def partners(web: SourceClient, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
-    """The partners of the proteins that are spelled like a symbol, in whatever case, and when that was found.
+async def fetch_partners(client: SourceClient, symbol: str) -> tuple[dict[str, tuple[Partner, ...]], CachedResponse]:
+    """The partners of the proteins whose name equals this symbol in any case, by name, and the response.
 
-    The highest score first, equal scores in order of characters. Raises SourceError.
+    The highest score comes first, equal scores in alphabetical order. Raises SourceError.
     """
-    expected = web.perts if symbol in web.perts else web.genes  # of many more genes than perturbations, few may be wanted
-    kept = await web.one(BATCH, askable(SITE, symbol), expected)
-    found: dict[str, list[tuple[str, int]]] = json.loads(kept.body or "{}")
-    return {name: tuple(Partner(*partner) for partner in listed) for name, listed in found.items() if listed}, kept
+    # Perturbations and genes apart: there are many more genes, of which few may be asked about.
+    expected = client.perts if symbol in client.perts else client.genes
+    response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), expected)
+    partners: dict[str, list[tuple[str, int]]] = json.loads(response.body or "{}")
+    return {name: tuple(Partner(*partner) for partner in listed) for name, listed in partners.items() if listed}, response
 
 
-def _request(identifiers: Collection[str]) -> Request:
-    params = {"identifiers": "\r".join(identifiers), "species": _MOUSE, "limit": str(PARTNERS)}
-    return Request("POST", "json/interaction_partners", params, may_lack=True)
+def _partners_request(identifiers: Collection[str]) -> SourceRequest:
+    params = {"identifiers": "\r".join(identifiers), "species": _MOUSE, "limit": str(MAX_PARTNERS)}
+    return SourceRequest("POST", "json/interaction_partners", params, may_be_missing=True)
 
 
-async def _fetch(web: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
-    """Of each symbol the proteins that are spelled so, in whatever case, with their partners."""
-    params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _LOOKED_AT, "echo_query": "1"}
-    hits = await web.ask(SITE, Request("POST", "json/get_string_ids", params), lambda text: _proteins().validate_json(text))
-    spelled = [hit for hit in hits or [] if hit.preferredName.casefold() == hit.queryItem.casefold()]
-    listed = await _partners_of(web, {hit.stringId for hit in spelled})
-    found: dict[str, dict[str, list[Partner]]] = {}
-    for hit in reversed(spelled):  # of equal names the first, which fits best, comes last and stays
-        found.setdefault(hit.queryItem, {})[hit.preferredName] = listed.get(hit.stringId, [])
-    return {symbol: json.dumps(proteins) for symbol, proteins in found.items()}
+async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
+    """The proteins whose name equals each symbol in any case, with their partners, as JSON by symbol."""
+    params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _HITS_PER_SYMBOL, "echo_query": "1"}
+    request = SourceRequest("POST", "json/get_string_ids", params)
+    hits = await client.send(SITE, request, lambda text: _proteins_adapter().validate_json(text))
+    same_name = [hit for hit in hits or [] if hit.preferredName.casefold() == hit.queryItem.casefold()]
+    partners = await _fetch_partners_by_id(client, {hit.stringId for hit in same_name})
+    proteins: dict[str, dict[str, list[Partner]]] = {}
+    for hit in reversed(same_name):  # of equal names the first, which fits best, comes last and stays
+        proteins.setdefault(hit.queryItem, {})[hit.preferredName] = partners.get(hit.stringId, [])
+    return {symbol: json.dumps(by_name) for symbol, by_name in proteins.items()}
 
 
-async def _partners_of(web: SourceClient, ids: set[str]) -> dict[str, list[Partner]]:
-    """Partners by the id of a protein."""
+async def _fetch_partners_by_id(client: SourceClient, ids: set[str]) -> dict[str, list[Partner]]:
+    """The best partners of each protein, by STRING's id of the protein."""
     if not ids:
         return {}
-    request = _request(sorted(ids))
-    found: dict[str, list[Partner]] = {}
-    for one in await web.ask(SITE, request, lambda text: _interactions().validate_json(text)) or []:
-        found.setdefault(one.stringId_A, []).append(Partner(one.preferredName_B, round(one.score * 1000)))
-    return {key: sorted(listed, key=lambda one: (-one.score, one.symbol))[:PARTNERS] for key, listed in found.items()}
+    request = _partners_request(sorted(ids))
+    partners: dict[str, list[Partner]] = {}
+    for interaction in await client.send(SITE, request, lambda text: _interactions_adapter().validate_json(text)) or []:
+        partner = Partner(interaction.preferredName_B, round(interaction.score * 1000))
+        partners.setdefault(interaction.stringId_A, []).append(partner)
+    return {key: sorted(listed, key=lambda p: (-p.score, p.symbol))[:MAX_PARTNERS] for key, listed in partners.items()}
 
 
-BATCH = Batch(SITE, lambda symbol: _request([symbol]), _fetch, MOST)
+BATCH = Batch(SITE, lambda symbol: _partners_request([symbol]), _fetch, MAX_SYMBOLS)

@@ -1,4 +1,4 @@
-"""Entries by gene symbol, found as they are spelled, else whatever their case; never by guess."""
+"""A table by gene symbol, searched by exact spelling first and then in any case; nothing is guessed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False)
 class Table(Generic[V]):
-    """source: where the entries come from. present: False where the workspace has no such source at all."""
+    """Entries by gene symbol. source: where they come from. present: False if the workspace lacks this source."""
 
     entries: Mapping[str, V]
     source: str
     present: bool = True
 
     def spellings(self, symbol: str) -> tuple[str, ...]:
-        """The symbol itself where it is listed, else every spelling that differs in case only, in order of characters."""
-        return (symbol,) if symbol in self.entries else self._folded.get(symbol.casefold(), ())
+        """The symbol itself if it is listed, else every listed spelling that differs in case only, sorted."""
+        return (symbol,) if symbol in self.entries else self._by_casefold.get(symbol.casefold(), ())
 
     @cached_property
-    def _folded(self) -> Mapping[str, tuple[str, ...]]:
-        folded: dict[str, tuple[str, ...]] = {}
+    def _by_casefold(self) -> Mapping[str, tuple[str, ...]]:
+        spellings: dict[str, tuple[str, ...]] = {}
         for symbol in sorted(self.entries):
-            folded[symbol.casefold()] = (*folded.get(symbol.casefold(), ()), symbol)
-        return folded
+            spellings[symbol.casefold()] = (*spellings.get(symbol.casefold(), ()), symbol)
+        return spellings

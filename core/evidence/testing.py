@@ -1,6 +1,6 @@
-"""A server that stands in for mygene.info, STRING and PubMed, so that tests ask nobody.
+"""A fake of mygene.info, STRING and PubMed, so that tests need no network.
 
-It listens on this machine alone, knows a small invented world, notes when each request came, and fails when it is told to.
+It listens on this machine only, answers from made-up data, records every request with its time, and fails on demand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.evidence.sources import SiteName, SourceSettings
 from core.net import testing
 from core.net.testing import ReceivedRequest, ServerResponse, json_response
 
-Fault = Literal[
+FaultName = Literal[
     "none", "busy", "unavailable", "error", "hang", "dropped", "garbage", "shape", "half", "missing", "refused", "moved"
 ]
 MYGENE_VERSION, STRING_VERSION = "20260101", "12.0"
@@ -29,7 +29,7 @@ _TERM = re.compile(r'"?([^"\[]+?)"?\[Title/Abstract\]')
 
 
 class RecordedRequest(NamedTuple):
-    """A request: to which source, for what, with which parameters, and when it was here on the clock that only runs forward."""
+    """A request to a source; at: monotonic time of its arrival, in seconds."""
 
     source: SiteName
     path: str
@@ -40,7 +40,10 @@ class RecordedRequest(NamedTuple):
 
 @dataclass(frozen=True)
 class FakeData:
-    """What the sources know. aliases: another name → symbol. partners: by symbol, the highest score first."""
+    """What the sources know.
+
+    genes: symbol → mygene.info's fields. partners: by symbol, the highest score first. aliases: alias → symbol.
+    """
 
     genes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     partners: Mapping[str, Sequence[Partner]] = field(default_factory=dict)
@@ -49,8 +52,8 @@ class FakeData:
 
 
 def fake_data(symbols: Iterable[str], articles: Sequence[Article] = (), aliases: Mapping[str, str] | None = None) -> FakeData:
-    """A world in which every symbol has a name, a summary, ten processes, six pathways, and all others for partners."""
-    listed = list(dict.fromkeys(symbols))
+    """Data in which every symbol has a name, a summary, ten processes, six pathways, and all other symbols as partners."""
+    distinct = list(dict.fromkeys(symbols))
     genes = {
         symbol: {
             "symbol": symbol,
@@ -59,11 +62,11 @@ def fake_data(symbols: Iterable[str], articles: Sequence[Article] = (), aliases:
             "go": {"BP": [{"term": f"process {number} of {symbol}"} for number in range(9, -1, -1)]},
             "pathway": {"kegg": [{"name": f"pathway {number} - Mus musculus (house mouse)"} for number in range(6)]},
         }
-        for symbol in listed
+        for symbol in distinct
     }
     partners = {
-        symbol: [Partner(other, 999 - place) for place, other in enumerate(other for other in listed if other != symbol)]
-        for symbol in listed
+        symbol: [Partner(other, 999 - rank) for rank, other in enumerate(other for other in distinct if other != symbol)]
+        for symbol in distinct
     }
     return FakeData(genes, partners, aliases or {}, articles)
 
@@ -71,45 +74,44 @@ def fake_data(symbols: Iterable[str], articles: Sequence[Article] = (), aliases:
 class FakeServer:
     """The three sources at one address.
 
-    came: every request so far, in order. retry_after: what busy and unavailable say. Faults are for the next requests to a
-    source, one each; then it answers again.
+    requests: every request so far, in order. retry_after: the header of the faults busy and unavailable.
     """
 
-    def __init__(self, world: FakeData, retry_after: str = "0.2") -> None:
-        self.world, self.retry_after = world, retry_after
+    def __init__(self, data: FakeData, retry_after: str = "0.2") -> None:
+        self.data, self.retry_after = data, retry_after
         self.address = ""
-        self.came: list[RecordedRequest] = []
-        self._faults: dict[SiteName, deque[Fault]] = defaultdict(deque)
+        self.requests: list[RecordedRequest] = []
+        self._faults: dict[SiteName, deque[FaultName]] = defaultdict(deque)
 
-    def net(self, **settings: Any) -> SourceSettings:
-        """Addresses of the three sources here, and other settings of the client."""
+    def settings(self, **settings: Any) -> SourceSettings:
+        """Source settings with the addresses of this server; settings: the other fields."""
         return SourceSettings(
             mygene=f"{self.address}/mygene", string=f"{self.address}/string", pubmed=f"{self.address}/pubmed", **settings
         )
 
-    def fail(self, source: SiteName, *faults: Fault) -> None:
-        """Fail the next requests to a source, one after the other."""
+    def fail(self, source: SiteName, *faults: FaultName) -> None:
+        """Let the next requests to a source fail with these faults, one each; later requests are answered."""
         self._faults[source].extend(faults)
 
     def times(self, source: SiteName) -> list[float]:
-        """When each request to a source came."""
-        return sorted(one.at for one in self.came if one.source == source)
+        """The arrival times of the requests to a source, ascending, as of RecordedRequest."""
+        return sorted(request.at for request in self.requests if request.source == source)
 
-    async def answer(self, asked: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
-        """What goes out; None ends the connection without an answer."""
-        target = urlsplit(asked.path)
+    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
+        """The response to a request; None closes the connection without one."""
+        target = urlsplit(request.path)
         name, _, path = target.path.lstrip("/").partition("/")
         sources: dict[str, SiteName] = {"mygene": "mygene", "string": "string", "pubmed": "pubmed"}
         if name not in sources:
             return json_response(404, {})
-        params = dict(parse_qsl(target.query)) | dict(parse_qsl(asked.body.decode()))
-        self.came.append(RecordedRequest(sources[name], path, params, asked.headers.get("user-agent", ""), asked.at))
+        params = dict(parse_qsl(target.query)) | dict(parse_qsl(request.body.decode()))
+        self.requests.append(RecordedRequest(sources[name], path, params, request.headers.get("user-agent", ""), request.at))
         faults = self._faults[sources[name]]
-        good = _ANSWERS[path](self.world, params) if path in _ANSWERS else json_response(404, {})
-        return await self._failed(faults.popleft(), good, params, reader) if faults else good
+        good = _ANSWERS[path](self.data, params) if path in _ANSWERS else json_response(404, {})
+        return await self._fail_with(faults.popleft(), good, params, reader) if faults else good
 
-    async def _failed(
-        self, fault: Fault, good: ServerResponse, params: Mapping[str, str], reader: asyncio.StreamReader
+    async def _fail_with(
+        self, fault: FaultName, good: ServerResponse, params: Mapping[str, str], reader: asyncio.StreamReader
     ) -> ServerResponse | None:
         if fault == "hang":
             await reader.read()  # until the client leaves
@@ -132,29 +134,29 @@ class FakeServer:
 
 
 @contextmanager
-def serving(world: FakeData, retry_after: str = "0.2") -> Iterator[FakeServer]:
-    """A server in a thread of its own, which is gone when the block ends."""
-    mimic = FakeServer(world, retry_after)
-    with testing.serve_in_thread(mimic.answer, "mimic") as mimic.address:
-        yield mimic
+def serve_fake_sources(data: FakeData, retry_after: str = "0.2") -> Iterator[FakeServer]:
+    """Run a fake server in a thread of its own until the block ends."""
+    server = FakeServer(data, retry_after)
+    with testing.serve_in_thread(server.answer, "fake sources") as server.address:
+        yield server
 
 
-def _genes(world: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    by_case = _by_case(world.genes)
+def _answer_genes(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+    by_case = _by_case(data.genes)
     hits: list[dict[str, Any]] = []
-    for asked in params["q"].split(","):
-        spelled = by_case.get(asked.casefold(), [])
-        hits += [{"query": asked, "_id": symbol, **world.genes[symbol]} for symbol in spelled]
-        if not spelled:
-            hits.append({"query": asked, "notfound": True})
+    for query in params["q"].split(","):
+        spellings = by_case.get(query.casefold(), [])
+        hits += [{"query": query, "_id": symbol, **data.genes[symbol]} for symbol in spellings]
+        if not spellings:
+            hits.append({"query": query, "notfound": True})
     return json_response(200, hits)
 
 
-def _ids(world: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    """Proteins of a name or of an alias, as STRING finds them."""
-    by_case = _by_case(world.partners)
+def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+    """The proteins with a name or an alias, as STRING finds them."""
+    by_case = _by_case(data.partners)
     found = {
-        asked: [*([world.aliases[asked]] if asked in world.aliases else []), *by_case.get(asked.casefold(), [])]
+        asked: [*([data.aliases[asked]] if asked in data.aliases else []), *by_case.get(asked.casefold(), [])]
         for asked in params["identifiers"].split("\r")
     }
     return json_response(
@@ -167,32 +169,32 @@ def _ids(world: FakeData, params: Mapping[str, str]) -> ServerResponse:
     )
 
 
-def _interactions(world: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    by_id = {_id(symbol): symbol for symbol in world.partners}
+def _answer_interactions(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+    by_id = {_id(symbol): symbol for symbol in data.partners}
     asked = [by_id[key] for key in params["identifiers"].split("\r") if key in by_id]
     found = [
         {"stringId_A": _id(symbol), "preferredName_A": symbol, "preferredName_B": partner.symbol, "score": partner.score / 1000}
         for symbol in asked
-        for partner in world.partners[symbol][: int(params["limit"])]
+        for partner in data.partners[symbol][: int(params["limit"])]
     ]
     return json_response(200, found) if asked else json_response(404, {"Error": "not found"})
 
 
-def _search(world: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    """Articles that hold every word; a word that none holds is left out, and said, as PubMed does."""
+def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
+    """The articles that contain every word; as PubMed does, a word that none contains is ignored and reported."""
     terms = [_TERM.fullmatch(term) for term in params["term"].split(" AND ")]
     words = [term.group(1) for term in terms if term]
-    matching = {word: {one.pmid for one in world.articles if _holds(one, word)} for word in words}
+    matching = {word: {one.pmid for one in data.articles if _contains(one, word)} for word in words}
     known = [found for found in matching.values() if found]
-    ids = [one.pmid for one in world.articles if known and all(one.pmid in found for found in known)][: int(params["retmax"])]
+    ids = [one.pmid for one in data.articles if known and all(one.pmid in found for found in known)][: int(params["retmax"])]
     unknown = [word for word, found in matching.items() if not found]
     result: dict[str, Any] = {"count": str(len(ids)), "idlist": ids}
     return json_response(200, {"esearchresult": result | ({"errorlist": {"phrasesnotfound": unknown}} if unknown else {})})
 
 
-def _articles(world: FakeData, params: Mapping[str, str]) -> ServerResponse:
+def _answer_articles(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     asked = params["id"].split(",")
-    said = "".join(_as_xml(one) for one in world.articles if one.pmid in asked)
+    said = "".join(_as_xml(one) for one in data.articles if one.pmid in asked)
     head = (
         '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.example/p.dtd">\n'
     )
@@ -210,7 +212,7 @@ def _as_xml(article: Article) -> str:
     )
 
 
-def _holds(article: Article, word: str) -> bool:
+def _contains(article: Article, word: str) -> bool:
     end = r"\w*" if word.endswith("*") else r"(?!\w)"
     pattern = rf"(?<!\w){re.escape(word.rstrip('*'))}{end}"
     return re.search(pattern, " ".join((article.title, *article.parts)), re.IGNORECASE) is not None
@@ -228,11 +230,11 @@ def _id(symbol: str) -> str:
 
 
 _ANSWERS: Mapping[str, Callable[[FakeData, Mapping[str, str]], ServerResponse]] = {
-    "metadata": lambda _world, _params: json_response(200, {"build_version": MYGENE_VERSION}),
-    "query": _genes,
-    "json/version": lambda _world, _params: json_response(200, [{"string_version": STRING_VERSION}]),
-    "json/get_string_ids": _ids,
-    "json/interaction_partners": _interactions,
-    "esearch.fcgi": _search,
-    "efetch.fcgi": _articles,
+    "metadata": lambda _data, _params: json_response(200, {"build_version": MYGENE_VERSION}),
+    "query": _answer_genes,
+    "json/version": lambda _data, _params: json_response(200, [{"string_version": STRING_VERSION}]),
+    "json/get_string_ids": _answer_ids,
+    "json/interaction_partners": _answer_interactions,
+    "esearch.fcgi": _answer_search,
+    "efetch.fcgi": _answer_articles,
 }

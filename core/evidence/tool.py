@@ -1,4 +1,4 @@
-"""What a tool is, and how its answers become `Evidence`."""
+"""What an evidence tool is, and how its answers become `Evidence`."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ Status = Literal["ok", "empty", "error", "offline"]
 
 V = TypeVar("V")
 
-_BLIND = LabelView(())  # what a tool gets that sees no labels
+_NO_LABELS = LabelView(())  # for tools that see no labels
 
 
 class Answer(NamedTuple):
-    """What a tool found; the body is plain JSON, empty unless the status is ok or spellings are ambiguous.
+    """The answer of a tool; the body is plain JSON, empty unless the status is ok or spellings are ambiguous.
 
-    source: where it is from, or why there is no answer. retrieved_at: when a public source said it, None for what was here.
+    source: where the answer is from, or why there is none. retrieved_at: when a public source gave it, None for a local one.
     """
 
     status: Status
@@ -40,17 +40,17 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a tool is asked, and what it may look at; web: public sources, None where the packs alone are to be read."""
+    """What a tool is asked, and what it may read. client: for public sources; None if it may read the packs only."""
 
     pert: str | None
     gene: str | None
     packs: Packs
     view: LabelView
-    web: SourceClient | None = None
+    client: SourceClient | None = None
 
     @property
     def symbol(self) -> str:
-        """The one symbol asked about, as a perturbation or as a gene; "" where there is none."""
+        """The one symbol asked about, a perturbation or a gene; "" if there is none."""
         return self.pert or self.gene or ""
 
 
@@ -58,9 +58,8 @@ class Query:
 class Tool:
     """One way to learn about a pair.
 
-    takes: the arguments it can be asked about. together: whether it takes both at once; otherwise it answers about one
-    symbol a call. sees_labels: whether it gets the label view; a tool that does not gets an empty one. as_pair: whether a
-    dossier asks it about both at once.
+    takes: the arguments that it accepts. together: whether it accepts both in one call; otherwise one. sees_labels: whether
+    it gets the label view; other tools get an empty one. as_pair: whether a dossier asks it about both in one call.
     """
 
     name: str
@@ -72,26 +71,26 @@ class Tool:
     as_pair: bool = False
 
     async def run(
-        self, pert: str | None, gene: str | None, packs: Packs, view: LabelView, web: SourceClient | None = None
+        self, pert: str | None, gene: str | None, packs: Packs, view: LabelView, client: SourceClient | None = None
     ) -> Evidence:
-        """Ask, with None for an argument that is left out.
+        """Ask the tool, with None for an argument that is left out.
 
-        The key names what was asked and, where labels were seen, the view. A public source that gives no answer makes the
-        status "offline" or "error". Raises InputError for arguments that the tool does not take.
+        The key names the arguments and, if the tool sees labels, the view. If a public source gives no answer, the status
+        is "offline" or "error". Raises InputError for arguments that the tool does not take.
         """
         self._check(pert, gene)
-        seen = view if self.sees_labels else _BLIND
-        answer = await self._answer(Query(pert, gene, packs, seen, web))
-        name = seen.name if self.sees_labels else ""
+        visible = view if self.sees_labels else _NO_LABELS
+        answer = await self._answer(Query(pert, gene, packs, visible, client))
+        name = visible.name if self.sees_labels else ""
         key = f"{self._subject(pert, gene)} @ {name}" if name else self._subject(pert, gene)
         return Evidence(self.name, key, answer.status, answer.source, answer.retrieved_at, answer.body, name)
 
     def calls(self, pert: str, gene: str) -> tuple[tuple[str | None, str | None], ...]:
-        """How a dossier asks the tool about a pair: about both, else once for each argument by itself or without any."""
+        """The arguments of each call that a dossier makes for a pair: both, each by itself, or none."""
         if self.as_pair:
             return ((pert, gene),)
-        asked: dict[Argument, tuple[str | None, str | None]] = {"pert": (pert, None), "gene": (None, gene)}
-        return tuple(asked[argument] for argument in self.takes) or ((None, None),)
+        alone: dict[Argument, tuple[str | None, str | None]] = {"pert": (pert, None), "gene": (None, gene)}
+        return tuple(alone[argument] for argument in self.takes) or ((None, None),)
 
     async def _answer(self, query: Query) -> Answer:
         try:
@@ -113,18 +112,18 @@ class Tool:
         return pert or gene or "all rows in view"
 
 
-def look_up(symbol: str, table: Table[V], body: Callable[[str, V], Mapping[str, Any] | None]) -> Answer:
-    """What a table says of a symbol, made into a body by `body(spelling, entry)`; None there means nothing is known.
+def answer_from_table(symbol: str, table: Table[V], body: Callable[[str, V], Mapping[str, Any] | None]) -> Answer:
+    """The table's entry for a symbol as an answer, whose body is `body(spelling, entry)`; None there means "empty".
 
-    Where only another case of the symbol is listed, the body has the spelling that was `asked`; where several are, none
-    is taken and they stand under `ambiguous`. An absent source is "offline".
+    If the table lists the symbol in another case only, the body also has the spelling `asked`; if it lists several, the
+    answer is "empty" and has them under `ambiguous`. If the table is not present, the answer is "offline".
     """
     if not table.present:
         return Answer("offline", table.source, {})
-    found = table.spellings(symbol)
-    if len(found) > 1:
-        return Answer("empty", table.source, {"ambiguous": list(found)})
-    said = body(found[0], table.entries[found[0]]) if found else None
-    if said is None:
+    spellings = table.spellings(symbol)
+    if len(spellings) > 1:
+        return Answer("empty", table.source, {"ambiguous": list(spellings)})
+    content = body(spellings[0], table.entries[spellings[0]]) if spellings else None
+    if content is None:
         return Answer("empty", table.source, {})
-    return Answer("ok", table.source, said if found[0] == symbol else {**said, "asked": symbol})
+    return Answer("ok", table.source, content if spellings[0] == symbol else {**content, "asked": symbol})

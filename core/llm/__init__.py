@@ -1,10 +1,17 @@
-"""Language models: asking them, reading what they answer. Knows no rows, no evidence and no store.
+"""Language models: sending requests and reading answers. Knows no rows, no evidence and no store.
 
-records      a request, a reply, what it cost            errors     how asking can fail, as one tree
-endpoint     a server's address, key and limits          wire       one HTTP exchange, nothing repeated
-client       retries, concurrency, cache                 answers    the JSON of one answer
-cache        answers kept on disk                        health     is a server fit for a run?
-parsing      numbers and classes out of text             logprobs   probabilities of the answer letters
-tokens       how long a prompt is, and who says so
-scripted     a server that is no model: for tests and the demo; scripted_text is what it says
+messages          a request, a reply, what it cost
+endpoint          a server's address, key and limits
+client            concurrency, retries, cache
+transport         one exchange with a server
+errors            how a call can fail
+answers           reads the JSON of one answer
+reply_cache       replies on disk
+health            whether a server is fit for a run
+parsing           numbers and classes from text
+logprobs          probabilities of the answer letters
+tokens            the number of tokens of a text
+prompts/          the prompt texts
+serve             a vLLM server of one's own
+scripted_server   a server without a model, for tests and demos; scripted_replies, scripted_text, scripted_agent: what it says
 """

@@ -22,7 +22,7 @@ class Answer:
     logprobs: tuple[TokenLogprob, ...] | None
 
     @property
-    def is_whole(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether there is content, and the token limit did not cut it."""
         return bool(self.content and self.content.strip()) and self.finish_reason != "length"
 

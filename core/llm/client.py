@@ -1,40 +1,39 @@
-"""Asking a language model: capped concurrency, retries, the second try for a cut answer, and the cache."""
+"""The model client: limited concurrency, retries, a second attempt for a truncated answer, and the reply cache."""
 
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 import re
 import time
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Literal, Self
+from typing import Self
 
 from core.errors import InputError
 from core.llm.answers import Answer, read_answer
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Malformed, ModelError, NoLogprobs, Refused, Truncated
+from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
 from core.llm.messages import Reply, Request, TokenLogprob, Usage
 from core.llm.reply_cache import ReplyCache
-from core.llm.transport import Fault, Wire
+from core.llm.transport import Method, ModelTransport
+from core.net.retry import GiveUp, Sleep
+from core.net.transport import Fault
 
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
-
-Sleep = Callable[[float], Awaitable[object]]
-_ABOUT_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
+_MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
+_LEFT_OUT = "an answer came without them"
 
 
 @dataclass(slots=True)
 class _Call:
-    """How one call stands: what is sent next, what its attempts cost, how many of them failed, what came last."""
+    """The state of one call: the request to send next, the cost so far, the failed attempts, and the last raw answer."""
 
     request: Request
     text: str
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
-    failed: int = 0
+    failures: int = 0
     raw: str = ""
 
     def error(self, kind: type[ModelError], message: str) -> ModelError:
@@ -42,10 +41,10 @@ class _Call:
 
 
 class Client:
-    """A client of one server, for one event loop; `async with` closes its connections.
+    """A client of one model server, for one event loop; `async with` closes its connections.
 
-    concurrency: how many requests may be under way at once. cache: where replies are kept; None asks the server every
-    time. rng: draws the jitter of waits. sleep: how to wait.
+    concurrency: the most requests at the same time. cache: where replies are stored; None sends every request. rng: draws
+    the jitter of waits. sleep: waits for so many seconds.
     """
 
     def __init__(
@@ -60,134 +59,132 @@ class Client:
         if concurrency < 1:
             raise InputError(f"client: concurrency is {concurrency}, expected 1 or more")
         self.endpoint, self.cache = endpoint, cache
-        self._wire = Wire(endpoint, concurrency)
-        self._free = asyncio.Semaphore(concurrency)
+        self._transport = ModelTransport(endpoint, concurrency)
+        self._policy = endpoint.retry_policy
+        self._slots = asyncio.Semaphore(concurrency)
         self._rng = rng or random.Random()
         self._sleep = sleep
-        self._gave_logprobs: set[str] = set()
-        self._no_logprobs: dict[str, str] = {}
+        self._models_with_logprobs: set[str] = set()
+        self._reasons_without_logprobs: dict[str, str] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
-        await self._wire.close()
+        await self._transport.close()
 
     async def complete(self, request: Request) -> Reply:
-        """The reply to a request, from the cache where it lies there.
+        """The reply to a request, from the cache if it is there.
 
-        Raises an error below ModelError, each with its cause, and leaves nothing in the cache then.
+        Raises one of the errors below ModelError; a failed call leaves nothing in the cache.
         """
-        found = self.cache.get(request.key) if self.cache else None
-        if found is not None:
-            return found
-        reply = await self._ask(request)
-        if self.cache and _worth_keeping(reply):
+        cached = self.cache.get(request.key) if self.cache else None
+        if cached is not None:
+            return cached
+        reply = await self._request_reply(request)
+        if self.cache and _is_cacheable(reply):
             self.cache.put(request.key, reply)
         return reply
 
-    async def fetch(self, method: Literal["GET", "POST"], url: str, body: str | None = None) -> str | Fault:
-        """One other exchange with the server, once: for what is asked beside completions."""
-        async with self._free:
-            return await self._wire.send(method, url, body)
+    async def fetch(self, method: Method, url: str, body: str | None = None) -> str | Fault:
+        """The answer to any other request, sent once. url: a path below the endpoint's, or a whole address."""
+        async with self._slots:
+            return await self._transport.send(method, url, body)
 
-    async def _ask(self, request: Request) -> Reply:
+    async def _request_reply(self, request: Request) -> Reply:
         call = _Call(request, request.text)
-        self._refuse_known(call)
-        answer = await self._answer(call)
-        if not answer.is_whole:
-            answer = await self._with_twice_the_budget(call, self._truncated(answer, request))
-        if not answer.is_whole or answer.content is None:
-            raise call.error(Truncated, self._truncated(answer, request))
-        logprobs = self._logprobs(call, answer)
+        self._check_logprobs_possible(call)
+        answer = await self._request_answer(call)
+        if not answer.is_complete:
+            answer = await self._request_with_twice_the_limit(call, self._describe_truncation(answer, request))
+        if not answer.is_complete or answer.content is None:
+            raise call.error(Truncated, self._describe_truncation(answer, request))
+        logprobs = self._checked_logprobs(call, answer)
         return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
 
-    async def _with_twice_the_budget(self, call: _Call, cut: str) -> Answer:
-        """The second try of an answer that was cut; `cut` says how, should the server refuse the larger budget."""
-        call.request = call.request.with_twice_the_budget()
+    async def _request_with_twice_the_limit(self, call: _Call, truncation: str) -> Answer:
+        """The second attempt after a truncated answer; `truncation` describes that answer, for the error."""
+        call.request = call.request.with_twice_the_limit()
         call.text = call.request.text
         try:
-            return await self._answer(call)
+            return await self._request_answer(call)
         except Refused as refusal:
-            raise call.error(Truncated, f"{cut}; twice the budget was refused: {refusal}") from None
+            raise call.error(Truncated, f"{truncation}; twice the budget was refused: {refusal}") from None
 
-    async def _answer(self, call: _Call) -> Answer:
-        """The next answer that can be read; its cost and those of the attempts before it are added to the call."""
+    async def _request_answer(self, call: _Call) -> Answer:
+        """The next readable answer; the cost of every attempt is added to the call."""
         while True:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
                 call.usage += outcome.usage
                 return outcome
-            call.failed += 1
-            self._give_up(call, outcome)
-            await self._sleep(self._wait_s(outcome, call.failed))
+            call.failures += 1
+            reason = self._policy.reason_to_give_up(outcome, call.failures)
+            if reason is not None:
+                raise self._error_of(call, outcome, reason)
+            await self._sleep(self._policy.wait_s(outcome, call.failures, self._rng))
 
     async def _attempt(self, call: _Call) -> Answer | Fault:
-        async with self._free:
+        async with self._slots:
             start = time.perf_counter()
-            found = await self._wire.send("POST", "/chat/completions", call.text)
+            text = await self._transport.send("POST", "/chat/completions", call.text)
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
-        call.raw = found.raw if isinstance(found, Fault) else found
-        if isinstance(found, Fault):
-            return found
-        answer = read_answer(found)
-        return answer if isinstance(answer, Answer) else Fault(Malformed, answer, passing=True)
+        call.raw = text.raw if isinstance(text, Fault) else text
+        if isinstance(text, Fault):
+            return text
+        answer = read_answer(text)
+        return answer if isinstance(answer, Answer) else Fault("malformed", answer, retryable=True)
 
-    def _give_up(self, call: _Call, fault: Fault) -> None:
-        """Raises where another attempt would not help or is one too many."""
-        said, where = fault.message, self.endpoint.base_url
-        if not fault.passing:
-            if call.request.top_logprobs is not None and about_logprobs(fault):
-                self._no_logprobs[call.request.model] = said
-                self._refuse_known(call)
-            raise call.error(fault.kind, f"{where}: {said}, expected a completion of {call.request.model}")
-        if fault.wait_s is not None and fault.wait_s > self.endpoint.longest_wait_s:
-            asked = f"asks to wait {fault.wait_s:,.0f} s, expected at most {self.endpoint.longest_wait_s:,.0f}"
-            raise call.error(fault.kind, f"{where}: {said}, {asked}")
-        if call.failed > self.endpoint.retries:
-            times = f"{call.usage.attempts} attempts" if call.usage.attempts > 1 else "1 attempt"
-            raise call.error(fault.kind, f"{where}: {said}, expected a completion; gave up after {times}")
+    def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
+        """The error of a call that is given up for this reason."""
+        kind, where = ERROR_OF_FAULT[fault.kind], f"{self.endpoint.base_url}: {fault.message}"
+        if reason == "wait too long":
+            longest = f"{self.endpoint.longest_wait_s:,.0f}"
+            return call.error(kind, f"{where}, asks to wait {fault.wait_s:,.0f} s, expected at most {longest}")
+        if reason == "no retries left":
+            attempts = f"{call.usage.attempts} attempt{'s' * (call.usage.attempts > 1)}"
+            return call.error(kind, f"{where}, expected a completion; gave up after {attempts}")
+        if call.request.top_logprobs is not None and refuses_logprobs(fault):
+            self._reasons_without_logprobs[call.request.model] = fault.message
+            return self._no_logprobs_error(call, fault.message)
+        return call.error(kind, f"{where}, expected a completion of {call.request.model}")
 
-    def _wait_s(self, fault: Fault, failed: int) -> float:
-        """What the server asks for and up to one first back-off on top; else doubling, each time half to all of it."""
-        if fault.wait_s is not None:
-            return fault.wait_s + self._rng.random() * self.endpoint.backoff_s
-        longest = min(self.endpoint.longest_backoff_s, math.ldexp(self.endpoint.backoff_s, min(failed - 1, 60)))
-        return longest * self._rng.uniform(0.5, 1.0)
-
-    def _logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
+    def _checked_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
+        """The answer's log-probabilities if the request asks for them. Raises NoLogprobs if the answer has none."""
         if call.request.top_logprobs is None:
             return None
         model = call.request.model
         if answer.logprobs is None:
-            # One answer without does not condemn a server that has given them before.
-            if model not in self._gave_logprobs:
-                self._no_logprobs[model] = "an answer came without them"
-            raise call.error(NoLogprobs, self._without_logprobs(model, "an answer came without them"))
-        self._gave_logprobs.add(model)
+            # One answer without them does not condemn a server that has given them before.
+            if model not in self._models_with_logprobs:
+                self._reasons_without_logprobs[model] = _LEFT_OUT
+            raise self._no_logprobs_error(call, _LEFT_OUT)
+        self._models_with_logprobs.add(model)
         return answer.logprobs
 
-    def _refuse_known(self, call: _Call) -> None:
-        """Raises where the request wants log-probabilities from a server that is known to give none."""
-        said = self._no_logprobs.get(call.request.model)
-        if said is not None and call.request.top_logprobs is not None:
-            raise call.error(NoLogprobs, self._without_logprobs(call.request.model, said))
+    def _check_logprobs_possible(self, call: _Call) -> None:
+        """Raises NoLogprobs if the request asks for log-probabilities that this server is known not to give."""
+        reason = self._reasons_without_logprobs.get(call.request.model)
+        if reason is not None and call.request.top_logprobs is not None:
+            raise self._no_logprobs_error(call, reason)
 
-    def _without_logprobs(self, model: str, said: str) -> str:
-        return f"{self.endpoint.base_url}: no log-probabilities of {model} ({said}), expected them with every token"
+    def _no_logprobs_error(self, call: _Call, reason: str) -> ModelError:
+        model = call.request.model
+        message = f"{self.endpoint.base_url}: no log-probabilities of {model} ({reason}), expected them with every token"
+        return call.error(NoLogprobs, message)
 
-    def _truncated(self, answer: Answer, request: Request) -> str:
-        budget = request.max_completion_tokens
-        limit = "the server's own limit" if budget is None else f"{budget:,} tokens, and {2 * budget:,}"
+    def _describe_truncation(self, answer: Answer, request: Request) -> str:
+        tokens = request.max_completion_tokens
+        limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
         what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
         return f"{self.endpoint.base_url}: {what} (finish_reason {answer.finish_reason!r}), expected an answer within {limit}"
 
 
-def about_logprobs(fault: Fault) -> bool:
-    """Whether a server refuses log-probabilities."""
-    return fault.kind is Refused and _ABOUT_LOGPROBS.search(fault.message) is not None
+def refuses_logprobs(fault: Fault) -> bool:
+    """Whether a server rejects a request because it asks for log-probabilities."""
+    return fault.kind == "refused" and _MENTIONS_LOGPROBS.search(fault.message) is not None
 
 
-def _worth_keeping(reply: Reply) -> bool:
-    """Replies whose log-probabilities came out broken are asked for again the next time."""
+def _is_cacheable(reply: Reply) -> bool:
+    """Whether a reply may be stored: one with broken log-probabilities is requested again the next time."""
     return not any(is_missing(token.logprob) for token in reply.logprobs or ())

@@ -1,15 +1,18 @@
-"""How asking a language model can fail, as one tree.
+"""How a call of a language model can fail, as one tree.
 
 DeskError
-└── ModelError          anything below: one call that brought no answer, and what was spent on it
-    ├── Unanswered      nobody listens, or the server kept failing in passing until the limit was reached
-    ├── Refused         the server says no (a 4xx that no retry mends), in its own words
-    ├── Truncated       no content, or cut at the token limit, also with twice the budget
-    ├── Malformed       answers that are no JSON or hold no choice, until the limit was reached
-    └── NoLogprobs      log-probabilities were asked for, and this server gives none
+└── ModelError          any of the errors below: one call without an answer, and what it cost
+    ├── Unanswered      no server listens, or every attempt failed with a retryable fault
+    ├── Refused         the server rejects the request (a 4xx that is not retryable)
+    ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
+    ├── Malformed       every answer was invalid JSON or held no choice
+    └── NoLogprobs      the server does not give the log-probabilities that the request asks for
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from core.errors import DeskError
 from core.llm.messages import Usage
@@ -18,8 +21,8 @@ from core.llm.messages import Usage
 class ModelError(DeskError):
     """A call without an answer.
 
-    usage: what its attempts cost. request: the JSON sent last ("" where nothing was sent). raw: what the server answered
-    last ("" where nothing came). None of them holds the key.
+    usage: what its attempts cost. request: the JSON sent last ("" if nothing was sent). raw: the server's last answer
+    ("" if there was none). None of them holds the key.
     """
 
     def __init__(self, message: str, usage: Usage | None = None, request: str = "", raw: str = "") -> None:
@@ -31,20 +34,25 @@ class ModelError(DeskError):
 
 
 class Unanswered(ModelError):
-    """No connection, no answer in time, or 408, 409, 429 and 5xx until the limit was reached."""
+    """No connection, no answer in time, or a retryable status, until no retries were left."""
 
 
 class Refused(ModelError):
-    """The server refuses the request; sending it again would not help."""
+    """The server rejects the request; sending it again would not help."""
 
 
 class Truncated(ModelError):
-    """The content is missing or was cut at the token limit, also after a second try with twice the budget."""
+    """The content is missing or cut at the token limit, also after a second attempt with twice the limit."""
 
 
 class Malformed(ModelError):
-    """What came is no JSON, or holds no choice, after every retry."""
+    """The answer is invalid JSON or holds no choice, after every retry."""
 
 
 class NoLogprobs(ModelError):
-    """The server refuses log-probabilities, or leaves them out."""
+    """The server rejects requests for log-probabilities, or leaves them out."""
+
+
+ERROR_OF_FAULT: Mapping[str, type[ModelError]] = MappingProxyType(
+    {"unanswered": Unanswered, "refused": Refused, "malformed": Malformed}
+)

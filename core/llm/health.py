@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.llm.answers import Answer, read_answer, read_json
-from core.llm.client import Client, about_logprobs
+from core.llm.client import Client, refuses_logprobs
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message, Request
-from core.llm.transport import Fault
+from core.net.transport import Fault
 
 # Without eager mode GPT-OSS returned null content after the first requests.
 TO_START = "vllm serve openai/gpt-oss-120b --port 8000 --enforce-eager --no-enable-prefix-caching"
@@ -53,7 +53,7 @@ async def check(endpoint: Endpoint, model: str | None = None, timeout_s: float =
 async def _with_completion(client: Client, health: Health, model: str) -> Health:
     request = Request(model, (Message("user", _TINY),), max_completion_tokens=32, top_logprobs=1)
     answer = await _once(client, request)
-    if isinstance(answer, Fault) and about_logprobs(answer):
+    if isinstance(answer, Fault) and refuses_logprobs(answer):
         answer = await _once(client, replace(request, top_logprobs=None))
     if isinstance(answer, Answer):
         return replace(health, logprobs=bool(answer.logprobs))

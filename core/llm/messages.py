@@ -95,8 +95,8 @@ class Request:
         """The identity of the request, 64 hexadecimal digits: its whole content and `repeat`, no server address."""
         return hashlib.sha256(f"{self.repeat}\n{self.text}".encode()).hexdigest()
 
-    def with_twice_the_budget(self) -> Request:
-        """The same with twice the tokens; itself where the budget is the server's."""
+    def with_twice_the_limit(self) -> Request:
+        """The same request with twice the token limit; the request itself if it leaves the limit to the server."""
         budget = self.max_completion_tokens
         return self if budget is None else replace(self, max_completion_tokens=2 * budget)
 

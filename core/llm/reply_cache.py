@@ -1,4 +1,4 @@
-"""Replies kept on disk, so that a repeated benchmark is free. The file may be deleted at any time."""
+"""Replies on disk, so that a repeated benchmark costs nothing. The file may be deleted at any time."""
 
 from __future__ import annotations
 
@@ -23,45 +23,40 @@ CREATE TABLE IF NOT EXISTS reply (
 
 
 class ReplyCache(SqliteCache):
-    """A file of replies by request key."""
+    """Replies by the key of their request."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, [_SCHEMA], "replies are not kept")
 
     def get(self, key: str) -> Reply | None:
-        """The reply that was kept under this key, marked as cached; None where there is none."""
-        row = self.on_file(lambda db: db.execute("SELECT request, raw, usage FROM reply WHERE key = ?", (key,)).fetchone())
-        if row is None:
-            return None
-        try:
-            return _reply(*row)
-        except (ValueError, TypeError, zlib.error) as error:
-            self.report(f"{self.path}: a reply that cannot be read ({error}), asked for again")
-            return None
+        """The reply stored under this key, marked as cached; None if there is none, or if it cannot be read."""
+        row = self.run(lambda db: db.execute("SELECT request, raw, usage FROM reply WHERE key = ?", (key,)).fetchone())
+        return None if row is None else self.read_entry("a reply", lambda: _reply(*row))
 
     def put(self, key: str, reply: Reply) -> None:
-        """Keep a reply; one that lies there already is replaced."""
-        row = (key, _packed(reply.request), _packed(reply.raw), json.dumps(asdict(reply.usage)))
-        self.on_file(lambda db: db.execute("INSERT OR REPLACE INTO reply (key, request, raw, usage) VALUES (?, ?, ?, ?)", row))
+        """Store a reply, in place of an older one."""
+        row = (key, _compress(reply.request), _compress(reply.raw), json.dumps(asdict(reply.usage)))
+        self.run(lambda db: db.execute("INSERT OR REPLACE INTO reply (key, request, raw, usage) VALUES (?, ?, ?, ?)", row))
 
 
-def _packed(text: str) -> bytes:
+def _compress(text: str) -> bytes:
     return zlib.compress(text.encode(), 1)  # log-probabilities shrink to a tenth; higher levels take longer than the call
 
 
 def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
-    sent, answered = (zlib.decompress(part).decode() for part in (request, raw))
-    answer = read_answer(answered)
+    """The reply of a stored row. Raises ValueError if the raw answer holds no content."""
+    request_text, raw_text = (zlib.decompress(part).decode() for part in (request, raw))
+    answer = read_answer(raw_text)
     if isinstance(answer, str) or answer.content is None:
         raise ValueError(answer if isinstance(answer, str) else "no content")
-    first = Usage(**json.loads(usage))
+    first_usage = Usage(**json.loads(usage))
     return Reply(
         answer.content,
         answer.reasoning,
         answer.finish_reason,
-        replace(first, cached_calls=first.calls),
-        answer.logprobs if json.loads(sent).get("logprobs") else None,
-        sent,
-        answered,
+        replace(first_usage, cached_calls=first_usage.calls),
+        answer.logprobs if json.loads(request_text).get("logprobs") else None,
+        request_text,
+        raw_text,
         cached=True,
     )

@@ -11,7 +11,7 @@ from typing import Literal
 
 from core.llm.answers import read_json
 from core.llm.client import Client
-from core.llm.transport import Fault
+from core.net.transport import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class TokenCounter:
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
         found = await self.client.fetch("POST", url, json.dumps(body, ensure_ascii=False))
         if isinstance(found, Fault):
-            self._server_counts = found.passing  # a server that does not offer it is not asked again
+            self._server_counts = found.retryable  # a server that does not offer it is not asked again
             return None
         try:
             answer = read_json(found)

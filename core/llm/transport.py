@@ -1,103 +1,67 @@
-"""One HTTP exchange with a server: its text, or what went wrong. Nothing is repeated here."""
+"""One exchange with a model server through the `openai` package: the text of its answer, or a fault."""
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
-import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from core.llm.answers import message_of
 from core.llm.endpoint import Endpoint
-from core.llm.errors import ModelError, Refused, Unanswered
-from core.net.retry import retry_after_s
+from core.net.transport import ConnectionFailed, Fault, HttpResponse, exchange, fault_of_status, open_http_client
 
-if TYPE_CHECKING:
-    from openai import APIStatusError
-
-PASSING = frozenset({408, 409, 429})
+Method = Literal["GET", "POST"]
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An exchange that brought nothing.
-
-    passing: sending it again may help. status: None where no answer came. wait_s: how long the server asks to wait.
-    """
-
-    kind: type[ModelError]
-    message: str
-    passing: bool
-    status: int | None = None
-    wait_s: float | None = None
-    raw: str = ""
-
-
-class Wire:
-    """Connections to one server, kept open; for one event loop. Neither a fault nor an answer holds the key."""
+class ModelTransport:
+    """Connections to one model server, kept open, for one event loop. No answer and no fault holds the key."""
 
     def __init__(self, endpoint: Endpoint, connections: int) -> None:
         from httpx2 import Limits, Response, Timeout
         from openai import AsyncOpenAI, DefaultAioHttpClient, DefaultAsyncHttpxClient
 
         self.endpoint = endpoint
-        self._response = Response
-        timeout = Timeout(None, connect=endpoint.connect_timeout_s)  # a whole answer is timed in `send`
-        # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
-        of_kind = DefaultAioHttpClient if importlib.util.find_spec("aiohttp") else DefaultAsyncHttpxClient
+        self._response_type = Response
+        timeout = Timeout(None, connect=endpoint.connect_timeout_s)
         self._openai = AsyncOpenAI(
             base_url=endpoint.base_url,
             api_key=endpoint.api_key or "none",
             max_retries=0,
             timeout=timeout,
-            http_client=of_kind(
+            http_client=open_http_client(
+                endpoint.base_url,
+                # The client of aiohttp needs a third less time a call; openai carries it, aiohttp is optional.
+                base=DefaultAioHttpClient if importlib.util.find_spec("aiohttp") else DefaultAsyncHttpxClient,
                 timeout=timeout,
                 limits=Limits(max_connections=connections, max_keepalive_connections=connections),
-                trust_env=not endpoint.is_local,
             ),
         )
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._openai.close()
 
-    async def send(self, method: Literal["GET", "POST"], url: str, body: str | None = None) -> str | Fault:
-        """The text of a 2xx answer. url: a path below the endpoint's, or a whole address."""
+    async def send(self, method: Method, url: str, body: str | None = None) -> str | Fault:
+        """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address."""
+        response = await exchange(lambda _: self._send(method, url, body), self.endpoint.timeout_s)
+        if isinstance(response, Fault):
+            return response
+        text = self.endpoint.scrub(response.content.decode("utf-8", "replace"))
+        if 200 <= response.status < 300:
+            return text
+        return fault_of_status(response, f" ({message_of(text)})", text)
+
+    async def _send(self, method: Method, url: str, body: str | None) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError
 
+        response: Any
         try:
-            async with asyncio.timeout(self.endpoint.timeout_s):
-                response = await self._exchange(method, url, body)
+            if method == "GET":
+                response = await self._openai.get(url, cast_to=self._response_type)
+            else:
+                response = await self._openai.post(url, cast_to=self._response_type, content=(body or "").encode())
         except APIStatusError as error:
-            return self._of_status(error)
-        except TimeoutError:
-            return self._passing(f"no answer within {self.endpoint.timeout_s:g} s")
+            response = error.response
         except APIConnectionError as error:
-            return self._passing(f"the connection failed ({_cause(error)})")
-        return self.endpoint.scrub(response.content.decode("utf-8", "replace"))
-
-    async def _exchange(self, method: Literal["GET", "POST"], url: str, body: str | None) -> Any:
-        if method == "GET":
-            return await self._openai.get(url, cast_to=self._response)
-        return await self._openai.post(url, cast_to=self._response, content=(body or "").encode())
-
-    def _passing(self, message: str) -> Fault:
-        return Fault(Unanswered, self.endpoint.scrub(message), passing=True)
-
-    def _of_status(self, error: APIStatusError) -> Fault:
-        raw = self.endpoint.scrub(error.response.content.decode("utf-8", "replace"))
-        passing = error.status_code in PASSING or error.status_code >= 500
-        return Fault(
-            Unanswered if passing else Refused,
-            f"HTTP {error.status_code} ({message_of(raw)})",
-            passing,
-            error.status_code,
-            retry_after_s(error.response.headers, time.time()) if passing else None,
-            raw,
-        )
-
-
-def _cause(error: BaseException) -> str:
-    """What lies behind an error of openai's, whose own text says only that there is one."""
-    cause = error.__cause__ or error
-    return str(cause) or type(cause).__name__
+            cause = error.__cause__ or error  # openai's own text says only that there was an error
+            raise ConnectionFailed(self.endpoint.scrub(str(cause) or type(cause).__name__)) from None
+        return HttpResponse(response.status_code, response.headers, response.content)

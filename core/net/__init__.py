@@ -1,1 +1,11 @@
-"""How anything here talks to a server: transport, retries, rate limits, response caches; and local servers for tests."""
+"""How anything here talks to a server; models and public sources share it, and each keeps only its protocol.
+
+transport         one HTTP exchange: a response or a typed fault
+retry             the one retry policy; Retry-After
+rate_limit        how fast a source may be asked, also across processes
+sqlite_cache      a SQLite file that may be damaged or deleted at any time
+response_cache    answers of public sources on such a file
+addresses         which addresses can be used, and which are local
+secrets           hides keys in texts
+testing           a local server for fakes
+"""

@@ -1,4 +1,4 @@
-"""How fast a source may be asked: by every coroutine of this process, and by every process that shares the cache."""
+"""How fast a server may be asked: by every coroutine of this process, and by every process that shares the cache file."""
 
 from __future__ import annotations
 
@@ -11,101 +11,105 @@ from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
-from core.net.response_cache import LONGEST_WAIT_S, ResponseCache
+from core.net.response_cache import MAX_WAIT_S, ResponseCache
+from core.net.retry import Sleep
 
-Sleep = Callable[[float], Awaitable[object]]
-MARGIN = 1.05  # what a request loses or gains on its way shall not put one too many into a second
-_LOOK_S = 0.05
+MARGIN = 1.05  # requests that travel at different speeds must not put one too many into a second
+_POLL_S = 0.05
 
 
 class Slot(NamedTuple):
-    """claim: to await just before a request is written. written: to call just after; it lets the next in line come up."""
+    """take: await it right before a request is written. release: call it right after; the next in line may then proceed."""
 
-    claim: Callable[[], Awaitable[None]]
-    written: Callable[[], None]
+    take: Callable[[], Awaitable[None]]
+    release: Callable[[], None]
 
 
 class RateLimit:
-    """The rate of one source. serial: whether it also answers one request before it is sent another."""
+    """The rate of one source.
+
+    per_s: requests a second. serial: whether each request must be answered before the next is sent. cache: the file through
+    which processes share the rate; None or an unusable file leaves each process its own.
+    """
 
     def __init__(
-        self, source: str, per_s: float, serial: bool, shelf: ResponseCache | None, sleep: Sleep = asyncio.sleep
+        self, source: str, per_s: float, serial: bool, cache: ResponseCache | None, sleep: Sleep = asyncio.sleep
     ) -> None:
         self.source, self.serial = source, serial
-        self._apart_s = MARGIN / per_s
-        self._shelf, self._sleep = shelf, sleep
+        self._interval_s = MARGIN / per_s
+        self._cache, self._sleep = cache, sleep
         self._line = asyncio.Lock()
-        self._next = 0.0  # of this process alone; all there is where the file cannot be used
+        self._next_slot = 0.0  # of this process alone, in seconds since 1970
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Slot]:
-        """First in line, and the next slot is near: time to connect. For a serial source the next comes up after the block."""
+        """Wait to be first in line with the next slot near: time to connect. The turn of a serial source lasts for the block."""
         await self._line.acquire()
-        waiting = True
+        in_line = True
 
-        def let_next() -> None:
-            nonlocal waiting
-            if waiting:
-                waiting = False
+        def leave_line() -> None:
+            nonlocal in_line
+            if in_line:
+                in_line = False
                 self._line.release()
 
-        def written() -> None:
-            self.hold(self._apart_s)  # from now on: what was held up on its way out is followed later
+        def release() -> None:
+            self.block(self._interval_s)  # dated when the request was really written: a late one is followed late
             if not self.serial:
-                let_next()
+                leave_line()
 
         try:
-            await self._until(self._coming)
-            if self.serial and self._shelf is not None:
-                async with _alone(Path(f"{self._shelf.path}.{self.source}.lock"), self._sleep):
-                    yield Slot(self._claim, written)
+            await self._wait_until(self._next_slot_at)
+            if self.serial and self._cache is not None:
+                async with _one_process(Path(f"{self._cache.path}.{self.source}.lock"), self._sleep):
+                    yield Slot(self._take, release)
             else:
-                yield Slot(self._claim, written)
+                yield Slot(self._take, release)
         finally:
-            let_next()
+            leave_line()
 
-    def hold(self, seconds: float) -> None:
-        """Let nobody ask the source for so long."""
+    def block(self, seconds: float) -> None:
+        """Let no process ask the source for so long."""
         now = time.time()
-        self._next = max(self._next, now + seconds)
-        if self._shelf is not None:
-            self._shelf.hold(self.source, now, now + seconds)
+        self._next_slot = max(self._next_slot, now + seconds)
+        if self._cache is not None:
+            self._cache.block(self.source, now, now + seconds)
 
-    async def _claim(self) -> None:
-        """Take the next slot when it comes. It is dated when it is taken, so that one who wakes late is followed late."""
+    async def _take(self) -> None:
+        """Wait for the next slot and take it. It is dated when it is taken: one who wakes late is followed late."""
 
-        def take(now: float) -> float:
-            until = now + self._apart_s
-            at = self._own(now)
-            if at <= now and self._shelf is not None:
-                at = self._shelf.claim(self.source, now, until)
+        def try_to_take(now: float) -> float:
+            until = now + self._interval_s
+            at = self._own_next_slot(now)
+            if at <= now and self._cache is not None:
+                at = self._cache.take_slot(self.source, now, until)
             if at <= now:
-                self._next = until
+                self._next_slot = until
             return at
 
-        await self._until(take)
+        await self._wait_until(try_to_take)
 
-    def _coming(self, now: float) -> float:
-        return max(self._own(now), now if self._shelf is None else self._shelf.coming(self.source, now))
+    def _next_slot_at(self, now: float) -> float:
+        return max(self._own_next_slot(now), now if self._cache is None else self._cache.next_slot(self.source, now))
 
-    def _own(self, now: float) -> float:
-        return self._next if self._next <= now + LONGEST_WAIT_S else now  # else the clock was set back
+    def _own_next_slot(self, now: float) -> float:
+        return self._next_slot if self._next_slot <= now + MAX_WAIT_S else now  # beyond: the clock was set back
 
-    async def _until(self, slot: Callable[[float], float]) -> None:
-        """Wait until the slot has come."""
-        while (at := slot(now := time.time())) > now:
+    async def _wait_until(self, slot_at: Callable[[float], float]) -> None:
+        """Wait until the time that `slot_at(now)` gives is not in the future."""
+        while (at := slot_at(now := time.time())) > now:
             await self._sleep(at - now)
 
 
 @asynccontextmanager
-async def _alone(path: Path, sleep: Sleep) -> AsyncIterator[None]:
-    """Only one process at a time; where no file can be made, each for itself."""
+async def _one_process(path: Path, sleep: Sleep) -> AsyncIterator[None]:
+    """Let only one process into the block at a time; no process waits if the lock file cannot be made."""
     lock = FileLock(path)
     while True:
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            await sleep(_LOOK_S)
+            await sleep(_POLL_S)
         except OSError:
             break
         else:

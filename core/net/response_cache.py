@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from core.net.sqlite_cache import SqliteCache
 
-LONGEST_WAIT_S = 600.0  # a longer one was written before the clock was set back
+MAX_WAIT_S = 600.0  # a slot further ahead was written before the clock was set back
 _SCHEMA = (
     """
     CREATE TABLE IF NOT EXISTS answer (
@@ -26,7 +26,7 @@ _SCHEMA = (
 
 
 class CachedResponse(NamedTuple):
-    """An answer: body is None where the source has nothing (404). version: of the source, "" where it tells none."""
+    """An answer of a source. body: None if the source has nothing (404). version: of the source, "" if it has none."""
 
     body: str | None
     version: str
@@ -34,64 +34,63 @@ class CachedResponse(NamedTuple):
 
 
 class ResponseCache(SqliteCache):
-    """Answers by the request that brings each alone; and a slot for every source that processes share."""
+    """Answers by the key of their request, and the next free slot of every source, shared by processes."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, _SCHEMA, "answers of public sources are not kept")
 
     def get(self, key: str) -> CachedResponse | None:
-        """What was kept under this key; None where there is nothing."""
-        ask = "SELECT status, body, version, retrieved_at FROM answer WHERE key = ?"
-        row = self.on_file(lambda db: db.execute(ask, (key,)).fetchone())
-        if row is None:
-            return None
-        try:
-            status, body, version, retrieved_at = row
-            text = zlib.decompress(body).decode() if status == 200 else None
-            return CachedResponse(text, version, datetime.fromisoformat(retrieved_at))
-        except (ValueError, TypeError, zlib.error) as error:
-            self.report(f"{self.path}: an answer that cannot be read ({error}), asked for again")
-            return None
+        """The answer stored under this key; None if there is none, or if it cannot be read."""
+        query = "SELECT status, body, version, retrieved_at FROM answer WHERE key = ?"
+        row = self.run(lambda db: db.execute(query, (key,)).fetchone())
+        return None if row is None else self.read_entry("an answer", lambda: _response(*row))
 
-    def put(self, key: str, kept: CachedResponse) -> bool:
-        """Keep an answer; one that lies there already is replaced. Whether it is kept."""
-        status = 404 if kept.body is None else 200
-        row = (key, status, zlib.compress((kept.body or "").encode()), kept.version, kept.retrieved_at.isoformat())
-        return self.on_file(lambda db: bool(db.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?)", row))) is True
+    def put(self, key: str, response: CachedResponse) -> bool:
+        """Store an answer, in place of an older one. Returns whether the file could store it."""
+        status = 404 if response.body is None else 200
+        body = zlib.compress((response.body or "").encode())
+        row = (key, status, body, response.version, response.retrieved_at.isoformat())
+        return self.run(lambda db: bool(db.execute("INSERT OR REPLACE INTO answer VALUES (?, ?, ?, ?, ?)", row))) is True
 
-    def claim(self, source: str, now: float, until: float) -> float:
-        """Take the source's next slot if it has come, and let none follow before `until`; else when it comes.
+    def take_slot(self, source: str, now: float, until: float) -> float:
+        """Take the source's next slot if its time has come, and let no other begin before `until`.
 
-        Seconds since 1970; now, where it was taken, and also where the file cannot be used.
+        Returns the time of the slot in seconds since 1970: `now` if it was taken, and also if the file cannot be used; a
+        later time if it was not taken.
         """
 
-        def work(db: sqlite3.Connection) -> float:
+        def take(db: sqlite3.Connection) -> float:
             db.execute("BEGIN IMMEDIATE")
-            at = _next(db, source, now)
+            at = _next_slot(db, source, now)
             if at <= now:
                 db.execute("INSERT OR REPLACE INTO slot VALUES (?, ?)", (source, until))
             db.execute("COMMIT")
             return at
 
-        at = self.on_file(work)
+        at = self.run(take)
         return now if at is None else at
 
-    def coming(self, source: str, now: float) -> float:
-        """When the source's next slot comes, without taking it."""
-        at = self.on_file(lambda db: _next(db, source, now))
+    def next_slot(self, source: str, now: float) -> float:
+        """The time of the source's next slot, `now` or later, without taking it."""
+        at = self.run(lambda db: _next_slot(db, source, now))
         return now if at is None else at
 
-    def hold(self, source: str, now: float, until: float) -> None:
-        """Let nobody ask the source before `until`."""
+    def block(self, source: str, now: float, until: float) -> None:
+        """Let no slot of the source begin before `until`."""
 
-        def work(db: sqlite3.Connection) -> None:
+        def block(db: sqlite3.Connection) -> None:
             db.execute("BEGIN IMMEDIATE")
-            db.execute("INSERT OR REPLACE INTO slot VALUES (?, ?)", (source, max(until, _next(db, source, now))))
+            db.execute("INSERT OR REPLACE INTO slot VALUES (?, ?)", (source, max(until, _next_slot(db, source, now))))
             db.execute("COMMIT")
 
-        self.on_file(work)
+        self.run(block)
 
 
-def _next(db: sqlite3.Connection, source: str, now: float) -> float:
+def _response(status: int, body: bytes, version: str, retrieved_at: str) -> CachedResponse:
+    text = zlib.decompress(body).decode() if status == 200 else None
+    return CachedResponse(text, version, datetime.fromisoformat(retrieved_at))
+
+
+def _next_slot(db: sqlite3.Connection, source: str, now: float) -> float:
     row = db.execute("SELECT next FROM slot WHERE source = ?", (source,)).fetchone()
-    return row[0] if row is not None and now < row[0] <= now + LONGEST_WAIT_S else now
+    return row[0] if row is not None and now < row[0] <= now + MAX_WAIT_S else now

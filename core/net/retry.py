@@ -1,31 +1,82 @@
-"""How long a server asks to be left alone: the header Retry-After."""
+"""The retry policy: which failed exchanges are repeated, after how long, and when to give up."""
 
 from __future__ import annotations
 
 import email.utils
 import math
-from collections.abc import Mapping
+import random
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from core.net.transport import Fault
+
+Sleep = Callable[[float], Awaitable[object]]
+GiveUp = Literal["final", "wait too long", "no retries left"]
+
+# Beside every 5xx: request timeout, conflict (openai's own client repeats it, too), too early, too many requests.
+RETRYABLE = frozenset({408, 409, 425, 429})
+BUSY = frozenset({429, 503})  # the server asks for fewer requests
+
+
+def is_retryable(status: int) -> bool:
+    """Whether a request that got this HTTP status may succeed when it is sent again."""
+    return status in RETRYABLE or status >= 500
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How often and how fast a failed request is repeated.
+
+    retries: repetitions after the first failure. Back-off starts at backoff_s and doubles up to longest_backoff_s.
+    longest_wait_s: a server that asks for a longer wait (Retry-After) is given up.
+    """
+
+    retries: int
+    backoff_s: float
+    longest_backoff_s: float
+    longest_wait_s: float
+
+    def reason_to_give_up(self, fault: Fault, failures: int) -> GiveUp | None:
+        """Why the request is not sent again after its latest fault; None if it is. failures: faults so far, 1 or more."""
+        if not fault.retryable:
+            return "final"
+        if fault.wait_s is not None and fault.wait_s > self.longest_wait_s:
+            return "wait too long"
+        return "no retries left" if failures > self.retries else None
+
+    def wait_s(self, fault: Fault, failures: int, rng: random.Random) -> float:
+        """Seconds until the next attempt, with jitter.
+
+        What the server asked for plus up to one `backoff_s`; otherwise half to all of the doubled back-off.
+        """
+        if fault.wait_s is not None:
+            return fault.wait_s + rng.random() * self.backoff_s
+        doubled = math.ldexp(self.backoff_s, min(failures - 1, 60))
+        return min(self.longest_backoff_s, doubled) * rng.uniform(0.5, 1.0)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds of a Retry-After header, 0 or more; None where there is none or it says neither seconds nor a date.
+    """The seconds of a Retry-After header, 0 or more; None if it is missing, or neither a number nor a date.
 
-    headers: by their names in lower case, or whatever their case where the mapping sees to that. now: seconds since 1970;
-    used where the server does not tell its own time in Date.
+    headers: by their lower-case names, or a mapping that ignores case. now: seconds since 1970, used for a date if the
+    server does not send its own time in Date.
     """
-    asked = headers.get("retry-after", "").strip()
+    value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(asked)
+        seconds = float(value)
     except ValueError:
-        until = _seconds_of(asked)
+        until = _timestamp(value)
         if until is None:
             return None
-        told = _seconds_of(headers.get("date", ""))
-        seconds = until - (now if told is None else told)
+        server_time = _timestamp(headers.get("date", ""))
+        seconds = until - (now if server_time is None else server_time)
     return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
-def _seconds_of(date: str) -> float | None:
+def _timestamp(date: str) -> float | None:
+    """Seconds since 1970 of an HTTP date; None if it cannot be read."""
     try:
         parts = email.utils.parsedate_tz(date)
         return None if parts is None else float(email.utils.mktime_tz(parts))

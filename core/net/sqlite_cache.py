@@ -1,4 +1,4 @@
-"""A SQLite file that may be damaged, deleted or held by others at any time: what is in it can be had again."""
+"""A SQLite file that may be damaged, deleted or locked at any time: whatever it holds can be fetched again."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -14,56 +15,64 @@ from filelock import FileLock, Timeout
 
 T = TypeVar("T")
 BUSY_S = 2.0
-_DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _log = logging.getLogger(__name__)
 
 
 class SqliteCache:
-    """A file for any number of processes and threads.
+    """A cache file for any number of processes and threads.
 
-    schema: statements that make what is missing. without: what it means when the file cannot be used, for people.
-    Nothing that befalls the file is fatal: a damaged one is moved aside, one that cannot be used is done without; either
-    is said once, in `problems` and in the log. A call blocks for about a tenth of a millisecond, which is less than handing
-    it to a thread would cost a coroutine; for up to two seconds where another process holds the file.
+    schema: statements that create missing tables. consequence: what it means that the file cannot be used, for people.
+    No problem with the file is fatal: a damaged file is moved aside, an unusable one is not used. Each problem is reported
+    once, in `problems` and in the log. A call blocks for about a tenth of a millisecond, which is less than a thread would
+    cost a coroutine, and for up to two seconds while another process locks the file.
     """
 
-    def __init__(self, path: Path, schema: Sequence[str], without: str) -> None:
+    def __init__(self, path: Path, schema: Sequence[str], consequence: str) -> None:
         self.path = path
         self.problems: tuple[str, ...] = ()
-        self._schema, self._without = tuple(schema), without
+        self._schema, self._consequence = tuple(schema), consequence
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
+        self._inode: tuple[int, int] | None = None
 
     def close(self) -> None:
-        """Let go of the file; the next call opens it again."""
+        """Close the file; the next call opens it again."""
         with self._lock:
             self._close()
 
-    def on_file(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
-        """What `work` returns, if need be on a new file; None where there is no way.
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What `work` returns, if necessary on a new file; None if the file cannot be used.
 
         Each statement is a transaction of its own unless `work` begins one, which it need not roll back.
         """
         with self._lock:
             try:
                 try:
-                    return self._done(work)
+                    return self._run(work)
                 except sqlite3.Error as error:
                     self._recover(error)
-                    return self._done(work)
+                    return self._run(work)
             except (sqlite3.Error, OSError, Timeout) as error:
                 self._close()
-                self.report(f"{self.path}: cannot be used ({error}), {self._without}")
+                self.report(f"{self.path}: cannot be used ({error}), {self._consequence}")
                 return None
 
+    def read_entry(self, what: str, read: Callable[[], T]) -> T | None:
+        """What `read` makes of a stored row; None, and a report that names `what`, if the row is damaged."""
+        try:
+            return read()
+        except (ValueError, TypeError, zlib.error) as error:
+            self.report(f"{self.path}: {what} that cannot be read ({error}), asked for again")
+            return None
+
     def report(self, problem: str) -> None:
-        """Say once what is odd about the file."""
+        """Note and log a problem with the file, once."""
         if problem not in self.problems:
             self.problems = (*self.problems, problem)
             _log.warning("%s", problem)
 
-    def _done(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
         connection = self._open()
         try:
             return work(connection)
@@ -72,22 +81,22 @@ class SqliteCache:
                 connection.rollback()
 
     def _open(self) -> sqlite3.Connection:
-        """The connection to the file that lies at the path now: it may have been deleted or replaced since."""
-        if self._connection is not None and self._file == _identity(self.path):
+        """The connection to the file that is at the path now: it may have been deleted or replaced since the last call."""
+        if self._connection is not None and self._inode == _inode(self.path):
             return self._connection
         self._close()
         if self.path.exists():
             return self._connect()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self._others_waiting():
+        with self._creation_lock():
             if not self.path.exists():
-                self._drop_journals()  # of a deleted file: they would be taken for the new one's
+                self._delete_journals()  # of a deleted file: SQLite would apply them to the new one
             return self._connect()
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         self._connection = connection
-        self._file = _identity(self.path)
+        self._inode = _inode(self.path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
         for statement in self._schema:
@@ -97,41 +106,42 @@ class SqliteCache:
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-        self._connection = self._file = None
+        self._connection = self._inode = None
 
     def _recover(self, error: sqlite3.Error) -> None:
-        """Clears the way for another try; raises `error` where there is nothing to clear."""
-        mine = self._file
+        """Move a damaged file aside, so that another attempt can succeed. Raises `error` if the file is not damaged."""
+        opened = self._inode
         self._close()
-        if mine != _identity(self.path):  # deleted or replaced while it was used
+        if opened != _inode(self.path):  # deleted or replaced while it was open
             return
-        if _code(error) not in _DAMAGE:
+        if _primary_code(error) not in _DAMAGED:
             raise error
-        with self._others_waiting():
-            if mine != _identity(self.path):  # another process was faster
+        with self._creation_lock():
+            if opened != _inode(self.path):  # another process was faster
                 return
             aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
             self.path.replace(aside)
-            self._drop_journals()
+            self._delete_journals()
         self.report(f"{self.path}: damaged ({error}), moved to {aside.name}, and begun anew")
 
-    def _others_waiting(self) -> FileLock:
+    def _creation_lock(self) -> FileLock:
+        """Lets one process at a time create or replace the file."""
         return FileLock(f"{self.path}.lock", timeout=BUSY_S)
 
-    def _drop_journals(self) -> None:
+    def _delete_journals(self) -> None:
         for suffix in ("-wal", "-shm"):
             Path(f"{self.path}{suffix}").unlink(missing_ok=True)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Which file lies there; None where there is none."""
+def _inode(path: Path) -> tuple[int, int] | None:
+    """The device and inode of the file at a path; None if there is none."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
-def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary code; 0 for errors of the Python side."""
+def _primary_code(error: sqlite3.Error) -> int:
+    """SQLite's primary result code; 0 for an error of the Python side."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -1,4 +1,4 @@
-"""An HTTP server on this machine alone, for the stand-ins that ship beside the real thing."""
+"""A local HTTP server for fakes: tests and demos use it; no registry and no command imports it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ HOST = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class ReceivedRequest:
-    """A request as it came; the names of headers are in lower case.
-
-    at: seconds on the clock that only runs forward, when its last byte was here.
-    """
+    """A request; the names of headers are in lower case. at: monotonic time of its last byte, in seconds."""
 
     method: str
     path: str
@@ -32,7 +29,7 @@ class ReceivedRequest:
 
 @dataclass(frozen=True, slots=True)
 class ServerResponse:
-    """What goes out; a Content-Type among the headers takes the place of JSON's."""
+    """A response; its content type is JSON unless the headers name another."""
 
     status: int
     content: bytes
@@ -43,13 +40,13 @@ Answer = Callable[[ReceivedRequest, asyncio.StreamReader], Awaitable[ServerRespo
 
 
 def json_response(status: int, content: object, *headers: tuple[str, str]) -> ServerResponse:
-    """An answer of plain JSON."""
+    """A response of JSON."""
     return ServerResponse(status, json.dumps(content).encode(), headers)
 
 
 @contextmanager
 def serve_in_thread(answer: Answer, name: str) -> Iterator[str]:
-    """The address of a server in a thread of its own, which is gone when the block ends."""
+    """Run a server in a thread of its own until the block ends; gives its address, without a slash at the end."""
     server = LoopbackServer(answer)
     addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
     thread = threading.Thread(target=lambda: asyncio.run(server.run(0, addresses.put)), name=name, daemon=True)
@@ -63,19 +60,19 @@ def serve_in_thread(answer: Answer, name: str) -> Iterator[str]:
 
 
 class LoopbackServer:
-    """One listening socket. answer: what goes out for a request; None ends the connection without an answer."""
+    """A server on one port of this machine. answer: makes the response; None closes the connection without one."""
 
     def __init__(self, answer: Answer) -> None:
         self._answer = answer
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, port: int, started: Callable[[str], None]) -> None:
-        """Serve until `stop`; port 0 takes a free one. `started` is told the address, without a slash at its end."""
-        self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._accept, HOST, port, backlog=1024)
+        """Serve until `stop`. port: 0 takes a free one. started: called with the address, without a slash at the end."""
+        self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
+        server = await asyncio.start_server(self._start_conversation, HOST, port, backlog=1024)
         started(f"http://{HOST}:{server.sockets[0].getsockname()[1]}")
         try:
-            await self._ended.wait()
+            await self._stopped.wait()
         finally:
             server.close()
             for task in self._tasks:
@@ -83,23 +80,23 @@ class LoopbackServer:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def stop(self) -> None:
-        """End `run`; from any thread."""
-        self._loop.call_soon_threadsafe(self._ended.set)
+        """End `run`; may be called from any thread."""
+        self._loop.call_soon_threadsafe(self._stopped.set)
 
-    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _start_conversation(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.ensure_future(self._converse(reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer the requests of one connection until either side ends it."""
+        """Answer the requests of one connection until either side closes it."""
         http = h11.Connection(h11.SERVER)
         try:
-            while (asked := await _receive(http, reader)) is not None:
-                answered = await self._answer(asked, reader)
-                if answered is None:
+            while (request := await _read_request(http, reader)) is not None:
+                response = await self._answer(request, reader)
+                if response is None:
                     return
-                writer.write(_as_bytes(http, answered))
+                writer.write(_encode(http, response))
                 await writer.drain()
                 if http.our_state is h11.MUST_CLOSE:
                     return
@@ -110,8 +107,8 @@ class LoopbackServer:
             writer.close()
 
 
-async def _receive(http: h11.Connection, reader: asyncio.StreamReader) -> ReceivedRequest | None:
-    """The next request; None where the client has left."""
+async def _read_request(http: h11.Connection, reader: asyncio.StreamReader) -> ReceivedRequest | None:
+    """The next request; None if the client has closed the connection."""
     request, body = None, b""
     while True:
         event = http.next_event()
@@ -130,9 +127,9 @@ async def _receive(http: h11.Connection, reader: asyncio.StreamReader) -> Receiv
             return None
 
 
-def _as_bytes(http: h11.Connection, answered: ServerResponse) -> bytes:
-    headers = [("Content-Length", str(len(answered.content))), *answered.headers]
-    if not any(name.lower() == "content-type" for name, _ in answered.headers):
+def _encode(http: h11.Connection, response: ServerResponse) -> bytes:
+    headers = [("Content-Length", str(len(response.content))), *response.headers]
+    if not any(name.lower() == "content-type" for name, _ in response.headers):
         headers.insert(0, ("Content-Type", "application/json"))
-    events = (h11.Response(status_code=answered.status, headers=headers), h11.Data(data=answered.content), h11.EndOfMessage())
+    events = (h11.Response(status_code=response.status, headers=headers), h11.Data(data=response.content), h11.EndOfMessage())
     return b"".join(http.send(event) or b"" for event in events)

@@ -57,7 +57,7 @@ def test_packs_are_those_of_the_workspace_and_part_of_the_specification(workspac
     assert import_upload(workspace, texts, "gene_desc.json", ImportOptions()).kind == "descriptions"
     packs = read_packs(workspace)
     assert packs.descriptions is not None
-    assert packs.texts.entries["Qb0"] == "A kinase."
+    assert packs.description_table.entries["Qb0"] == "A kinase."
     after = wish(workspace, Counting())
     assert after.key != before.key
     assert after.packs == {"descriptions": packs.sources["descriptions"].sha256}

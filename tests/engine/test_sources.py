@@ -39,21 +39,21 @@ def seen(workspace: Workspace, run: Run, row: str = "Qb0_Hb0") -> list[tuple[str
 
 
 def test_a_run_asks_public_sources_once_and_another_takes_what_they_said(tmp_path: Path) -> None:
-    with testing.serving(WORLD) as server, serving() as url:
-        net = server.net()
+    with testing.serve_fake_sources(WORLD) as server, serving() as url:
+        net = server.settings()
         workspace = workspace_with(tmp_path, 2)
         given = replace(workspace.settings, mygene=net.mygene, string=net.string, pubmed=net.pubmed, ncbi_api_key=KEY)
         workspace = replace(workspace, settings=given)
         packs = launched(workspace, "packs", url)
-        assert server.came == []
+        assert server.requests == []
         assert not (tmp_path / "cache" / "http.sqlite").exists()
         web = launched(workspace, "web", url, sources="web")
         assert (web.status, web.done, web.failed) == ("done", 2, 0)
-        assert [one.params["q"] for one in server.came if one.path == "query"] == ["Qb0,Qb1,Hb0,Hb1"]
-        came = len(server.came)
+        assert [one.params["q"] for one in server.requests if one.path == "query"] == ["Qb0,Qb1,Hb0,Hb1"]
+        came = len(server.requests)
         cache = launched(workspace, "cache", url, sources="cache")
         again = launched(workspace, "again", url, sources="cache", literature="keyword")
-        assert len(server.came) == came
+        assert len(server.requests) == came
     assert [status for _, status, _ in seen(workspace, packs)] == ["offline", "offline", "ok", "ok", "offline"]
     assert [status for _, status, _ in seen(workspace, web)] == ["ok"] * 5
     assert seen(workspace, web)[0][2].startswith("mygene.info 20260101, retrieved ")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.evidence.label_view import Counts, LabelView, all_training, blinded, count, fold_views, pooled
+from core.evidence.label_view import Counts, LabelView, all_training, blinded, count_labels, fold_views, pool_counts
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.types import Pair
@@ -69,13 +69,13 @@ def test_rows_by_perturbation_and_by_gene() -> None:
 
 
 def test_shares_are_none_where_there_is_nothing_to_divide_by() -> None:
-    counts = count([pair("A_B", UP), pair("A_C", DE), pair("A_D", NONE), pair("A_E", NONE)])
+    counts = count_labels([pair("A_B", UP), pair("A_C", DE), pair("A_D", NONE), pair("A_E", NONE)])
     assert counts == Counts(4, 2, 1, 0)
     assert (counts.p_de, counts.p_up_given_de) == (0.5, 1.0)
     assert (Counts(3, 0, 0, 0).p_de, Counts(3, 0, 0, 0).p_up_given_de) == (0.0, None)
     assert Counts(0, 0, 0, 0).p_de is None
-    assert pooled([]) == Counts(0, 0, 0, 0)
-    assert pooled([counts, Counts(3, 1, 0, 1)]) == Counts(7, 3, 1, 1)
+    assert pool_counts([]) == Counts(0, 0, 0, 0)
+    assert pool_counts([counts, Counts(3, 1, 0, 1)]) == Counts(7, 3, 1, 1)
 
 
 def test_folds_leave_each_cell_the_rows_outside_both_of_its_parts() -> None:

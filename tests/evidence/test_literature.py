@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.evidence import testing
-from core.evidence.passages import CONTEXT, K1, B, rank, sentences, sentences_naming
+from core.evidence.passages import CONTEXT_WORDS, K1, B, rank_texts, split_sentences, symbol_pattern
 from core.evidence.pubmed import Article, read_articles
 from core.evidence.render import CHARACTERS, render
 from core.evidence.source_client import Literature
@@ -23,7 +23,7 @@ from tests.evidence.webs import ARTICLES, PLANTED, WORLD, ask, within
 def literature(
     folder: Path, mode: Literature, articles: tuple[Article, ...] = ARTICLES, gene: str | None = "Gm12345"
 ) -> tuple[Evidence, testing.FakeServer]:
-    with testing.serving(replace(WORLD, articles=articles)) as server:
+    with testing.serve_fake_sources(replace(WORLD, articles=articles)) as server:
         return within(server, folder, lambda web: ask(web, "literature", "Jak1", gene), literature=mode), server
 
 
@@ -47,12 +47,12 @@ def test_sentences(text: str, expected: list[str] | None) -> None:
         "It": ["It abolished IL-1b.", "c-Myc was not changed.", "p65 was.", "mRNA fell."],
         "Sm": ["Smith et al. Reported it, cf. Fig. 2A.", "NF-kB binds approx. 1.5 kb upstream."],
     }
-    assert list(sentences(text)) == (by_hand[text[:2]] if expected is None else expected)
+    assert list(split_sentences(text)) == (by_hand[text[:2]] if expected is None else expected)
 
 
 @given(st.text(alphabet='aB1 .!?()"\n-', max_size=80))
 def test_no_character_is_lost_between_sentences(text: str) -> None:
-    found = list(sentences(text))
+    found = list(split_sentences(text))
     assert re.sub(r"\s", "", "".join(found)) == re.sub(r"\s", "", text)
     assert all(one == one.strip() != "" for one in found)
 
@@ -71,7 +71,7 @@ def test_no_character_is_lost_between_sentences(text: str) -> None:
     ],
 )
 def test_who_is_named(symbol: str, text: str, named: bool) -> None:
-    assert bool(sentences_naming(symbol).search(text)) == named
+    assert bool(symbol_pattern(symbol).search(text)) == named
 
 
 WORDS = ("aaa", "bbb", "macrophages", "x", "y")
@@ -99,8 +99,8 @@ def test_scores_are_those_of_bm25(words: list[list[str]]) -> None:
     texts = [" ".join(line) for line in words]
     # a symbol counts as itself and as the word it is made of
     tokens = [[*line, *("#0" for word in line if word == "aaa"), *("#1" for word in line if word == "bbb")] for line in words]
-    expected = by_hand(tokens, ["#0", "#1", *CONTEXT])
-    found = {one.place: one.score for one in rank(texts, ["aaa", "bbb"])}
+    expected = by_hand(tokens, ["#0", "#1", *CONTEXT_WORDS])
+    found = {one.position: one.score for one in rank_texts(texts, ["aaa", "bbb"])}
     assert set(found) == {place for place, line in enumerate(words) if "aaa" in line or "bbb" in line}
     assert found == {place: pytest.approx(expected[place], rel=1e-4, abs=1e-6) for place in found}
 
@@ -114,9 +114,9 @@ def test_a_text_that_names_both_comes_first_wherever_it_stands(order: list[int])
         *(["Jak1"] * 5),
         "of Jak1 " + "and so on " * 50 + "Il6",
     ]
-    ranked = rank([texts[place] for place in order], ["Jak1", "Il6"])
-    assert order[ranked[0].place] == 7
-    assert [one.together for one in ranked] == [True, *[False] * 7]
+    ranked = rank_texts([texts[place] for place in order], ["Jak1", "Il6"])
+    assert order[ranked[0].position] == 7
+    assert [one.names_all for one in ranked] == [True, *[False] * 7]
 
 
 def test_sentence_mode(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_sentence_mode(tmp_path: Path) -> None:
     assert [one["co_mention"] for one in passages] == [True, True, False, False, False]
     planted = next(one for one in passages if one["text"] == PLANTED)
     assert (planted["pmid"], planted["year"], planted["title"]) == ("104", 2004, "Long after")
-    searched = [one.params for one in server.came if one.path == "esearch.fcgi"]
+    searched = [one.params for one in server.requests if one.path == "esearch.fcgi"]
     assert [one["retmax"] for one in searched] == ["8"] * 3
     assert [one["term"] for one in searched] == [
         '"Jak1"[Title/Abstract] AND "Gm12345"[Title/Abstract]',
@@ -145,7 +145,7 @@ def test_a_planted_sentence_comes_first(tmp_path: Path) -> None:
     passages = found.body["passages"]
     assert [(one["pmid"], one["co_mention"]) for one in passages] == [("104", True), ("103", False)]
     assert PLANTED in passages[0]["text"]
-    assert len([one for one in server.came if one.path == "esearch.fcgi"]) == 1
+    assert len([one for one in server.requests if one.path == "esearch.fcgi"]) == 1
 
 
 @pytest.mark.parametrize("mode", ["keyword", "passage"])
@@ -170,7 +170,7 @@ def test_nothing_found_is_empty(tmp_path: Path, mode: Literature) -> None:
     found, server = literature(tmp_path, mode, ())
     assert (found.status, found.body) == ("empty", {})
     assert found.retrieved_at is not None
-    assert "efetch.fcgi" not in {one.path for one in server.came}
+    assert "efetch.fcgi" not in {one.path for one in server.requests}
     assert render(found).text == "literature, perturbation Jak1 and gene Gm12345: nothing known."
 
 
@@ -183,7 +183,7 @@ def test_one_symbol_alone(tmp_path: Path) -> None:
     found, server = literature(tmp_path, "passage", gene=None)
     assert found.key == "Jak1|*"
     assert not any(one["co_mention"] for one in found.body["passages"])
-    assert [one.params["term"] for one in server.came if one.path == "esearch.fcgi"] == [
+    assert [one.params["term"] for one in server.requests if one.path == "esearch.fcgi"] == [
         '"Jak1"[Title/Abstract] AND macrophage*[Title/Abstract]',
         '"Jak1"[Title/Abstract]',
     ]

@@ -23,7 +23,7 @@ FLIPPED = {UP: DOWN, DOWN: NONE, NONE: UP}
 
 
 def test_gene_info(tmp_path: Path) -> None:
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         found = within(server, tmp_path, lambda web: ask(web, "gene_info", gene="Il6"))
     assert found.body == {
         "symbol": "Il6",
@@ -41,7 +41,7 @@ def test_gene_info(tmp_path: Path) -> None:
 
 
 def test_gene_info_takes_the_ortholog_of_the_pack(tmp_path: Path) -> None:
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         found = within(server, tmp_path, lambda web: TOOLS["gene_info"].run("Stat1", None, PACKS, NOTHING, web))
     assert found.body["ortholog"] == "STAT1"
     assert found.source.endswith(f"; {SOURCES['orthologs']}")
@@ -52,7 +52,7 @@ def test_single_terms_and_bare_genes(tmp_path: Path) -> None:
         "One": {"symbol": "One", "go": {"BP": {"term": "x"}}, "pathway": {"kegg": {"name": "y"}}, "_score": 1},
         "Bare": {"symbol": "Bare", "name": "bare"},
     }
-    with testing.serving(testing.FakeData(genes)) as server:
+    with testing.serve_fake_sources(testing.FakeData(genes)) as server:
         one, bare = within(
             server, tmp_path, lambda web: asyncio.gather(ask(web, "gene_info", "One"), ask(web, "gene_info", "Bare"))
         )
@@ -63,12 +63,12 @@ def test_single_terms_and_bare_genes(tmp_path: Path) -> None:
 
 def test_protein_interactions(tmp_path: Path) -> None:
     partners = [Partner(f"P{number:02}", 400 + number) for number in range(40)]
-    with testing.serving(testing.FakeData(partners={"Jak1": partners[::-1], "Alone": ()})) as server:
+    with testing.serve_fake_sources(testing.FakeData(partners={"Jak1": partners[::-1], "Alone": ()})) as server:
         found, alone, unknown = (
             within(server, tmp_path, lambda web, name=name: ask(web, "protein_interactions", name))
             for name in ("Jak1", "Alone", "Nobody")
         )
-        assert {one.params["species"] for one in server.came if "species" in one.params} == {"10090"}
+        assert {one.params["species"] for one in server.requests if "species" in one.params} == {"10090"}
     assert found.body["symbol"] == "Jak1"
     assert found.body["partners"][:2] == [{"symbol": "P39", "score": 439}, {"symbol": "P38", "score": 438}]
     assert len(found.body["partners"]) == 25
@@ -78,7 +78,7 @@ def test_protein_interactions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["gene_info", "protein_interactions"])
 def test_another_case_is_found_and_said_and_another_name_is_not_taken(tmp_path: Path, name: str) -> None:
     both = testing.fake_data(["Jak1", "JAK1", "Tp53", "TP53", "Stat1"], aliases={"Cd118": "Jak1"})
-    with testing.serving(both) as server:
+    with testing.serve_fake_sources(both) as server:
         exact, folded, several, alias = (
             within(server, tmp_path, lambda web, symbol=symbol: ask(web, name, symbol))
             for symbol in ("Jak1", "STAT1", "tp53", "Cd118")
@@ -93,7 +93,7 @@ def test_another_case_is_found_and_said_and_another_name_is_not_taken(tmp_path: 
 def test_pathway_neighbours_pool_the_labels_in_view(tmp_path: Path) -> None:
     world = testing.FakeData(partners={"Jak1": [Partner("Stat1", 990), Partner("Irf1", 900), Partner("Cxcl10", 700)]})
     view = all_training(PAIRS)
-    with testing.serving(world) as server:
+    with testing.serve_fake_sources(world) as server:
         found = within(server, tmp_path, lambda web: ask(web, "pathway_neighbours", "Jak1", view=view))
     of_pack = asyncio.run(TOOLS["pathway_neighbours"].run("Jak1", None, PACKS, view))
     assert found.body == of_pack.body
@@ -118,11 +118,13 @@ def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path,
     other = tuple(replace(row, label=flip.get(row.pair_id, row.label)) for row in PAIRS)
     said, sent = [], []
     for number, pairs in enumerate((PAIRS, other)):
-        with testing.serving(WORLD) as server:
+        with testing.serve_fake_sources(WORLD) as server:
             view = blinded(pairs, EVALUATED)
-            found = within(server, tmp_path / str(number), lambda web, view=view: everything(web, name, view), faster=1_000.0)
+            found = within(
+                server, tmp_path / str(number), lambda web, view=view: everything(web, name, view), rate_factor=1_000.0
+            )
             said.append([replace(item, retrieved_at=None) for item in found])
-            sent.append({(one.path, *sorted(one.params.items())) for one in server.came})
+            sent.append({(one.path, *sorted(one.params.items())) for one in server.requests})
     assert said[0] == said[1]
     assert sent[0] == sent[1]
     assert bool(sent[0]) == (name in LIVE)
@@ -136,19 +138,19 @@ def test_other_tools_are_the_same_with_public_sources(tmp_path: Path, name: str)
     async def without() -> list[Evidence]:
         return await everything(None, name, view)  # type: ignore[arg-type]
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         assert within(server, tmp_path, lambda web: everything(web, name, view)) == asyncio.run(without())
-        assert server.came == []
+        assert server.requests == []
 
 
 @pytest.mark.parametrize("name", LIVE)
 def test_the_cache_alone_says_what_the_sources_said(tmp_path: Path, name: str) -> None:
     view = all_training(PAIRS)
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         live = within(server, tmp_path, lambda web: everything(web, name, view))
-        came = len(server.came)
+        came = len(server.requests)
         assert within(server, tmp_path, lambda web: everything(web, name, view), "offline") == live
-        assert len(server.came) == came
+        assert len(server.requests) == came
     assert "ok" in {item.status for item in live}
 
 

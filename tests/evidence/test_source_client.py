@@ -23,7 +23,7 @@ from core.evidence import mygene, testing
 from core.evidence.errors import SourceError, SourceGarbled, SourceRefused, SourceSilent
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SiteName, SourceSettings, source_settings_of
-from core.evidence.testing import FakeServer, Fault
+from core.evidence.testing import FakeServer, FaultName
 from core.net.response_cache import CachedResponse, ResponseCache
 from core.types import Evidence
 from tests.evidence.webs import LIVE, WORLD, ask, within
@@ -43,7 +43,7 @@ def of(source: SiteName, symbol: str = "Jak1") -> Any:
 
 def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_version(tmp_path: Path) -> None:
     before = datetime.now(UTC)
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         found = within(server, tmp_path, of("mygene"))
         ((key, status, version, retrieved_at),) = kept_in(tmp_path)
         assert key.startswith(f'POST {server.address}/mygene/query {{"fields": ')
@@ -53,7 +53,7 @@ def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_versi
         assert found.retrieved_at == datetime.fromisoformat(retrieved_at)
         assert found.source == f"mygene.info 20260101, retrieved {found.retrieved_at:%Y-%m-%d}"
         assert within(server, tmp_path, of("mygene")) == found
-        assert [one.path for one in server.came] == ["metadata", "query"]  # a second run asks for nothing, not even a version
+        assert [one.path for one in server.requests] == ["metadata", "query"]  # a second run asks for nothing, not even a version
 
 
 def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itself(tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itse
         await ask(web, "gene_info", "P7")
         web.expect([], ["P1499"])
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         within(server, tmp_path, work)
-        assert [len(one.params.get("q", "").split(",")) for one in server.came if one.path == "query"] == [1_000]
+        assert [len(one.params.get("q", "").split(",")) for one in server.requests if one.path == "query"] == [1_000]
         statuses = [status for _, status, _, _ in kept_in(tmp_path)]
         assert (statuses.count(200), statuses.count(404)) == (1, 999)
         within(server, tmp_path, of("mygene", "P998"))
@@ -80,10 +80,10 @@ def test_two_who_ask_for_the_same_at_the_same_time_make_one_request(tmp_path: Pa
     async def work(web: SourceClient) -> list[Evidence]:
         return list(await asyncio.gather(*(ask(web, name, "Jak1") for name in LIVE for _ in range(5))))
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         found = within(server, tmp_path, work)
         assert len({repr(item) for item in found}) == len(LIVE)
-        assert len(server.came) == len({(one.path, *one.params.items()) for one in server.came})
+        assert len(server.requests) == len({(one.path, *one.params.items()) for one in server.requests})
 
 
 def test_who_gives_up_waiting_takes_the_answer_from_nobody(tmp_path: Path) -> None:
@@ -95,9 +95,9 @@ def test_who_gives_up_waiting_takes_the_answer_from_nobody(tmp_path: Path) -> No
         first.cancel()
         return await second
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         assert within(server, tmp_path, work).status == "ok"
-        assert len(server.came) == 2
+        assert len(server.requests) == 2
 
 
 def test_leaving_ends_what_is_under_way(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_leaving_ends_what_is_under_way(tmp_path: Path) -> None:
         await asyncio.sleep(0.05)
         waiting.cancel()
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         server.fail("mygene", "hang")
         start = time.monotonic()
         within(server, tmp_path, work, timeout_s=60.0)
@@ -117,10 +117,10 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     async def work(web: SourceClient) -> list[Evidence]:
         return [await ask(web, name, symbol) for symbol in ("Jak1", "Stat1") for name in LIVE]
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         for name in LIVE:
             within(server, tmp_path, lambda web, name=name: ask(web, name, "Jak1"))
-        came = len(server.came)
+        came = len(server.requests)
 
         def refuse(*_: object) -> None:
             raise AssertionError("a socket was opened")
@@ -133,13 +133,13 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         assert found[4].source == "mygene.info: not in the cache, and this run asks nobody"
         assert [(item.body, item.retrieved_at) for item in found[4:]] == [({}, None)] * 4
         monkeypatch.undo()
-        assert len(server.came) == came
+        assert len(server.requests) == came
 
 
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"])
-def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: Fault) -> None:
-    with testing.serving(WORLD) as server:
+def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
+    with testing.serve_fake_sources(WORLD) as server:
         within(server, tmp_path / "without", of(source))
         without = len(server.times(source))
         server.fail(source, fault, fault)
@@ -147,7 +147,7 @@ def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, 
         assert len(server.times(source)) == without + without + 2
 
 
-KINDS: dict[Fault, type[SourceError]] = {
+KINDS: dict[FaultName, type[SourceError]] = {
     "busy": SourceSilent,
     "error": SourceSilent,
     "hang": SourceSilent,
@@ -161,15 +161,15 @@ KINDS: dict[Fault, type[SourceError]] = {
 
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", KINDS)
-def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path, source: SiteName, fault: Fault) -> None:
+def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
     async def work(web: SourceClient) -> Evidence:
         server.fail(source, *[fault] * 20)
         if source == "mygene":
             with pytest.raises(KINDS[fault]):
-                await mygene.genes(web, "Jak1")
+                await mygene.fetch_genes(web, "Jak1")
         return await ask(web, TOOL_OF[source], "Jak1")
 
-    with testing.serving(WORLD, retry_after="0.01") as server:
+    with testing.serve_fake_sources(WORLD, retry_after="0.01") as server:
         found = within(server, tmp_path, work, timeout_s=0.1, retries=1, api_key=KEY)
         assert (found.status, found.body, found.retrieved_at) == ("error", {}, None)
         assert server.address not in found.source  # it is stored with the row, and passed on
@@ -182,7 +182,7 @@ def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path
 
 def test_a_404_is_nothing_known_only_where_a_site_answers_so(tmp_path: Path) -> None:
     """STRING says so of a protein without partners; of a path it says that nobody serves it."""
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         server.fail("mygene", "missing", "missing")  # the version, and the answer
         found = within(server, tmp_path / "mygene", of("mygene"))
         assert (found.status, "404" in found.source) == ("error", True)
@@ -198,7 +198,7 @@ def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> Non
         server.fail("pubmed", "busy")
         return list(await asyncio.gather(*(ask(web, "literature", symbol) for symbol in ("Stat1", "Irf1", "Il6"))))
 
-    with testing.serving(WORLD, retry_after="0.8") as server:
+    with testing.serve_fake_sources(WORLD, retry_after="0.8") as server:
         found = within(server, tmp_path, work)
         assert "error" not in {item.status for item in found}
         times = server.times("pubmed")
@@ -213,24 +213,24 @@ def test_a_source_that_asks_for_too_much_time_is_given_up_at_once(tmp_path: Path
     async def work(web: SourceClient) -> list[Evidence]:
         return [await ask(web, "gene_info", symbol) for symbol in ("Jak1", "Stat1")]
 
-    with testing.serving(WORLD, retry_after="3600") as server:
+    with testing.serve_fake_sources(WORLD, retry_after="3600") as server:
         server.fail("mygene", "busy")
         found = within(server, tmp_path, work)
         assert [item.status for item in found] == ["error", "error"]
         assert "asks to be left alone for 3,600 s, expected at most 120" in found[0].source
-        assert len(server.came) == 1
+        assert len(server.requests) == 1
 
 
 def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
-    with testing.serving(WORLD) as server:
-        found = within(server, tmp_path, of("pubmed"), most_bytes=50)
+    with testing.serve_fake_sources(WORLD) as server:
+        found = within(server, tmp_path, of("pubmed"), max_bytes=50)
         assert found.status == "error"
         assert "an answer of more than 50 bytes" in found.source
-        assert len(server.came) == 1
+        assert len(server.requests) == 1
 
 
 def test_a_source_that_tells_no_version_is_used_without(tmp_path: Path) -> None:
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         server.fail("string", "refused")
         found = within(server, tmp_path, of("string"))
         assert (found.status, found.source[:18]) == ("ok", "STRING, retrieved ")
@@ -243,13 +243,13 @@ def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, capl
         return [*found, await ask(web, "literature", "Stat1")]
 
     caplog.set_level(logging.DEBUG)
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         found = within(server, tmp_path, work, api_key=KEY, contact="me@example.org")
-        of_pubmed = [one.params for one in server.came if one.source == "pubmed"]
+        of_pubmed = [one.params for one in server.requests if one.source == "pubmed"]
         assert all((one["tool"], one["email"], one["api_key"]) == ("perturbdesk", "me@example.org", KEY) for one in of_pubmed)
-        asked_string = [one.params["caller_identity"] for one in server.came if one.source == "string"]
+        asked_string = [one.params["caller_identity"] for one in server.requests if one.source == "string"]
         assert set(asked_string) == {"perturbdesk me@example.org"}
-        assert {one.user_agent for one in server.came} == {f"PerturbDesk/{__version__} (mailto:me@example.org)"}
+        assert {one.user_agent for one in server.requests} == {f"PerturbDesk/{__version__} (mailto:me@example.org)"}
     written = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     for text in (
         caplog.text,
@@ -264,15 +264,15 @@ def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, capl
 
 
 def test_nothing_is_made_up_about_who_asks(tmp_path: Path) -> None:
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         within(server, tmp_path, of("pubmed"))
-        assert all("email" not in one.params and "api_key" not in one.params for one in server.came)
-        assert {one.user_agent for one in server.came} == {f"PerturbDesk/{__version__}"}
+        assert all("email" not in one.params and "api_key" not in one.params for one in server.requests)
+        assert {one.user_agent for one in server.requests} == {f"PerturbDesk/{__version__}"}
 
 
 def test_answers_of_a_source_that_repeats_the_key_are_cleaned(tmp_path: Path) -> None:
     article = replace_title(f"A title with {KEY} of Jak1 in macrophages")
-    with testing.serving(article) as server:
+    with testing.serve_fake_sources(article) as server:
         found = within(server, tmp_path, of("pubmed"), api_key=KEY)
         assert found.body["passages"][0]["text"] == "A title with [key] of Jak1 in macrophages"
 
@@ -287,32 +287,32 @@ def test_what_would_be_taken_for_several_symbols_is_asked_of_nobody(tmp_path: Pa
         web.expect([symbol], [symbol])
         return [await ask(web, name, symbol) for name in LIVE]
 
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         found = within(server, tmp_path, work)
         assert {item.status for item in found} == {"error"}
-        assert server.came == []
+        assert server.requests == []
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database" * 99])
 def test_a_damaged_cache_is_begun_anew(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "http.sqlite").write_bytes(damage)
-    with testing.serving(WORLD) as server:
+    with testing.serve_fake_sources(WORLD) as server:
         assert within(server, tmp_path, of("mygene")).status == "ok"
         assert len(kept_in(tmp_path)) == 1
 
 
 def test_an_answer_that_cannot_be_read_is_asked_for_again(tmp_path: Path) -> None:
-    shelf = ResponseCache(tmp_path / "http.sqlite")
+    cache = ResponseCache(tmp_path / "http.sqlite")
     kept = CachedResponse("text ✓", "1", datetime.now(UTC))
-    assert shelf.put("k", kept)
-    assert shelf.get("k") == kept
-    assert shelf.put("k", kept._replace(body=None))
-    assert shelf.get("k") == kept._replace(body=None)
-    shelf.put("k", kept)
-    with sqlite3.connect(shelf.path) as db:
+    assert cache.put("k", kept)
+    assert cache.get("k") == kept
+    assert cache.put("k", kept._replace(body=None))
+    assert cache.get("k") == kept._replace(body=None)
+    cache.put("k", kept)
+    with sqlite3.connect(cache.path) as db:
         db.execute("UPDATE answer SET body = 'x'")
-    assert shelf.get("k") is None
-    assert "an answer that cannot be read" in shelf.problems[0]
+    assert cache.get("k") is None
+    assert "an answer that cannot be read" in cache.problems[0]
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -335,8 +335,8 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp
         {"pubmed": "http://host/?api_key=secret"},
         {"pubmed": "http://[::"},
         {"contact": "a\nb"},
-        {"faster": 2.0},
-        {"faster": 0.0},
+        {"rate_factor": 2.0},
+        {"rate_factor": 0.0},
     ],
 )
 def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:

@@ -29,11 +29,11 @@ WORLD = fake_data(SYMBOLS, ARTICLES, {"Cd118": "Jak1"})
 ROW = Pair("Jak1_Gm12345", "Jak1", "Gm12345", None, "test")
 LIVE = ("gene_info", "protein_interactions", "pathway_neighbours", "literature")
 NOTHING = LabelView(())
-QUICK = {"faster": 100.0, "backoff_s": 0.01, "timeout_s": 5.0}
+QUICK = {"rate_factor": 100.0, "backoff_s": 0.01, "timeout_s": 5.0}
 
 
 def within(
-    mimic: FakeServer,
+    server: FakeServer,
     folder: Path | None,
     work: Callable[[SourceClient], Awaitable[T]],
     mode: Mode = "live",
@@ -44,7 +44,7 @@ def within(
 
     async def inside() -> T:
         cache = folder / "http.sqlite" if folder else None
-        async with SourceClient(mimic.net(cache=cache, **{**QUICK, **net}), mode, literature) as web:
+        async with SourceClient(server.settings(cache=cache, **{**QUICK, **net}), mode, literature) as web:
             return await work(web)
 
     return asyncio.run(inside())

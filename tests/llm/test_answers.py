@@ -87,8 +87,8 @@ def test_a_number_too_large_for_a_float_is_no_logprob() -> None:
         ("A", None, True),
     ],
 )
-def test_what_is_whole(content: str | None, finish_reason: Any, whole: bool) -> None:
-    assert read(completion(content, finish_reason)).is_whole is whole
+def test_what_is_complete(content: str | None, finish_reason: Any, whole: bool) -> None:
+    assert read(completion(content, finish_reason)).is_complete is whole
 
 
 @pytest.mark.parametrize(

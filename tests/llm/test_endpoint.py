@@ -64,17 +64,3 @@ def test_keys_that_no_header_can_carry_are_not_shown(key: str) -> None:
 def test_limits_that_are_none(limits: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"endpoint: {next(iter(limits))} is"):
         Endpoint(URL, **limits)
-
-
-@pytest.mark.parametrize(
-    ("url", "local"),
-    [
-        (URL, True),
-        ("http://localhost:1/v1", True),
-        ("http://[::1]:1/v1", True),
-        ("https://api.openai.com/v1", False),
-        ("http://10.0.0.1/v1", False),
-    ],
-)
-def test_what_is_local(url: str, local: bool) -> None:
-    assert Endpoint(url).is_local is local

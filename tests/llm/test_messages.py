@@ -84,8 +84,8 @@ def test_what_no_server_could_take(changed: dict[str, Any], message: str) -> Non
 
 
 def test_twice_the_budget() -> None:
-    assert replace(ASK, max_completion_tokens=100).with_twice_the_budget().max_completion_tokens == 200
-    assert ASK.with_twice_the_budget() == ASK
+    assert replace(ASK, max_completion_tokens=100).with_twice_the_limit().max_completion_tokens == 200
+    assert ASK.with_twice_the_limit() == ASK
 
 
 def test_usage_is_summed_field_by_field() -> None:

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from core.llm.endpoint import Endpoint
-from core.llm.errors import Refused, Unanswered
-from core.llm.transport import Fault, Wire
+from core.llm.transport import ModelTransport
+from core.net.transport import Fault
 from tests.llm.canned import KEY, Canned, serving
 
 
 def send(url: str, path: str = "/chat/completions", body: str | None = "{}", **limits: Any) -> str | Fault:
     async def once() -> str | Fault:
-        wire = Wire(Endpoint(url, api_key=KEY, **limits), 1)
+        transport = ModelTransport(Endpoint(url, api_key=KEY, **limits), 1)
         try:
-            return await wire.send("POST" if body is not None else "GET", path, body)
+            return await transport.send("POST" if body is not None else "GET", path, body)
         finally:
-            await wire.close()
+            await transport.close()
 
     return asyncio.run(once())
 
@@ -35,18 +35,18 @@ def test_the_body_goes_out_as_it_is_with_the_key() -> None:
     ]
 
 
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 529])
 def test_faults_that_pass(status: int) -> None:
     with serving(lambda _: Canned({"error": {"message": "later"}}, status, {"Retry-After": "3"})) as (url, asked):
         found = send(url)
-    assert found == Fault(Unanswered, f"HTTP {status} (later)", True, status, 3.0, '{"error": {"message": "later"}}')
+    assert found == Fault("unanswered", f"HTTP {status} (later)", True, status, 3.0, '{"error": {"message": "later"}}')
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
 def test_faults_that_stay(status: int) -> None:
     with serving(lambda _: Canned("<b>no</b>", status, {"Retry-After": "3"})) as (url, _):
-        assert send(url) == Fault(Refused, f"HTTP {status} (<b>no</b>)", False, status, None, "<b>no</b>")
+        assert send(url) == Fault("refused", f"HTTP {status} (<b>no</b>)", False, status, None, "<b>no</b>")
 
 
 @pytest.mark.parametrize("status", [200, 400, 500])
@@ -62,7 +62,7 @@ def test_nobody_listens() -> None:
         pass
     found = send(url)
     assert isinstance(found, Fault)
-    assert (found.kind, found.passing, found.status) == (Unanswered, True, None)
+    assert (found.kind, found.retryable, found.status) == ("unanswered", True, None)
     assert found.message.startswith("the connection failed (")
 
 
@@ -85,16 +85,16 @@ def test_an_answer_that_trickles_is_timed_as_a_whole() -> None:
 
     async def once() -> tuple[str | Fault, float]:
         server = await asyncio.start_server(trickle, "127.0.0.1", 0)
-        wire = Wire(Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", timeout_s=0.3), 1)
+        transport = ModelTransport(Endpoint(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", timeout_s=0.3), 1)
         start = time.monotonic()
-        found = await wire.send("POST", "/chat/completions", "{}")
+        found = await transport.send("POST", "/chat/completions", "{}")
         seconds = time.monotonic() - start
-        await wire.close()
+        await transport.close()
         server.close()
         return found, seconds
 
     found, seconds = asyncio.run(once())
-    assert found == Fault(Unanswered, "no answer within 0.3 s", True)
+    assert found == Fault("unanswered", "no answer within 0.3 s", True)
     assert seconds >= 0.3
 
 
@@ -109,9 +109,9 @@ def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment")
 
     async def once(url: str) -> None:
-        wire = Wire(Endpoint(url), 1)
-        await wire.send("GET", "/models")
-        await wire.close()
+        transport = ModelTransport(Endpoint(url), 1)
+        await transport.send("GET", "/models")
+        await transport.close()
 
     with serving(lambda _: Canned({})) as (url, asked):
         asyncio.run(once(url))

@@ -20,7 +20,7 @@ from core.evidence.packs import Packs
 from core.evidence.registry import gather
 from core.evidence.source_client import SourceClient
 from core.net.rate_limit import MARGIN, RateLimit
-from core.net.response_cache import LONGEST_WAIT_S, ResponseCache
+from core.net.response_cache import MAX_WAIT_S, ResponseCache
 from core.types import Pair
 from tests.evidence.webs import ARTICLES, LIVE, NOTHING, most_in_a_second, within
 
@@ -42,8 +42,8 @@ async def at_once(web: SourceClient, rows: Sequence[Pair]) -> list[str]:
 
 def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
     faster = 7.0  # 7, 7 and 21 requests a second
-    with testing.serving(ROWS_WORLD) as server:
-        assert set(within(server, tmp_path, sixteen, faster=faster)) <= {"ok", "empty"}
+    with testing.serve_fake_sources(ROWS_WORLD) as server:
+        assert set(within(server, tmp_path, sixteen, rate_factor=faster)) <= {"ok", "empty"}
         for source, allowed in ALLOWED.items():
             times = server.times(source)
             assert most_in_a_second(times) <= faster * allowed, source
@@ -51,18 +51,18 @@ def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
         assert len(server.times("mygene")) == 2  # the version, and all 32 symbols
         assert len(server.times("string")) == 5  # the version, perturbations and genes, each by name and by partners
         assert len(server.times("pubmed")) == 16 * 3
-        came = len(server.came)
+        came = len(server.requests)
         assert set(within(server, tmp_path, sixteen)) <= {"ok", "empty"}
-        assert len(server.came) == came
+        assert len(server.requests) == came
 
 
 def test_the_real_rates(tmp_path: Path) -> None:
     async def work(web: SourceClient) -> None:
         await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(sixteen(web))), 3.5)
 
-    with testing.serving(ROWS_WORLD) as server:
+    with testing.serve_fake_sources(ROWS_WORLD) as server:
         with pytest.raises(TimeoutError):
-            within(server, tmp_path, work, faster=1.0)
+            within(server, tmp_path, work, rate_factor=1.0)
         counts = {source: len(server.times(source)) for source in ALLOWED}
         assert all(most_in_a_second(server.times(source)) <= allowed for source, allowed in ALLOWED.items())
     assert counts["mygene"] == 2
@@ -71,8 +71,8 @@ def test_the_real_rates(tmp_path: Path) -> None:
 
 
 def test_a_key_raises_pubmeds_rate_alone(tmp_path: Path) -> None:
-    with testing.serving(ROWS_WORLD) as server:
-        within(server, tmp_path, sixteen, faster=2.0, api_key="sk-of-ncbi")
+    with testing.serve_fake_sources(ROWS_WORLD) as server:
+        within(server, tmp_path, sixteen, rate_factor=2.0, api_key="sk-of-ncbi")
         assert 10 < most_in_a_second(server.times("pubmed")) <= 20
         assert most_in_a_second(server.times("mygene")) <= 2
 
@@ -87,12 +87,12 @@ server = FakeServer(ROWS_WORLD)
 server.address = sys.argv[1]
 print("here", flush=True)
 sys.stdin.readline()
-within(server, Path(sys.argv[2]), lambda web: at_once(web, ROWS[int(sys.argv[3]) :][:4]), faster=2.0)
+within(server, Path(sys.argv[2]), lambda web: at_once(web, ROWS[int(sys.argv[3]) :][:4]), rate_factor=2.0)
 """
 
 
 def test_processes_share_a_rate(tmp_path: Path) -> None:
-    with testing.serving(ROWS_WORLD) as server:
+    with testing.serve_fake_sources(ROWS_WORLD) as server:
         command = [sys.executable, "-c", OTHER, server.address, str(tmp_path)]
         others = [
             subprocess.Popen([*command, first], cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -129,8 +129,8 @@ def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: 
                 path.unlink(missing_ok=True)
         assert set(await asked) <= {"ok", "empty"}
 
-    with testing.serving(ROWS_WORLD) as server:
-        within(server, folder, work, faster=7.0)
+    with testing.serve_fake_sources(ROWS_WORLD) as server:
+        within(server, folder, work, rate_factor=7.0)
         for source, allowed in ALLOWED.items():
             assert most_in_a_second(server.times(source)) <= 7 * allowed, source
         if file != "deleted":
@@ -138,13 +138,13 @@ def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: 
 
 
 def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> None:
-    async def two(pace: RateLimit) -> list[str]:
+    async def two(rate_limit: RateLimit) -> list[str]:
         said: list[str] = []
 
         async def one(name: str) -> None:
-            async with pace.turn() as turn:
-                await turn.claim()
-                turn.written()
+            async with rate_limit.turn() as slot:
+                await slot.take()
+                slot.release()
                 said.append(f"{name} sent")
                 await asyncio.sleep(0.02)
                 said.append(f"{name} answered")
@@ -152,23 +152,23 @@ def test_a_serial_source_answers_one_before_the_next_is_sent(tmp_path: Path) -> 
         await asyncio.gather(one("a"), one("b"))
         return said
 
-    shelf = ResponseCache(tmp_path / "http.sqlite")
-    assert asyncio.run(two(RateLimit("string", 1_000, True, shelf))) == ["a sent", "a answered", "b sent", "b answered"]
-    assert asyncio.run(two(RateLimit("pubmed", 1_000, False, shelf))) == ["a sent", "b sent", "a answered", "b answered"]
+    cache = ResponseCache(tmp_path / "http.sqlite")
+    assert asyncio.run(two(RateLimit("string", 1_000, True, cache))) == ["a sent", "a answered", "b sent", "b answered"]
+    assert asyncio.run(two(RateLimit("pubmed", 1_000, False, cache))) == ["a sent", "b sent", "a answered", "b answered"]
 
 
 def test_who_gives_up_lets_the_next_in_line(tmp_path: Path) -> None:
     async def work() -> None:
-        pace = RateLimit("mygene", 50, False, ResponseCache(tmp_path / "http.sqlite"))
+        rate_limit = RateLimit("mygene", 50, False, ResponseCache(tmp_path / "http.sqlite"))
 
         async def leave() -> None:
-            async with pace.turn():
+            async with rate_limit.turn():
                 raise KeyError
 
         with pytest.raises(KeyError):
             await leave()
-        async with asyncio.timeout(1), pace.turn() as turn:
-            await turn.claim()
+        async with asyncio.timeout(1), rate_limit.turn() as slot:
+            await slot.take()
 
     asyncio.run(work())
 
@@ -177,21 +177,21 @@ def test_a_source_that_wants_time_gets_it_from_every_process(tmp_path: Path) -> 
     async def work() -> float:
         mine, others = (RateLimit("mygene", 1_000, False, ResponseCache(tmp_path / "http.sqlite")) for _ in range(2))
         start = time.time()
-        others.hold(0.3)
-        async with mine.turn() as turn:
-            await turn.claim()
+        others.block(0.3)
+        async with mine.turn() as slot:
+            await slot.take()
         return time.time() - start
 
     assert 0.3 <= asyncio.run(work()) < 2
 
 
 def test_a_clock_that_was_set_back_stops_nobody(tmp_path: Path) -> None:
-    shelf, now = ResponseCache(tmp_path / "http.sqlite"), time.time()
-    shelf.hold("mygene", now + 3_600, now + 3_600 + 60)  # as of an hour ago, by a clock that was an hour ahead
-    assert shelf.coming("mygene", now) == now
-    assert shelf.claim("mygene", now, now + 1) == now
-    assert shelf.claim("mygene", now, now + 1) == now + 1
-    assert LONGEST_WAIT_S < 3_600
+    cache, now = ResponseCache(tmp_path / "http.sqlite"), time.time()
+    cache.block("mygene", now + 3_600, now + 3_600 + 60)  # as of an hour ago, by a clock that was an hour ahead
+    assert cache.next_slot("mygene", now) == now
+    assert cache.take_slot("mygene", now, now + 1) == now
+    assert cache.take_slot("mygene", now, now + 1) == now + 1
+    assert MAX_WAIT_S < 3_600
 
 
 @settings(deadline=None, max_examples=30)
@@ -200,14 +200,14 @@ def test_slots_are_apart_however_late_anyone_wakes(
     tmp_path_factory: pytest.TempPathFactory, late: list[float], holds: list[int]
 ) -> None:
     """Two processes' worth of claims on a clock of our own: what is taken lies at least an interval apart."""
-    shelf, now, taken = ResponseCache(tmp_path_factory.mktemp("slots") / "http.sqlite"), 1_000.0, []
+    cache, now, taken = ResponseCache(tmp_path_factory.mktemp("slots") / "http.sqlite"), 1_000.0, []
     apart = MARGIN / 3
     for place, delay in enumerate(late):
         if place in holds:
-            shelf.hold("pubmed", now, now + 2)
-        while (at := shelf.claim("pubmed", now, now + apart)) > now:
+            cache.block("pubmed", now, now + 2)
+        while (at := cache.take_slot("pubmed", now, now + apart)) > now:
             assert at >= now
             now = at + delay
         taken.append(now)
     assert all(later - earlier >= apart - 1e-9 for earlier, later in pairwise(taken))
-    shelf.close()
+    cache.close()

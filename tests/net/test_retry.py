@@ -1,11 +1,15 @@
-"""Retry-After, as seconds and as a date."""
+"""The retry policy, and Retry-After as seconds and as a date."""
 
 from __future__ import annotations
 
-import httpx
+import random
+from dataclasses import replace
+
+import httpx2
 import pytest
 
-from core.net.retry import retry_after_s
+from core.net.retry import RetryPolicy, is_retryable, retry_after_s
+from core.net.transport import Fault
 
 NOW = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110
 
@@ -39,4 +43,37 @@ def test_how_long_a_server_asks_to_wait(headers: dict[str, str], expected: float
 
 
 def test_headers_whatever_their_case() -> None:
-    assert retry_after_s(httpx.Headers({"Retry-After": "7"}), NOW) == 7
+    assert retry_after_s(httpx2.Headers({"Retry-After": "7"}), NOW) == 7
+
+
+POLICY = RetryPolicy(retries=3, backoff_s=1.0, longest_backoff_s=10.0, longest_wait_s=60.0)
+FAULT = Fault("unanswered", "HTTP 500", retryable=True, status=500)
+
+
+def test_retryable_statuses() -> None:
+    assert [status for status in range(400, 500) if is_retryable(status)] == [408, 409, 425, 429]
+    assert all(map(is_retryable, range(500, 600)))
+    assert not any(map(is_retryable, (200, 301)))
+
+
+def test_reasons_to_give_up() -> None:
+    assert [POLICY.reason_to_give_up(FAULT, failures) for failures in (1, 2, 3, 4)] == [None, None, None, "no retries left"]
+    assert POLICY.reason_to_give_up(replace(FAULT, retryable=False), 1) == "final"
+    assert POLICY.reason_to_give_up(replace(FAULT, wait_s=60.0), 1) is None
+    assert POLICY.reason_to_give_up(replace(FAULT, wait_s=60.1), 1) == "wait too long"
+    assert POLICY.reason_to_give_up(replace(FAULT, wait_s=60.1), 4) == "wait too long"
+
+
+@pytest.mark.parametrize(("failures", "longest"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (10_000, 10)])
+def test_back_off_doubles_with_jitter(failures: int, longest: float) -> None:
+    rng = random.Random(1)
+    waits = [POLICY.wait_s(FAULT, failures, rng) for _ in range(200)]
+    assert longest / 2 <= min(waits) < 0.55 * longest
+    assert 0.95 * longest < max(waits) <= longest
+
+
+def test_what_the_server_asks_for_comes_first() -> None:
+    rng = random.Random(1)
+    waits = [POLICY.wait_s(replace(FAULT, wait_s=7.0), 3, rng) for _ in range(200)]
+    assert 7 <= min(waits) < 7.1
+    assert 7.9 < max(waits) <= 8

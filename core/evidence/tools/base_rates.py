@@ -1,4 +1,4 @@
-"""base_rates: how often anything changes at all, and in which direction."""
+"""base_rates: the share of the labelled rows that changed, and the share of those that went up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from core.evidence.tool import Answer, Query, Tool
 
 
 class BaseRates(Tally):
-    """n rows, de of them changed, up or down where the direction is known; perts, genes: how many are in view."""
+    """The counts of all rows in view. p_de: share that changed; p_up_given_de: share of those that went up; both in [0, 1],
+    None if there is none to count. perts, genes: how many are in view."""
 
     p_de: float | None
     p_up_given_de: float | None

@@ -1,4 +1,4 @@
-"""gene_class: what a symbol says by itself, and whether the gene belongs to a curated program."""
+"""gene_class: the kind of a gene symbol, and the curated program that the gene belongs to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ SOURCE = "symbol patterns and curated programs"
 
 
 class GeneClass(TypedDict):
-    """uncharacterised: the symbol is provisional. program, expected: the curated program, and where its genes tend to go."""
+    """naming: the kind of the symbol. uncharacterised: whether the symbol is provisional. program: the curated program of
+    the gene, None for none; expected: the direction in which a perturbation tends to move that program's genes."""
 
     symbol: str
     naming: SymbolKind
@@ -22,16 +23,16 @@ class GeneClass(TypedDict):
 
 
 def _ask(query: Query) -> Answer:
-    spelled, program = program_of(query.symbol)
-    named = symbol_kind(spelled)
+    spelling, program = program_of(query.symbol)
+    kind = symbol_kind(spelling)
     body = GeneClass(
-        symbol=spelled,
-        naming=named,
-        uncharacterised=named != "named",
+        symbol=spelling,
+        naming=kind,
+        uncharacterised=kind != "named",
         program=program.name if program else None,
         expected=program.expected if program else None,
     )
-    return Answer("ok", SOURCE, body if spelled == query.symbol else {**body, "asked": query.symbol})
+    return Answer("ok", SOURCE, body if spelling == query.symbol else {**body, "asked": query.symbol})
 
 
 TOOL = Tool(

@@ -1,4 +1,4 @@
-"""gene_info: what a gene is."""
+"""gene_info: the name, summary and ortholog of a gene."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import NotRequired, TypedDict
 
 from core.evidence import mygene
 from core.evidence.mygene import Gene
-from core.evidence.source_client import SourceClient, source_of
+from core.evidence.source_client import SourceClient, describe_source
 from core.evidence.symbol_table import Table
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
-PROCESSES, PATHWAYS = 8, 5
-_NAME_ONLY = "[no summary]"  # how the pack marks a text that is a name alone
+MAX_PROCESSES, MAX_PATHWAYS = 8, 5
+_NAME_ONLY = "[no summary]"  # marks a text of the pack that is only a name
 
 
 class GeneInfo(TypedDict):
-    """name, summary: None where there is no such text; ortholog: in the other organism, None where none is known.
+    """name, summary: None if there is no such text. ortholog: in the other organism, None if none is known.
 
-    go_bp: biological processes in order of characters, the first 8; kegg: the first 5 pathways; of a public source alone.
+    go_bp: the first 8 biological processes in alphabetical order; kegg: the first 5 pathways. A pack has neither.
     """
 
     symbol: str
@@ -29,13 +29,13 @@ class GeneInfo(TypedDict):
 
 
 async def _ask(query: Query) -> Answer:
-    answer = _of_pack(query) if query.web is None else await _of_source(query, query.web)
-    counterparts = query.packs.counterparts
-    used = answer.status == "ok" and counterparts.present
-    return answer._replace(source=f"{answer.source}; {counterparts.source}") if used else answer
+    answer = _ask_pack(query) if query.client is None else await _ask_mygene(query, query.client)
+    orthologs = query.packs.ortholog_table
+    used = answer.status == "ok" and orthologs.present
+    return answer._replace(source=f"{answer.source}; {orthologs.source}") if used else answer
 
 
-def _of_pack(query: Query) -> Answer:
+def _ask_pack(query: Query) -> Answer:
     def body(symbol: str, text: str) -> GeneInfo | None:
         ortholog = _ortholog(query, symbol)
         name = text.removeprefix(_NAME_ONLY).strip() if text.startswith(_NAME_ONLY) else None
@@ -44,29 +44,30 @@ def _of_pack(query: Query) -> Answer:
             return None
         return GeneInfo(symbol=symbol, name=name or None, summary=summary or None, ortholog=ortholog)
 
-    return look_up(query.symbol, query.packs.texts, body)
+    return answer_from_table(query.symbol, query.packs.description_table, body)
 
 
-async def _of_source(query: Query, web: SourceClient) -> Answer:
+async def _ask_mygene(query: Query, client: SourceClient) -> Answer:
     def body(symbol: str, gene: Gene) -> GeneInfo:
         return GeneInfo(
             symbol=symbol,
             name=gene["name"],
             summary=gene["summary"],
             ortholog=_ortholog(query, symbol),
-            go_bp=gene["go_bp"][:PROCESSES],
-            kegg=gene["kegg"][:PATHWAYS],
+            go_bp=gene["go_bp"][:MAX_PROCESSES],
+            kegg=gene["kegg"][:MAX_PATHWAYS],
         )
 
-    found, kept = await mygene.genes(web, query.symbol)
-    table = Table(found, source_of(mygene.SITE, kept))
-    return look_up(query.symbol, table, body)._replace(retrieved_at=kept.retrieved_at)
+    genes, response = await mygene.fetch_genes(client, query.symbol)
+    table = Table(genes, describe_source(mygene.SITE, response))
+    return answer_from_table(query.symbol, table, body)._replace(retrieved_at=response.retrieved_at)
 
 
 def _ortholog(query: Query, symbol: str) -> str | None:
-    counterparts = query.packs.counterparts
-    known = counterparts.spellings(symbol)
-    return counterparts.entries[known[0]] if len(known) == 1 else None
+    """The gene's symbol in the other organism; None if none, or several spellings, are listed."""
+    table = query.packs.ortholog_table
+    spellings = table.spellings(symbol)
+    return table.entries[spellings[0]] if len(spellings) == 1 else None
 
 
 TOOL = Tool("gene_info", "Name and summary of a gene, and its ortholog.", ("pert", "gene"), _ask)

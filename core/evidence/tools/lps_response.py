@@ -1,15 +1,15 @@
-"""lps_response: how a gene answers lipopolysaccharide in published macrophages."""
+"""lps_response: how lipopolysaccharide changes a gene's expression in published macrophages."""
 
 from __future__ import annotations
 
 from typing import TypedDict
 
 from core.evidence.packs import Response
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
 class LpsResponse(TypedDict):
-    """Log fold change, p-values in [0, 1] as the source rounds them, mean expression with and without LPS."""
+    """Log fold change, p-values in [0, 1] as the source rounds them, mean expression with (lps) and without LPS (ctrl)."""
 
     symbol: str
     logfc: float
@@ -31,7 +31,7 @@ def _body(symbol: str, response: Response) -> LpsResponse:
 
 
 def _ask(query: Query) -> Answer:
-    return look_up(query.symbol, query.packs.lps, _body)
+    return answer_from_table(query.symbol, query.packs.lps_table, _body)
 
 
 TOOL = Tool("lps_response", "How a gene's expression in macrophages answers LPS.", ("gene",), _ask)

@@ -1,24 +1,24 @@
-"""pathway_neighbours: what happened when a perturbation's closest partners were perturbed."""
+"""pathway_neighbours: the labels of the rows in which a perturbation's closest partners were perturbed."""
 
 from __future__ import annotations
 
-from core.evidence.label_view import Counts, Tally, pooled
+from core.evidence.label_view import Counts, Tally, pool_counts
 from core.evidence.packs import Partner
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 from core.evidence.tools.protein_interactions import partner_table
 
-PARTNERS = 25  # the highest scores, before those without labels are left out
+MAX_PARTNERS = 25  # the highest scores, before those without labels are dropped
 
 
 class Neighbour(Tally):
-    """A partner that has labelled rows in view: its score in 1–1000 and its counts."""
+    """A partner with labelled rows in view: its score, 1 to 1000, and its counts."""
 
     symbol: str
     score: int
 
 
 class Neighbours(Tally):
-    """partners: best first; the counts and shares beside them are pooled over them."""
+    """partners: the highest score first; the counts and shares are pooled over them."""
 
     symbol: str
     partners: list[Neighbour]
@@ -30,25 +30,25 @@ async def _ask(query: Query) -> Answer:
     view = query.view
 
     def counts_of(partner: Partner) -> tuple[str, Counts] | None:
-        found = view.by_pert.spellings(partner.symbol)
-        return (found[0], view.pert_counts[found[0]]) if len(found) == 1 else None
+        spellings = view.by_pert.spellings(partner.symbol)
+        return (spellings[0], view.pert_counts[spellings[0]]) if len(spellings) == 1 else None
 
     def body(symbol: str, partners: tuple[Partner, ...]) -> Neighbours | None:
-        found = [(partner.score, labelled) for partner in partners[:PARTNERS] if (labelled := counts_of(partner))]
-        if not found:
+        labelled = [(partner.score, named) for partner in partners[:MAX_PARTNERS] if (named := counts_of(partner))]
+        if not labelled:
             return None
-        total = pooled(counts for _, (_, counts) in found)
+        total = pool_counts(counts for _, (_, counts) in labelled)
         return Neighbours(
             symbol=symbol,
-            partners=[Neighbour(symbol=name, score=score, **counts.tally()) for score, (name, counts) in found],
+            partners=[Neighbour(symbol=name, score=score, **counts.tally()) for score, (name, counts) in labelled],
             **total.tally(),
             p_de=total.p_de,
             p_up_given_de=total.p_up_given_de,
         )
 
-    table, at = await partner_table(query)
-    answer = look_up(query.symbol, table, body)
-    return answer._replace(source=f"{answer.source}; {view.source}", retrieved_at=at)
+    table, retrieved_at = await partner_table(query)
+    answer = answer_from_table(query.symbol, table, body)
+    return answer._replace(source=f"{answer.source}; {view.source}", retrieved_at=retrieved_at)
 
 
 TOOL = Tool(

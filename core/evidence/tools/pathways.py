@@ -1,14 +1,14 @@
-"""pathways: what a gene is part of."""
+"""pathways: the pathways that a gene is part of."""
 
 from __future__ import annotations
 
 from typing import TypedDict
 
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
 class Memberships(TypedDict):
-    """Names, those with the fewest genes first."""
+    """The names of the pathways, those with the fewest genes first."""
 
     symbol: str
     pathways: list[str]
@@ -19,7 +19,7 @@ def _body(symbol: str, names: tuple[str, ...]) -> Memberships | None:
 
 
 def _ask(query: Query) -> Answer:
-    return look_up(query.symbol, query.packs.memberships, _body)
+    return answer_from_table(query.symbol, query.packs.pathway_table, _body)
 
 
 TOOL = Tool("pathways", "Pathways that a gene is part of, the most specific first.", ("gene",), _ask)

@@ -1,4 +1,4 @@
-"""protein_interactions: with which proteins a gene's product interacts."""
+"""protein_interactions: the proteins that a gene's product interacts with."""
 
 from __future__ import annotations
 
@@ -7,40 +7,40 @@ from typing import TypedDict
 
 from core.evidence import string_db
 from core.evidence.packs import Partner
-from core.evidence.source_client import source_of
+from core.evidence.source_client import describe_source
 from core.evidence.symbol_table import Table
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
-class Scored(TypedDict):
-    """A partner and its score in 1–1000."""
+class ScoredPartner(TypedDict):
+    """An interaction partner and its score, 1 to 1000."""
 
     symbol: str
     score: int
 
 
 class Interactions(TypedDict):
-    """All partners, the highest score first; of a public source the best 25."""
+    """The partners, the highest score first: all that the pack has, or the best 25 of STRING."""
 
     symbol: str
-    partners: list[Scored]
+    partners: list[ScoredPartner]
 
 
 def _body(symbol: str, partners: tuple[Partner, ...]) -> Interactions:
-    return Interactions(symbol=symbol, partners=[Scored(symbol=name, score=score) for name, score in partners])
+    return Interactions(symbol=symbol, partners=[ScoredPartner(symbol=name, score=score) for name, score in partners])
 
 
 async def _ask(query: Query) -> Answer:
-    table, at = await partner_table(query)
-    return look_up(query.symbol, table, _body)._replace(retrieved_at=at)
+    table, retrieved_at = await partner_table(query)
+    return answer_from_table(query.symbol, table, _body)._replace(retrieved_at=retrieved_at)
 
 
 async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datetime | None]:
-    """Where a query's symbol is looked up: the pack, or what STRING says of it, and when it did. Raises SourceError."""
-    if query.web is None:
-        return query.packs.partners, None
-    found, kept = await string_db.partners(query.web, query.symbol)
-    return Table(found, source_of(string_db.SITE, kept)), kept.retrieved_at
+    """The partners by symbol, of the pack or as STRING knows them, and when STRING gave them. Raises SourceError."""
+    if query.client is None:
+        return query.packs.partner_table, None
+    partners, response = await string_db.fetch_partners(query.client, query.symbol)
+    return Table(partners, describe_source(string_db.SITE, response)), response.retrieved_at
 
 
 TOOL = Tool("protein_interactions", "Interaction partners of a gene, with scores.", ("pert", "gene"), _ask)

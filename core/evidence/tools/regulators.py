@@ -1,15 +1,15 @@
-"""regulators: which transcription factors act on a gene, and how."""
+"""regulators: the transcription factors that act on a gene, and how."""
 
 from __future__ import annotations
 
 from typing import TypedDict
 
 from core.evidence.packs import Regulator
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 
 class Regulators(TypedDict):
-    """Factors in order of characters; unknown: they regulate in an unknown direction."""
+    """Transcription factors in alphabetical order; unknown: those that regulate in an unknown direction."""
 
     symbol: str
     activators: list[str]
@@ -23,7 +23,7 @@ def _body(symbol: str, factors: tuple[Regulator, ...]) -> Regulators:
 
 
 def _ask(query: Query) -> Answer:
-    return look_up(query.symbol, query.packs.regulators, _body)
+    return answer_from_table(query.symbol, query.packs.regulator_table, _body)
 
 
 TOOL = Tool("regulators", "Transcription factors that activate or repress a gene.", ("gene",), _ask)

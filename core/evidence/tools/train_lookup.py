@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-from core.evidence.label_view import LabelView, Tally, count
-from core.evidence.tool import Answer, Query, Tool, look_up
+from core.evidence.label_view import LabelView, Tally, count_labels
+from core.evidence.tool import Answer, Query, Tool, answer_from_table
 from core.types import Pair
 
 
@@ -18,7 +18,7 @@ class LabelledRow(TypedDict):
 
 
 class LabelledRows(Tally):
-    """pert, gene: what the rows share, None where that was not asked; the counts are over the rows."""
+    """pert, gene: what the rows share, None for an argument that was left out. The counts are over the rows."""
 
     pert: str | None
     gene: str | None
@@ -28,26 +28,28 @@ class LabelledRows(Tally):
 def _ask(query: Query) -> Answer:
     view = query.view
     if query.gene is None:
-        return look_up(query.symbol, view.by_pert, lambda pert, rows: _body(pert, None, rows))
+        return answer_from_table(query.symbol, view.by_pert, lambda pert, rows: _body(pert, None, rows))
     if query.pert is None:
-        return look_up(query.symbol, view.by_gene, lambda gene, rows: _body(None, gene, rows))
+        return answer_from_table(query.symbol, view.by_gene, lambda gene, rows: _body(None, gene, rows))
     return _both(query.pert, query.gene, view)
 
 
 def _both(pert: str, gene: str, view: LabelView) -> Answer:
-    """The rows that both share: those of the perturbation, and the gene among them."""
+    """The rows of the perturbation with this target gene."""
     perts = view.by_pert.spellings(pert)
     if len(perts) != 1:
         return Answer("empty", view.source, {"ambiguous": list(perts)} if perts else {})
     of_pert = LabelView(view.by_pert.entries[perts[0]])
-    answer = look_up(gene, of_pert.by_gene, lambda found, rows: _body(perts[0], found, rows))._replace(source=view.source)
-    as_asked = answer.status != "ok" or (pert, gene) == (perts[0], answer.body["gene"])
-    return answer if as_asked else answer._replace(body={**answer.body, "asked": f"{pert}|{gene}"})
+    answer = answer_from_table(gene, of_pert.by_gene, lambda spelling, rows: _body(perts[0], spelling, rows))._replace(
+        source=view.source
+    )
+    same_spelling = answer.status != "ok" or (pert, gene) == (perts[0], answer.body["gene"])
+    return answer if same_spelling else answer._replace(body={**answer.body, "asked": f"{pert}|{gene}"})
 
 
 def _body(pert: str | None, gene: str | None, rows: tuple[Pair, ...]) -> LabelledRows:
     listed = [LabelledRow(pert=row.pert, gene=row.gene, label=str(row.label)) for row in rows]
-    return LabelledRows(pert=pert, gene=gene, **count(rows).tally(), rows=listed)
+    return LabelledRows(pert=pert, gene=gene, **count_labels(rows).tally(), rows=listed)
 
 
 TOOL = Tool(
