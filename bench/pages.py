@@ -130,7 +130,7 @@ def _workspace(folder: Path) -> tuple[Workspace, str]:
 def _measure_desk(page: Page, workspace: Workspace, data: str) -> dict[str, Any]:
     with workspace.store.read() as db:
         run, labelled = runs.find(db, RUNS[data]).id, runs.find(db, LABELLED[data]).id
-        ids = predictions.matching(db, run, predictions.RowFilter())
+        ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
     with serving(workspace.settings.workspace) as server:
         first = {
             title: _first_content(page, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)

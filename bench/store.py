@@ -108,7 +108,7 @@ def read_and_search(workspace: Path) -> dict[str, float]:
     """One row's trace, a search over all briefs, the list's first page with filters: medians in ms."""
     store = _workspace(workspace).store
     with store.read() as db:
-        [found] = runs.all_of_them(db)
+        [found] = runs.list_all(db)
     rng = random.Random(1)
 
     def one_row() -> None:
@@ -118,13 +118,13 @@ def read_and_search(workspace: Path) -> dict[str, float]:
 
     def search() -> None:
         with store.read() as db:
-            assert len(predictions.matching(db, found.id, RowFilter(text=NEEDLE))) == len(range(0, ROWS, 9973))
+            assert len(predictions.find_pair_ids(db, found.id, RowFilter(text=NEEDLE))) == len(range(0, ROWS, 9973))
 
     def first_page() -> None:
         with store.read() as db:
             wanted = RowFilter(labels=("up", "down"), outcome="miss", p_de=(0.1, 0.9))
-            ids = predictions.matching(db, found.id, wanted, "P(DE), high first")
-            assert len(predictions.listing(db, found.id, ids[:1000])) == 1000
+            ids = predictions.find_pair_ids(db, found.id, wanted, "P(DE), high first")
+            assert len(predictions.list_rows(db, found.id, ids[:1000])) == 1000
 
     return {
         "row_trace_ms": 1000 * median_s(one_row, 50),

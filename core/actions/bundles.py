@@ -28,7 +28,7 @@ from core.actions.import_target import (
 from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.datasets.bundle_parts import SCHEMAS, as_part
+from core.datasets.bundle_parts import SCHEMAS, cast_to_part
 from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
 from core.engine.run_state import status_of
 from core.errors import InputError, StateError
@@ -37,7 +37,7 @@ from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.submission.package import write
-from core.submission.rules.registry import Problem, listed, printable
+from core.submission.rules.registry import Problem, list_names, printable
 from core.transfer.knn_settings import read_knn_settings
 from core.types import Rejected
 
@@ -48,7 +48,7 @@ _ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BuiltBundle:
     """A run's bundle. file_name: to save it under. problems: what it lacks, or what was changed on its way out."""
 
     content: bytes
@@ -57,7 +57,7 @@ class Made:
     problems: list[Problem]
 
 
-def made(workspace: Workspace, run: str) -> Made:
+def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
     """The bundle of a run; nothing is changed or written.
 
     Raises StateError while a worker is on the run, or where an API key stands in it; InputError for a run without rows.
@@ -70,12 +70,12 @@ def made(workspace: Workspace, run: str) -> Made:
     content = write_bundle(bundle)
     _refuse_unreadable(content, bundle)
     plain = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
-    return Made(content, hashlib.sha256(content).hexdigest(), f"{plain[:80]}.bundle.zip", problems)
+    return BuiltBundle(content, hashlib.sha256(content).hexdigest(), f"{plain[:80]}.bundle.zip", problems)
 
 
-def bundle(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> Made:
+def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltBundle:
     """Write the bundle of a run. Raises StateError where another file lies at `out`, unless `replace`."""
-    found = made(workspace, run)
+    found = build_bundle(workspace, run)
     write(found.content, out, replace=replace)
     return found
 
@@ -93,7 +93,7 @@ def _settle(workspace: Workspace, run: Run) -> None:
 
 def _bundle_of(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
     """A run as it travels, and what is to be said about that."""
-    parts = {part: as_part(table, part) for part, table in records.parts(db, run.id).items()}
+    parts = {part: cast_to_part(table, part) for part, table in records.parts(db, run.id).items()}
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
     names = records.run_names(db)
@@ -126,7 +126,7 @@ def _problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
         yield Problem("unfinished", "warning", (), f"{missing:,} of {run.total:,} rows were not predicted: it is {run.status}")
     if run.failed:
         failed = tuple(rows.filter(pc.is_valid(rows["error"]))["pair_id"].to_pylist())
-        yield Problem("failed", "warning", failed, f"{run.failed:,} rows failed: {listed(failed)}")
+        yield Problem("failed", "warning", failed, f"{run.failed:,} rows failed: {list_names(failed)}")
     if run.parents:
         named = [run.parent_names.get(parent, parent) for parent in run.parents]
         yield Problem("parents", "warning", (), f"made from {', '.join(named)}, which have bundles of their own")
@@ -206,7 +206,7 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
 
 
 def _here(db: Cursor, run: str) -> Run | None:
-    return next((each for each in runs.all_of_them(db) if each.id == run), None)
+    return next((each for each in runs.list_all(db) if each.id == run), None)
 
 
 def _write(
@@ -230,8 +230,8 @@ def _write(
     told["origin"] = SIMULATED if sent.origin == SIMULATED else "imported"
     runs.add(db, Run(**told))
     records.add(db, sent.id, parts)
-    records.remember(db, sent.id, sent.origin, sent.parent_names)
-    ingest.recount(db, sent.id)
+    records.add_origin(db, sent.id, sent.origin, sent.parent_names)
+    ingest.update_counts(db, sent.id)
     record_import(db, workspace, file, path, target.id, sent.id, sum(keep), rejected)
     lost = missing_parents(db, [runs.find(db, sent.id)])
     message = f"made from {', '.join(lost.values())}, not in this workspace" if lost else ""
@@ -280,7 +280,7 @@ def _dataset_of(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: str,
         if chosen.kind != sent.kind:
             raise StateError(f"{path}: its dataset is {told}, but {chosen.name} is {chosen.kind}")
         return chosen
-    knowing = [(datasets.find(db, key), n) for key, n in pairs.knowing(db, ids)]
+    knowing = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
     alike = [(dataset, n) for dataset, n in knowing if dataset.kind == sent.kind]
     if not alike:
         raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {told}; import its files first")

@@ -19,9 +19,9 @@ SEED = 0
 def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
     """Make the simulated dataset with its runs and embedding; the existing runs when it is there already."""
     with workspace.store.read() as db:
-        there = next((d for d in datasets.all_of_them(db) if d.origin == "simulated"), None)
+        there = next((d for d in datasets.list_all(db) if d.origin == "simulated"), None)
         if there is not None:
-            return runs.all_of_them(db, there.id)
+            return runs.list_all(db, there.id)
     workspace.refuse_if_read_only("demo", DEMO)
     demo = simulate(seed)
     space = make_space("simulated", demo.genes, demo.embedding, "simulated by rules; no finding")
@@ -43,4 +43,4 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
         spaces.record_space(db, workspace, space, "simulated", {"seed": seed}, key[:12])
         cache_versions.bump(db, "datasets")
         detail |= {"seed": seed, "rows": len(demo.pairs), "runs": [run.name for run in demo.runs]}
-        return runs.all_of_them(db, key[:8])
+        return runs.list_all(db, key[:8])

@@ -64,7 +64,7 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
     """The chosen dataset, else the one that knows most of these ids. Raises InputError where none knows any."""
     if options.dataset is not None:
         return datasets.find(db, options.dataset)
-    knowing = pairs.knowing(db, pair_ids)
+    knowing = pairs.datasets_with(db, pair_ids)
     if not knowing:
         raise InputError(
             f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {pair_ids[0] if pair_ids else '…'}); "
@@ -102,7 +102,7 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
     Raises StateError where a chosen name is another run's, unless options.replace.
     """
     name = options.name or wanted
-    there = next((run for run in runs.all_of_them(db, dataset) if run.name == name), None)
+    there = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
     if there is None or options.replace:
         return name, there
     if options.name:

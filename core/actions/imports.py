@@ -140,10 +140,10 @@ def _already(db: Cursor, earlier: Import, path: str) -> Imported:
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
     else:
-        named = {pack.source_file: pack.name for pack in knowledge.all_of_them(db)}
-        named |= {space.source_file: space.name for space in space_records.all_of_them(db) if space.source_file}
+        named = {pack.source_file: pack.name for pack in knowledge.list_all(db)}
+        named |= {space.source_file: space.name for space in space_records.list_all(db) if space.source_file}
         name = named[earlier.id]
-    rejected = imports.rejected_of(db, earlier)
+    rejected = imports.rejected_rows_of(db, earlier)
     message = f"{path}: here already, as {name}; nothing changed"
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
@@ -161,11 +161,11 @@ def _put_back(workspace: Workspace, table: Found, here: Imported) -> Imported:
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
     name = options.name or Path(path).stem
     with workspace.change("import", path) as (db, detail):
-        there = next((pack for pack in knowledge.all_of_them(db) if pack.name == name), None)
+        there = next((pack for pack in knowledge.list_all(db) if pack.name == name), None)
         if there is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
         source = record_import(db, workspace, file, path, None, None, len(file.pack), ())
-        packs.keep(workspace, db, file.pack, file.content, name, source)
+        packs.add_pack(workspace, db, file.pack, file.content, name, source)
         if there is not None:
             imports.delete(db, there.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
@@ -175,7 +175,7 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:
     space = replace(file.space, name=options.name or Path(path).stem)
     with workspace.change("import", path) as (db, detail):
-        spec = spaces.loaded_spec(space, Path(path).name)
+        spec = spaces.spec_of_loaded(space, Path(path).name)
         source = record_import(db, workspace, file, path, None, None, len(space.symbols), ())
         _, replaced = spaces.record_space(db, workspace, space, "loaded", spec, source, replace=options.replace)
         detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
@@ -209,7 +209,7 @@ def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, 
 def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
     """The dataset that a file of pairs belongs to; created where it is new."""
     wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
-    there = datasets.all_of_them(db)
+    there = datasets.list_all(db)
     if wanted is not None:
         found = next((d for d in there if wanted in (d.id, d.name)), None)
         if found is not None and found.kind != table.dataset_kind:
@@ -217,7 +217,7 @@ def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: ImportO
         organism, context = ("human", "") if table.kind == "perturbqa" else CHALLENGE[1:]
         return found or _create(db, wanted, table, organism, context)
     real = [d for d in there if d.kind == table.dataset_kind and d.origin != "simulated"]
-    knowing = dict(pairs.knowing(db, [pair.pair_id for pair in table.pairs]))
+    knowing = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
     mostly = [d for d in real if knowing.get(d.id, 0) * 2 > len(table.pairs)]
     if len(mostly or real) > 1:
         raise StateError(f"{path}: could belong to {', '.join(d.name for d in mostly or real)}; say which with --dataset")
@@ -293,7 +293,7 @@ def _brought_by_a_bundle(db: Cursor, table: SubmissionTable, path: str, options:
     if not ids or table.kind != "submission":
         return None
     key = _run_id(table, dataset_of_rows(db, ids, path, options))
-    there = next((run for run in runs.all_of_them(db) if run.id == key), None)
+    there = next((run for run in runs.list_all(db) if run.id == key), None)
     if there is None:
         return None
     message = f"{path}: here already, as {there.name}, which a bundle brought; nothing changed"

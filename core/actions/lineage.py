@@ -28,7 +28,7 @@ class Prompts:
 
 def lineage(db: Cursor, run: Run) -> list[Run]:
     """The run, its parents and theirs, each once, as far as they are still in the workspace."""
-    known = {each.id: each for each in runs.all_of_them(db)}
+    known = {each.id: each for each in runs.list_all(db)}
     found: dict[str, Run] = {}
     waiting = [run.id]
     while waiting:
@@ -79,7 +79,7 @@ def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
     """What rules may ask about the first run of a lineage."""
-    asked = [request for run in line for request in run_records.asked(db, run.id)]
+    asked = [request for run in line for request in run_records.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in asked)]
     sampling = {(heat, top_p) for _, heat, top_p in asked if heat is not None and top_p is not None}
     return RunProvenance(

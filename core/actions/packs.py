@@ -19,7 +19,7 @@ from core.store.knowledge import PackRecord
 MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
-def keep(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
+def add_pack(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
     """Record a pack that came with an import and keep its bytes, in the caller's transaction.
 
     A pack of another content under that name is replaced. Descriptions also describe the genes that are here.
@@ -36,7 +36,7 @@ def keep(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name: str
 
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
     """Give the genes that are here the descriptions of the workspace's packs, the latest's where several have one."""
-    for record in knowledge.all_of_them(db):
+    for record in knowledge.list_all(db):
         if record.kind == Descriptions.kind and isinstance(pack := read(workspace, record.name), Descriptions):
             pairs.describe(db, pack.texts)
 
@@ -110,5 +110,5 @@ def read_packs(workspace: Workspace) -> Packs:
 def _latest(workspace: Workspace) -> list[PackRecord]:
     """Returns the latest pack of each kind that evidence tools read."""
     with workspace.store.read() as db:
-        latest = {record.kind: record for record in knowledge.all_of_them(db)}
+        latest = {record.kind: record for record in knowledge.list_all(db)}
     return [record for kind, record in latest.items() if kind in _READ_BY_TOOLS]

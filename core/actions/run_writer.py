@@ -60,7 +60,7 @@ def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *,
     Raises StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of
     this one or a worker is on it.
     """
-    here = runs.all_of_them(db, spec.dataset)
+    here = runs.list_all(db, spec.dataset)
     same = next((run for run in here if run.id == spec.key or _is_same_of_0_1_0(run, spec)), None)
     named = next((run for run in here if run.name == name), None)
     if same is None and named is not None:
@@ -79,7 +79,7 @@ def _is_same_of_0_1_0(run: Run, spec: RunSpec) -> bool:
 
 def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
     """Deletes the run of this name, if there is one; returns its id, for its folder to be removed after the transaction."""
-    gone = [run.id for run in runs.all_of_them(db, spec.dataset) if run.name == name]
+    gone = [run.id for run in runs.list_all(db, spec.dataset) if run.name == name]
     for run in gone:
         imports.delete_with_run(db, run)
         cache_versions.bump(db, f"run:{run}")

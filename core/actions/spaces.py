@@ -24,7 +24,7 @@ from core.store import Cursor, cache_versions, datasets, imports, knowledge, pai
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
-__all__ = ["BUILDERS", "MINILM", "coverage_in", "delete", "embed", "load", "matched_in", "orthologs"]
+__all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset", "orthologs"]
 
 Spec = Mapping[str, Any]
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
@@ -58,10 +58,10 @@ def _response(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
-    return coresponse_of(_labels_it_was_built_from(workspace, spec, name), name, spec)
+    return coresponse_of(_source_labels(workspace, spec, name), name, spec)
 
 
-def _labels_it_was_built_from(workspace: Workspace, spec: Spec, name: str) -> Labelled:
+def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
     """Raises StateError where the dataset is gone or its labels have changed: vectors in the cache are no better then."""
     with workspace.store.read() as db:
         try:
@@ -117,7 +117,7 @@ def embed(
         else:
             dataset = datasets.find(db, spec["dataset"])
             spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
-        there = same_or_refused(db, name, identity(name, kind, spec), replace=replace)
+        there = find_same_or_refuse(db, name, identity(name, kind, spec), replace=replace)
     if there is not None and (kind in REBUILT or _file(workspace, there).exists()):
         return there
     space = BUILDERS[kind](workspace, spec, name)
@@ -129,7 +129,7 @@ def embed(
     return record
 
 
-def loaded_spec(space: Space, file: str) -> dict[str, Any]:
+def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
     """The specification of a space that came from a file."""
     built_from = {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
     return {"file": file, "sha256": space.sha256, **built_from}
@@ -141,14 +141,14 @@ def load(workspace: Workspace, record: SpaceRecord) -> Space:
     Raises StateError where what it was made from is gone or has changed.
     """
     path = _file(workspace, record)
-    space = _rebuilt(workspace, record, path) if record.kind in REBUILT else _kept(record, path)
+    space = _rebuild(workspace, record, path) if record.kind in REBUILT else _read_saved(record, path)
     return replace_in(space, built_from_labels=record.built_from)
 
 
-def _rebuilt(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
+def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
     """From the cache, which may be emptied or damaged, or made again."""
     if record.kind == "coresponse":
-        _labels_it_was_built_from(workspace, record.spec, record.name)
+        _source_labels(workspace, record.spec, record.name)
     try:
         return embeddings.load_space(path, record.name)
     except InputError:
@@ -157,7 +157,7 @@ def _rebuilt(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
         return space
 
 
-def _kept(record: SpaceRecord, path: Path) -> Space:
+def _read_saved(record: SpaceRecord, path: Path) -> Space:
     if not path.exists():
         raise StateError(f"space {record.name}: its file {path.name} is gone from {path.parent}; load or build it again")
     space = embeddings.load_space(path, record.name)
@@ -166,7 +166,7 @@ def _kept(record: SpaceRecord, path: Path) -> Space:
     return space
 
 
-def coverage_in(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
+def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
     """How much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
     with workspace.store.read() as db:
         found = datasets.find(db, dataset) if dataset else datasets.default(db)
@@ -176,7 +176,7 @@ def coverage_in(workspace: Workspace, record: SpaceRecord, dataset: str | None =
     return embeddings.coverage(load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(workspace))
 
 
-def matched_in(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
+def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
     """How a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, dataset).id)
@@ -214,7 +214,7 @@ def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
 def orthologs(workspace: Workspace) -> Mapping[str, str]:
     """The latest ortholog table of the workspace; empty where there is none."""
     with workspace.store.read() as db:
-        known = [pack for pack in knowledge.all_of_them(db) if pack.kind == "orthologs"]
+        known = [pack for pack in knowledge.list_all(db) if pack.kind == "orthologs"]
     return packs.read(workspace, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
 
 
@@ -231,11 +231,11 @@ def identity(name: str, kind: str, spec: Spec) -> str:
     return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
 
 
-def same_or_refused(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
+def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
     """The space of this identity, or None. Raises StateError where the name is another's, unless `replace`."""
     if not 0 < len(name) <= MAX_NAME or "," in name or name != name.strip():
         raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
-    named = next((space for space in spaces.all_of_them(db) if space.name == name), None)
+    named = next((space for space in spaces.list_all(db) if space.name == name), None)
     if named is not None and named.id == key:
         return named
     if named is not None and not replace:
@@ -268,9 +268,9 @@ def record_space(
         source_file=source_file,
         author=workspace.settings.author,
     )
-    same_or_refused(db, space.name, record.id, replace=replace)
+    find_same_or_refuse(db, space.name, record.id, replace=replace)
     _write(space, _file(workspace, record))
-    replaced = [there for there in spaces.all_of_them(db) if there.name == space.name]
+    replaced = [there for there in spaces.list_all(db) if there.name == space.name]
     for old in replaced:
         _forget(db, old)
     spaces.add(db, record)

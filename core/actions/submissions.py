@@ -21,7 +21,7 @@ from core.store import Cursor, run_records, runs
 from core.store.runs import Run
 from core.submission import package as packages
 from core.submission.check import check, is_valid
-from core.submission.fusion_trace import explained, with_base
+from core.submission.fusion_trace import add_base_events, explain_fusion
 from core.submission.package import Contents
 from core.submission.provenance import NOTHING, RunProvenance
 from core.submission.rules.registry import Problem
@@ -29,7 +29,7 @@ from core.types import RowResult, Track
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PackageOptions:
     """What to package of a run.
 
     rows: as in `--rows`, "" for the test split where there is one. prompt: a file instead of the method's own texts. tools: a
@@ -44,7 +44,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Packaged:
+class PackageResult:
     """What became of it: path and sha256 are None where an error stands among the problems and nothing was written."""
 
     path: Path | None
@@ -53,7 +53,7 @@ class Packaged:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedPackage:
     """A run as it would be packaged."""
 
     content: bytes
@@ -108,7 +108,7 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
     return select_rows(list(known.values()), chosen if rows or not test else parse_row_selection("split=test"))
 
 
-def checked(workspace: Workspace, run: str, wanted: Wanted) -> Checked:
+def check_run(workspace: Workspace, run: str, wanted: PackageOptions) -> CheckedPackage:
     """A run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
@@ -117,26 +117,26 @@ def checked(workspace: Workspace, run: str, wanted: Wanted) -> Checked:
         contents, facts = _contents(db, found, expected, wanted)
     content = packages.as_zip(contents)
     problems = check(content, f"{found.name}.zip", wanted.track, expected, facts)
-    return Checked(content, [*packages.changes(content, contents), *problems])
+    return CheckedPackage(content, [*packages.find_changes(content, contents), *problems])
 
 
-def package(workspace: Workspace, run: str, wanted: Wanted, out: Path, *, replace: bool = False) -> Packaged:
+def package(workspace: Workspace, run: str, wanted: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
     """Write a run's package, unless one of its problems is an error; the trail names its SHA-256.
 
     Raises StateError where another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
     """
     workspace.refuse_if_read_only("package", run)
-    made = checked(workspace, run, wanted)
+    made = check_run(workspace, run, wanted)
     if not is_valid(made.problems):
-        return Packaged(None, None, made.problems)
+        return PackageResult(None, None, made.problems)
     sha256 = hashlib.sha256(made.content).hexdigest()
     with workspace.change("package", run) as (db, detail):
         detail |= {"run": runs.find(db, run).id, "track": wanted.track, "file": out.name, "sha256": sha256}
         packages.write(made.content, out, replace=replace)
-    return Packaged(out, sha256, made.problems)
+    return PackageResult(out, sha256, made.problems)
 
 
-def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: Wanted) -> tuple[Contents, RunProvenance]:
+def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: PackageOptions) -> tuple[Contents, RunProvenance]:
     """What goes into a run's zip, and what is known of the run."""
     line = lineage(db, run)
     prompts = _prompts(line, wanted.prompt)
@@ -153,7 +153,7 @@ def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: Wanted) -
         distinct_tools=_distinct_tools(db, line),
     )
     facts = provenance_of(db, line, prompts)
-    repeated = packages.repeated(rows) if wanted.track == "A" else ()
+    repeated = packages.repeated_rows(rows) if wanted.track == "A" else ()
     return contents, replace_in(facts, left_out=tuple(key for key in there if key not in known), repeated=repeated)
 
 
@@ -167,15 +167,15 @@ def _prompts(line: list[Run], given: Path | None) -> Prompts:
     return found if same is None else Prompts(text, found.recorded)
 
 
-def _traced(db: Cursor, run: Run, rows: list[RowResult], wanted: Wanted) -> list[RowResult]:
+def _traced(db: Cursor, run: Run, rows: list[RowResult], wanted: PackageOptions) -> list[RowResult]:
     """Rows with what a fusion left out of their traces, where that is wanted."""
     if not wanted.fusion_trace:
         return rows
     base = run
     while base.method == "fusion" and base.parents:
         base = runs.find(db, base.parents[0])
-        rows = with_base(rows, run_records.rows(db, base.id))
-    return explained(rows)
+        rows = add_base_events(rows, run_records.rows(db, base.id))
+    return explain_fusion(rows)
 
 
 def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:

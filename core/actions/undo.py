@@ -36,11 +36,11 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
 def _forget_packs_and_spaces(db: Cursor, workspace: Workspace, found: Import) -> list[Callable[[], None]]:
     """Take the records away; what deletes their files afterwards. Descriptions that genes have stay."""
     gone: list[Callable[[], None]] = []
-    for pack in knowledge.all_of_them(db):
+    for pack in knowledge.list_all(db):
         if pack.source_file == found.id:
             knowledge.delete(db, pack.name)
             gone.append(partial(packs.remove_file, workspace, pack))
-    for space in spaces.all_of_them(db):
+    for space in spaces.list_all(db):
         if space.source_file == found.id:
             spaces.delete(db, space.id)
             gone.append(partial(space_actions.remove_file, workspace, space))
@@ -48,17 +48,17 @@ def _forget_packs_and_spaces(db: Cursor, workspace: Workspace, found: Import) ->
 
 
 def _find_import(db: Cursor, name: str) -> Import:
-    by_run = next((imports.of_run(db, run.id) for run in runs.all_of_them(db) if run.name == name), None)
+    by_run = next((imports.of_run(db, run.id) for run in runs.list_all(db) if run.name == name), None)
     return by_run or imports.find(db, name)
 
 
 def _undo_pairs(workspace: Workspace, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
     """Take the rows away, and the runs that stand on them; what deletes the runs' journals afterwards."""
-    relying = runs.relying_on(db, found.id)
+    relying = runs.names_using_import(db, found.id)
     if relying and not with_runs:
         raise StateError(f"{found.file}: {len(relying)} runs stand on its rows ({', '.join(relying)}); undo those first")
     gone: list[Callable[[], None]] = []
-    for run in runs.all_of_them(db, found.dataset):
+    for run in runs.list_all(db, found.dataset):
         if run.name in relying:
             run_folders.refuse_live(workspace, run.id)
             imports.delete_with_run(db, run.id)

@@ -131,7 +131,7 @@ def load(
 def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = False) -> None:
     """The spaces that are here."""
     with context.obj.store.read() as db:
-        found = spaces.all_of_them(db)
+        found = spaces.list_all(db)
     records = [_listed(context.obj, space, dataset) for space in found]
     show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces here; try: python -m core embed --help")
 
@@ -152,7 +152,7 @@ def _show(workspace: Workspace, space: SpaceRecord, dataset: str | None, as_json
 
 def _record(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
     """coverage: the share of the dataset's rows whose target gene the space has; null without a dataset."""
-    found = actions.coverage_in(workspace, space, dataset)
+    found = actions.coverage_of(workspace, space, dataset)
     return _as_json(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
 
 

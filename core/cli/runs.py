@@ -23,8 +23,8 @@ def _record(run: Run, dataset: str) -> dict[str, Any]:
 
 def _records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
     with workspace.store.read() as db:
-        names = {d.id: d.name for d in datasets.all_of_them(db)}
-        return [_record(run, names[run.dataset]) for run in (runs.all_of_them(db) if chosen is None else chosen)]
+        names = {d.id: d.name for d in datasets.list_all(db)}
+        return [_record(run, names[run.dataset]) for run in (runs.list_all(db) if chosen is None else chosen)]
 
 
 @app.command("runs")

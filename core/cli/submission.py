@@ -11,7 +11,7 @@ import typer
 from core.actions import bundles, submissions
 from core.cli.base import Json, RunName, say, show
 from core.submission.check import is_valid
-from core.submission.rules.registry import Problem, listed
+from core.submission.rules.registry import Problem, list_names
 from core.types import Track
 
 app = typer.Typer()
@@ -52,7 +52,7 @@ def package(
     as_json: Json = False,
 ) -> None:
     """Write a run as a submission. With errors nothing is written, and the exit is 1."""
-    wanted = submissions.Wanted(track, rows, prompt, tools, fusion_trace)
+    wanted = submissions.PackageOptions(track, rows, prompt, tools, fusion_trace)
     made = submissions.package(context.obj, run, wanted, out, replace=replace)
     told = f"{made.path}: {made.sha256}" if made.path else f"{run}: not packaged"
     result = {"path": str(made.path) if made.path else None, "sha256": made.sha256, "problems": _records(made.problems)}
@@ -72,7 +72,7 @@ def bundle(
     as_json: Json = False,
 ) -> None:
     """Write a run with its predictions, traces, evidence, calls and notes as one file, for `import` elsewhere."""
-    made = bundles.bundle(context.obj, run, out, replace=replace)
+    made = bundles.write_bundle_file(context.obj, run, out, replace=replace)
     result = {"path": str(out), "sha256": made.sha256, "problems": _records(made.problems)}
     show(result, as_json, "\n".join([f"{out}: {made.sha256}", *_lines(made.problems)]))
 
@@ -90,7 +90,7 @@ def _lines(problems: Sequence[Problem]) -> list[str]:
         for problem in ours:
             lines.append(f"  {problem.rule}: {problem.message}")
             if problem.rows:
-                lines.append(f"    {_counted(len(problem.rows), 'row')}: {listed(problem.rows)}")
+                lines.append(f"    {_counted(len(problem.rows), 'row')}: {list_names(problem.rows)}")
     return lines
 
 

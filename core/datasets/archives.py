@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 from typing import IO
 
-from core.datasets.tables import shown
+from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 
 MAX_UNPACKED_BYTES = 1 << 30
@@ -121,11 +121,11 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_b
     for member in members:
         path = member.orig_filename.replace("\\", "/")
         if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
-            raise UnsafeFile(f"{name}: member {shown(path)} leaves the archive, expected a path inside it")
+            raise UnsafeFile(f"{name}: member {quote(path)} leaves the archive, expected a path inside it")
         if stat.S_ISLNK(member.external_attr >> 16):
-            raise UnsafeFile(f"{name}: member {shown(path)} is a link, expected plain files")
+            raise UnsafeFile(f"{name}: member {quote(path)} is a link, expected plain files")
         if member.flag_bits & _ENCRYPTED:
-            raise UnsafeFile(f"{name}: member {shown(path)} is encrypted, expected plain files")
+            raise UnsafeFile(f"{name}: member {quote(path)} is encrypted, expected plain files")
     unpacked = sum(member.file_size for member in members)
     most = min(max_bytes, MAX_RATIO * packed)
     if unpacked > most:
@@ -138,7 +138,7 @@ def _the_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
     named = [(path, m) for path, m in tables if path.name.lower() == "submission.csv"]
     found = named or tables
     if len(found) != 1:
-        inside = ", ".join(shown(str(path)) for path, _ in (found or paths)[:5]) or "nothing"
+        inside = ", ".join(quote(str(path)) for path, _ in (found or paths)[:5]) or "nothing"
         raise InputError(f"{name}: {len(found)} CSV files to choose from in {inside}, expected one submission.csv")
     member = found[0][1]
     _refuse_odd(member, name)
@@ -147,6 +147,6 @@ def _the_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
 
 def _refuse_odd(member: zipfile.ZipInfo, name: str) -> None:
     if not member.filename.isprintable():
-        raise UnsafeFile(f"{name}: member {shown(member.filename)} has control characters in its name")
+        raise UnsafeFile(f"{name}: member {quote(member.filename)} has control characters in its name")
     if member.compress_type not in _METHODS:
         raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate")

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from core.datasets.tables import shown
+from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
 from core.row_schema import ARROW_TYPES, FILE_SUM_TOLERANCE, TABLES, Column, TableSchema
 from core.types import Flag
@@ -46,7 +46,7 @@ _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
 _MOST_DIGITS = 300  # of a whole number in JSON; what is longer is none to every reader
 
 
-def as_part(table: pa.Table, part: str) -> pa.Table:
+def cast_to_part(table: pa.Table, part: str) -> pa.Table:
     """A table with the columns of a part, each of its type, in one piece."""
     return table.select(SCHEMAS[part].names).cast(SCHEMAS[part]).combine_chunks()
 
@@ -92,7 +92,7 @@ def _refuse_other_columns(found: pa.Schema, expected: pa.Schema, where: str) -> 
         for schema in (found, expected)
     )
     odd, lacking = (sorted(set(one) - set(other)) for one, other in ((there, wanted), (wanted, there)))
-    told = f"columns {shown('; '.join(odd or there), 200)}, expected {'; '.join(lacking) or 'none of them'}"
+    told = f"columns {quote('; '.join(odd or there), 200)}, expected {'; '.join(lacking) or 'none of them'}"
     raise InputError(f"{where}: {told}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}")
 
 
@@ -153,13 +153,13 @@ def _check_column(part: str, column: Column, values: pa.ChunkedArray, where: str
     if column.kind in ("json", "json text"):
         for text in pc.unique(values).to_pylist():
             if not is_json_object(text):
-                raise InputError(f"{where}: {shown(text)}, expected a JSON object of finite numbers")
+                raise InputError(f"{where}: {quote(text)}, expected a JSON object of finite numbers")
 
 
 def _check_predictions(table: pa.Table, where: str) -> None:
     flags = {word for text in pc.unique(table["flags"]).to_pylist() for word in text.split()}
     if unknown := sorted(flags - set(Flag)):
-        raise InputError(f"{where}, flags: {', '.join(map(shown, unknown))}, expected {', '.join(Flag)}; or a later version's")
+        raise InputError(f"{where}, flags: {', '.join(map(quote, unknown))}, expected {', '.join(Flag)}; or a later version's")
     failed = pc.is_valid(table["error"])
     for name in (column.name for column in TABLES["prediction"].columns if column.missing == "in failures"):
         odd = pc.equal(pc.is_valid(table[name]), failed)
@@ -173,7 +173,7 @@ def _refuse(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expecte
     """Raise InputError for the first row that is wrong; a missing value is not."""
     at = pc.index(wrong, True).as_py()
     if at >= 0:
-        raise InputError(f"{where}, row {at + 1:,}: {shown(str(values[at].as_py()))}, expected {expected}")
+        raise InputError(f"{where}, row {at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
 
 
 def is_json_object(text: str) -> bool:
@@ -192,7 +192,7 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def counted(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
+def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
     """done, failed, fallbacks, collapsed, tokens (None where no row knows) and tokens_unknown of a run's rows."""
     failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
     flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
@@ -206,6 +206,6 @@ def counted(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any
     }
 
 
-def finite(value: object) -> bool:
+def is_finite_number(value: object) -> bool:
     """Whether a value of JSON is a finite number."""
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]  # a bool is none

@@ -21,8 +21,8 @@ from typing import Any, get_args
 
 from core import __version__
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
-from core.datasets.bundle_parts import SCHEMAS, Parts, check, counted, decode, encode, finite, is_json_object
-from core.datasets.tables import shown
+from core.datasets.bundle_parts import SCHEMAS, Parts, check, count_rows, decode, encode, is_finite_number, is_json_object
+from core.datasets.tables import quote
 from core.errors import InputError
 from core.row_schema import VERSION
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
@@ -131,7 +131,7 @@ def read_bundle(content: bytes, name: str) -> Bundle:
     names = {MANIFEST, *_FILES.values()}
     paths, files = unpack(content, name, names.__contains__)
     if sorted(paths) != sorted(names):
-        raise InputError(f"{name}: holds {shown(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
+        raise InputError(f"{name}: holds {quote(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
     where = f"{name}/{MANIFEST}"
     told = _manifest(files[MANIFEST], where)
     parts = {}
@@ -141,10 +141,10 @@ def read_bundle(content: bytes, name: str) -> Bundle:
             raise InputError(f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody changed")
         parts[part] = decode(files[file], part, f"{name}/{file}")
         if parts[part].num_rows != said["rows"]:
-            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {shown(str(said['rows']))}")
+            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(said['rows']))}")
     check(parts, name)
     run = _run(told["run"], f"{where}, run")
-    for what, number in counted(parts["prediction"], FALLBACKS).items():
+    for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
             raise InputError(f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}")
     if run.total < run.done + run.failed:
@@ -163,7 +163,7 @@ def _manifest(data: bytes, where: str) -> dict[str, Any]:
         raise InputError(f"{where}: no JSON ({error})") from error
     version = told.get(FORMAT) if told else None
     if told is None or type(version) is not int:
-        raise InputError(f"{where}: {shown(text)}, expected a JSON object with {FORMAT}")
+        raise InputError(f"{where}: {quote(text)}, expected a JSON object with {FORMAT}")
     if version != VERSION:
         raise InputError(f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to import it")
     found = _mapping(told, (FORMAT, "written_by", "run", "dataset", "parts"), where)
@@ -174,7 +174,7 @@ def _manifest(data: bytes, where: str) -> dict[str, Any]:
 def _mapping(value: object, keys: Iterable[str], where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or set(value) != set(keys):
         found = ", ".join(map(str, value)) if isinstance(value, dict) else str(value)
-        raise InputError(f"{where}: holds {shown(found, 200)}, expected {', '.join(keys)}")
+        raise InputError(f"{where}: holds {quote(found, 200)}, expected {', '.join(keys)}")
     return value
 
 
@@ -182,7 +182,7 @@ def _checked(value: object, expected: Mapping[str, tuple[Callable[[Any], bool], 
     found = _mapping(value, expected, where)
     for key, (holds, words) in expected.items():
         if not holds(found[key]):
-            raise InputError(f"{where}: {key} is {shown(json.dumps(found[key]))}, expected {words}")
+            raise InputError(f"{where}: {key} is {quote(json.dumps(found[key]))}, expected {words}")
     return found
 
 
@@ -245,7 +245,7 @@ _RUN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "cause": _TEXT,
     **dict.fromkeys(("total", "done", "failed", "fallbacks", "collapsed", "tokens_unknown"), _ROWS),
     **dict.fromkeys(("tokens", "spent_tokens", "expected_calls"), _TOKENS),
-    "public_score": (lambda value: value is None or (finite(value) and 0 <= value <= 1), "0 to 1, or null"),
+    "public_score": (lambda value: value is None or (is_finite_number(value) and 0 <= value <= 1), "0 to 1, or null"),
     "note": _or_none(_TEXT),
     **dict.fromkeys(_TIMES, _TIME),
 }

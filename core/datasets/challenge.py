@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.datasets.pairs import PairKind, PairTable, collect_pairs
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.types import Label, Pair, Rejected
 
 _IDENTITY = ("id", "pert", "gene")
@@ -26,13 +26,13 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
         pair_id, pert, gene = cells[:3]
         if pair_id != f"{pert}_{gene}":
-            detail = f"id {shown(pair_id)}, expected {shown(f'{pert}_{gene}')}"
+            detail = f"id {quote(pair_id)}, expected {quote(f'{pert}_{gene}')}"
             return Rejected(table.name, line, "id mismatch", detail)
         if not labelled:
             return Pair(pair_id, pert, gene, None, "test")
         label = _LABELS.get(cells[3])
         if label is None:
-            return Rejected(table.name, line, "bad label", f"{shown(cells[3])}, expected {', '.join(_LABELS)}")
+            return Rejected(table.name, line, "bad label", f"{quote(cells[3])}, expected {', '.join(_LABELS)}")
         return Pair(pair_id, pert, gene, label, "train")
 
     pairs, lines = collect_pairs(table, (*_IDENTITY, "label") if labelled else _IDENTITY, to_pair)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.types import DatasetKind, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
@@ -26,7 +26,7 @@ class PairTable:
 
 def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:
     """The rejection of a row whose id an earlier row has."""
-    return Rejected(table.name, line, "duplicate", f"{shown(pair_id)} stands on line {first_line} already")
+    return Rejected(table.name, line, "duplicate", f"{quote(pair_id)} stands on line {first_line} already")
 
 
 def collect_pairs(

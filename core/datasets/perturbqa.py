@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from core.datasets.pairs import PairTable, collect_pairs
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.errors import InputError
 from core.types import Label, Pair, Rejected
 
@@ -30,7 +30,7 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
         pert, gene, code, split = cells
         label = _LABELS[task].get(code)
         if label is None:
-            return Rejected(table.name, line, "bad label", f"{shown(code)}, expected 0 or 1")
+            return Rejected(table.name, line, "bad label", f"{quote(code)}, expected 0 or 1")
         return Pair(f"{pert}_{gene}", pert, gene, label, split)
 
     pairs, lines = collect_pairs(table, _COLUMNS, to_pair)

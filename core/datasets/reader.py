@@ -14,7 +14,7 @@ from core.datasets.challenge import is_challenge, read_challenge
 from core.datasets.pairs import PairTable
 from core.datasets.perturbqa import is_perturbqa, read_perturbqa
 from core.datasets.submissions import SubmissionTable, is_submission, read_submission
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
 from core.file_io import read_file
 
@@ -36,7 +36,7 @@ def read(content: bytes, name: str) -> PairTable | SubmissionTable:
             with collector_paused():
                 return read_table(table, hashlib.sha256(content).hexdigest())
     raise UnknownFormat(
-        f"{table.name}: columns {shown(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
+        f"{table.name}: columns {quote(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
         "gene[, label]), a submission (id, prediction_up, prediction_down, …) or PerturbQA (pert, gene, label, split)"
     )
 

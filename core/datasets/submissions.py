@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.datasets.pairs import duplicate
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.datasets.traces import Format, Trace, parse_trace
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent, Track
@@ -143,7 +143,7 @@ def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: di
         return duplicate(table, line, pair_id, lines[pair_id])
     up, down = map(_number, texts)
     if up is None or down is None:
-        found = f"prediction_up {shown(texts[0])}, prediction_down {shown(texts[1])}"
+        found = f"prediction_up {quote(texts[0])}, prediction_down {quote(texts[1])}"
         return Rejected(table.name, line, "not a number", f"{found}, expected two numbers")
     if not (0 <= up <= 1 and 0 <= down <= 1 and up + down <= 1 + FILE_SUM_TOLERANCE):
         found = f"prediction_up {up}, prediction_down {down}"

@@ -16,7 +16,7 @@ _CHUNK_BYTES = 1 << 18
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def shown(text: str, limit: int = 60) -> str:
+def quote(text: str, limit: int = 60) -> str:
     """`text` quoted for a message, cut to `limit` characters."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
 
@@ -68,7 +68,7 @@ class Table:
         """The positions of columns that must be there; else None, and line 1 is rejected."""
         missing = [name for name in names if name not in self.header]
         if missing:
-            detail = f"no column {', '.join(missing)}; found {shown(', '.join(self.header), 200)}"
+            detail = f"no column {', '.join(missing)}; found {quote(', '.join(self.header), 200)}"
             self.rejected.append(Rejected(self.name, 1, "missing column", detail))
             return None
         return tuple(self.header.index(name) for name in names)
@@ -128,5 +128,5 @@ def _checked_header(cells: list[str], name: str) -> tuple[str, ...]:
         raise UnknownFormat(f"{name}: the first line is not UTF-8 text, expected the header of a CSV file or a zip")
     twice = sorted({column for column in header if header.count(column) > 1})
     if twice:
-        raise InputError(f"{name}: column {', '.join(map(shown, twice))} more than once in the header")
+        raise InputError(f"{name}: column {', '.join(map(quote, twice))} more than once in the header")
     return header

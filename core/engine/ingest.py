@@ -52,7 +52,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     with store.write() as db:
         _folded(db, folder)
         ended = None if state in LIVE_STATES or state == "crashed" else _now()  # when it crashed, nobody knows
-        ingest.advance(db, folder.run, status=state, cause=cause, finished_at=ended)
+        ingest.update_run(db, folder.run, status=state, cause=cause, finished_at=ended)
         cache_versions.bump(db, "runs")
     return written
 
@@ -61,7 +61,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
     """Record that a worker began."""
     with store.write() as db:
         _folded(db, folder)
-        ingest.advance(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
+        ingest.update_run(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
         cache_versions.bump(db, "runs")
 
 
@@ -89,15 +89,15 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
     with store.write() as db:
         if _folded(db, folder) != batch.start:  # somebody else was faster
             return 0
-        ingest.forget(db, run, list(batch.rows))
+        ingest.delete_rows(db, run, list(batch.rows))
         predictions.add(db, run, results, flags)
         ingest.add_failed(db, run, failures)
         traces.add(db, run, results, findings)
         evidence.add(db, run, results)
         calls.add(db, run, {key: row.calls for key, row in batch.rows.items() if row is not None})
-        ingest.recount(db, run)
+        ingest.update_counts(db, run)
         ingest.add_spent(db, run, batch.spent)
-        ingest.advance(db, run, folded_bytes=batch.end)
+        ingest.update_run(db, run, folded_bytes=batch.end)
         cache_versions.bump(db, "runs", f"run:{run}")
     return len(results) + len(failures)
 

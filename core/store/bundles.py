@@ -86,7 +86,7 @@ def _refuse_notes_of_others(cursor: Cursor, table: pa.Table) -> None:
         raise InputError(f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the bundle's own run")
 
 
-def remember(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str, str]) -> None:
+def add_origin(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str, str]) -> None:
     """Keep what a bundle says of the run with this id: how it was made at home, and what its parents are called."""
     cursor.execute("INSERT INTO bundled_run VALUES (?, ?, ?)", [run, origin, json.dumps(dict(parent_names))])
 

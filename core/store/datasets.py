@@ -38,7 +38,7 @@ def add(cursor: Cursor, dataset: Dataset) -> None:
     )
 
 
-def all_of_them(cursor: Cursor) -> list[Dataset]:
+def list_all(cursor: Cursor) -> list[Dataset]:
     """Every dataset, the demo last, else by name."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM dataset ORDER BY origin = 'simulated', name").fetchall()
     return [Dataset(*row) for row in rows]
@@ -46,12 +46,12 @@ def all_of_them(cursor: Cursor) -> list[Dataset]:
 
 def find(cursor: Cursor, name: str) -> Dataset:
     """The dataset of a name or id. Raises NotFound, which lists the ones there are."""
-    return find_named(all_of_them(cursor), name, "dataset")
+    return find_named(list_all(cursor), name, "dataset")
 
 
 def default(cursor: Cursor) -> Dataset | None:
     """The only dataset that is not the demo, else bmdm, else the first; None in an empty workspace."""
-    known = all_of_them(cursor)
+    known = list_all(cursor)
     real = [d for d in known if d.origin != "simulated"]
     if len(real) == 1:
         return real[0]

@@ -54,6 +54,6 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
     return items
 
 
-def kept(cursor: Cursor, run: str) -> bool:
+def has_evidence(cursor: Cursor, run: str) -> bool:
     """Whether any row of a run kept its dossier."""
     return one(cursor, "SELECT 1 FROM row_evidence WHERE run = ? LIMIT 1", [run]) is not None

@@ -81,7 +81,7 @@ def find(cursor: Cursor, name: str) -> Import:
     return Import(*row)
 
 
-def listing(cursor: Cursor) -> pd.DataFrame:
+def list_imports(cursor: Cursor) -> pd.DataFrame:
     """Every import, newest first: id, file, kind, dataset (name), run (name), rows, rejected, imported_at, author."""
     return cursor.execute(
         """SELECT i.id, i.file, i.kind, d.name AS dataset, r.name AS run, i.rows, i.rejected, i.imported_at, i.author
@@ -98,7 +98,7 @@ def rejected_rows(cursor: Cursor) -> pd.DataFrame:
     ).df()
 
 
-def rejected_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
+def rejected_rows_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
     """The rejected rows of one import."""
     rows = cursor.execute("SELECT line, reason, detail FROM rejected_row WHERE import = ? ORDER BY line", [source.id]).fetchall()
     return tuple(Rejected(source.file, *row) for row in rows)

@@ -22,7 +22,7 @@ def folded_bytes(cursor: Cursor, run: str) -> int | None:
     return None if row is None else int(row[0])
 
 
-def forget(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
+def delete_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
     """Take away rows of a run that are there; notes on them stay. Calls and evidence stay for `runs.delete`."""
     cursor.register("gone", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
     try:
@@ -50,7 +50,7 @@ def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
     insert(cursor, "prediction", columns)
 
 
-def recount(cursor: Cursor, run: str) -> None:
+def update_counts(cursor: Cursor, run: str) -> None:
     """Set a run's counts from its rows: done and failed, fallbacks and collapsed, and what the rows cost."""
     cursor.execute(
         """UPDATE run SET done = c.done, failed = c.failed, fallbacks = c.fallbacks, collapsed = c.collapsed,
@@ -68,7 +68,7 @@ def add_spent(cursor: Cursor, run: str, tokens: int) -> None:
     cursor.execute("UPDATE run SET spent_tokens = coalesce(spent_tokens, 0) + ? WHERE id = ?", [tokens, run])
 
 
-def advance(cursor: Cursor, run: str, **values: Any) -> None:
+def update_run(cursor: Cursor, run: str, **values: Any) -> None:
     """Set columns of a run that its worker keeps: status, cause, folded_bytes, started_at, finished_at."""
     wrong = values.keys() - _SETTABLE
     if wrong:

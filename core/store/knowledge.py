@@ -32,14 +32,14 @@ def add(cursor: Cursor, pack: PackRecord) -> None:
     )
 
 
-def all_of_them(cursor: Cursor) -> list[PackRecord]:
+def list_all(cursor: Cursor) -> list[PackRecord]:
     """Every pack, oldest first."""
     return [PackRecord(*row) for row in cursor.execute(f"SELECT {_COLUMNS} FROM knowledge ORDER BY imported_at, name").fetchall()]
 
 
 def of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
     """The pack of a kind, by name or else the latest. Raises NotFound, which lists the packs there are."""
-    known = all_of_them(cursor)
+    known = list_all(cursor)
     fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
     if not fitting:
         told = ", ".join(f"{pack.name} ({pack.kind})" for pack in known) or "none"

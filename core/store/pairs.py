@@ -59,7 +59,7 @@ def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
     return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ?", [dataset]).fetchall())
 
 
-def knowing(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
+def datasets_with(cursor: Cursor, pair_ids: Sequence[str]) -> list[tuple[str, int]]:
     """(dataset id, how many of the ids it knows), best first; datasets that know none are left out."""
     cursor.register("wanted", pa.table({"pair_id": pair_ids}))
     rows = cursor.execute(

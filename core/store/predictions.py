@@ -117,14 +117,14 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
     return " AND ".join(clauses), values
 
 
-def matching(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
+def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
     """The pair ids of the rows that a filter leaves, in order."""
     where, values = _where(run, wanted)
     rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_ORDER_BY[order]}", values)
     return [key for (key,) in rows.fetchall()]
 
 
-def listing(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
+def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
     """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, flags, notes (count)."""
     cursor.register("wanted", pa.table({"pair_id": list(pair_ids), "place": range(len(pair_ids))}))
     frame = cursor.execute(
@@ -185,7 +185,7 @@ def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
+def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
     """What there is to filter a run by: pert, gene, label, naming and flag, each sorted."""
     found: dict[str, list[str]] = {}
     for name, expression in {
@@ -211,7 +211,7 @@ def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
     return [key for (key,) in rows.fetchall()]
 
 
-def sharing(cursor: Cursor, run: str) -> dict[str, int]:
+def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
     """Run id → how many rows it shares with a run, of the other runs of the dataset that share any; oldest first."""
     rows = cursor.execute(
         """SELECT o.id, count(*) FROM run r JOIN run o ON o.dataset = r.dataset AND o.id <> r.id
@@ -222,7 +222,7 @@ def sharing(cursor: Cursor, run: str) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
-def of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
+def rows_of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
     """Every row of a symbol in one role ("pert" or "gene"), and what each run of the dataset says about it.
 
     Columns pair_id, pert, gene, label, split, run (id, None where no run has the row), p_de, p_up_given_de, flags.

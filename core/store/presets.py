@@ -18,7 +18,7 @@ def save(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], auth
     )
 
 
-def all_of(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
+def of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
     """Name → settings of a page, by name."""
     rows = cursor.execute("SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]).fetchall()
     return {name: json.loads(settings) for name, settings in rows}

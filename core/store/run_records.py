@@ -51,7 +51,7 @@ def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
     return dict(found.fetchall())
 
 
-def asked(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
+def request_settings(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
     """Distinct (model, temperature, top_p) of the requests behind a run's rows; None for what a request left to the server."""
     return cursor.execute(
         """SELECT DISTINCT json_extract_string(c.request, '$.model'),

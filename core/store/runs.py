@@ -49,7 +49,7 @@ def refuse_unknown_row(cursor: Cursor, run: str, pair_id: str) -> None:
         raise NotFound(f"row {pair_id!r}: not in this run")
 
 
-def all_of_them(cursor: Cursor, dataset: str | None = None) -> list[Run]:
+def list_all(cursor: Cursor, dataset: str | None = None) -> list[Run]:
     """The runs of a dataset, or of the whole workspace, oldest first."""
     rows = cursor.execute(f"{_SELECT} WHERE ? IS NULL OR dataset = ? ORDER BY created_at, name", [dataset, dataset]).fetchall()
     return [_record(row) for row in rows]
@@ -59,7 +59,7 @@ def find(cursor: Cursor, name: str) -> Run:
     """The run of an id or name. Raises NotFound, or StateError where two datasets have a run of that name."""
     rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
     if not rows:
-        known = [run.name for run in all_of_them(cursor)]
+        known = [run.name for run in list_all(cursor)]
         raise NotFound(f"run {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
     found = [_record(row) for row in rows]
     if len(found) > 1 and found[0].id != name:
@@ -93,7 +93,7 @@ def delete(cursor: Cursor, run: str) -> None:
     cursor.execute("DELETE FROM run WHERE id = ?", [run])
 
 
-def relying_on(cursor: Cursor, source: str) -> list[str]:
+def names_using_import(cursor: Cursor, source: str) -> list[str]:
     """Names of the runs that predict a row which came with this import."""
     rows = cursor.execute(
         """SELECT DISTINCT r.name FROM pair p JOIN run r ON r.dataset = p.dataset
@@ -103,7 +103,7 @@ def relying_on(cursor: Cursor, source: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def labelled(cursor: Cursor, dataset: str | None = None) -> pd.DataFrame:
+def label_counts(cursor: Cursor, dataset: str | None = None) -> pd.DataFrame:
     """Per run: run, labelled (rows with a label), unlabelled."""
     return cursor.execute(
         """SELECT q.run, count(p.label) AS labelled, count(*) - count(p.label) AS unlabelled

@@ -49,7 +49,7 @@ def add(cursor: Cursor, space: SpaceRecord) -> None:
     )
 
 
-def all_of_them(cursor: Cursor) -> list[SpaceRecord]:
+def list_all(cursor: Cursor) -> list[SpaceRecord]:
     """Every space, oldest first."""
     rows = cursor.execute(f"SELECT {_COLUMNS} FROM space ORDER BY created_at, name").fetchall()
     return [_record(row) for row in rows]
@@ -57,7 +57,7 @@ def all_of_them(cursor: Cursor) -> list[SpaceRecord]:
 
 def find(cursor: Cursor, name: str) -> SpaceRecord:
     """The space of a name or id. Raises NotFound, which lists the ones there are."""
-    return find_named(all_of_them(cursor), name, "space")
+    return find_named(list_all(cursor), name, "space")
 
 
 def delete(cursor: Cursor, space: str) -> None:

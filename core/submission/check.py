@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from core.submission.parsed import open_file
+from core.submission.parsed import parse_submission
 from core.submission.provenance import NOTHING, RunProvenance
 from core.submission.rules import cells, columns, eligibility, files, traces
 from core.submission.rules.registry import RULES, Problem
@@ -22,7 +22,7 @@ def check(content: bytes, name: str, track: Track, expected: Sequence[str], fact
     expected: the ids of the rows to submit, in order. facts: of the run behind it, where these are known. A bare CSV is not
     asked for a prompt or tools.
     """
-    file = open_file(content, name, LAYOUTS[track], expected, facts or NOTHING)
+    file = parse_submission(content, name, LAYOUTS[track], expected, facts or NOTHING)
     found = [problem for rule in RULES.values() for problem in rule.problems(file)]
     return sorted(found, key=lambda problem: problem.severity != "error")
 

@@ -9,7 +9,7 @@ from typing import Any
 from core.types import Flag, RowResult, TraceEvent
 
 
-def with_base(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
+def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
     """A fusion's rows, whose trace is the arithmetic alone, each with what its base run said in front."""
     return [
         replace(row, events=(*base[row.prediction.pair_id].events, *row.events)) if row.prediction.pair_id in base else row
@@ -17,15 +17,15 @@ def with_base(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[
     ]
 
 
-def explained(rows: Sequence[RowResult]) -> list[RowResult]:
+def explain_fusion(rows: Sequence[RowResult]) -> list[RowResult]:
     """Rows whose trace states other probabilities than were submitted get an event that names both, and lose that flag.
 
     A row whose trace states none is left as it is.
     """
-    return [_explained(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
+    return [_explain_row(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
 
 
-def _explained(row: RowResult) -> RowResult:
+def _explain_row(row: RowResult) -> RowResult:
     p_de, p_up = _stated(row)
     if p_de is None or p_up is None:
         return row

@@ -20,7 +20,7 @@ from core.datasets.packaged_trace import write_trace
 from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
 from core.file_io import replace_file
-from core.submission.rules.registry import Problem, listed
+from core.submission.rules.registry import Problem, list_names
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 
@@ -107,7 +107,7 @@ def _trace(row: RowResult, contents: Contents) -> str:
 
 
 def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
-    """Columns of the seeds. One without an answer gets the mean over the others, which changes no mean; see `repeated`."""
+    """Columns of the seeds. One without an answer gets the mean over the others, which changes no mean; see `repeated_rows`."""
     answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
     told = row.prediction
     for seed in SEEDS:
@@ -131,12 +131,12 @@ def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
     return None
 
 
-def repeated(rows: Sequence[RowResult]) -> tuple[str, ...]:
+def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
     """The ids of rows in which some seed of track A has no answer of its own."""
     return tuple(row.prediction.pair_id for row in rows if any(_answer(row, seed) is None for seed in SEEDS))
 
 
-def changes(content: bytes, contents: Contents) -> list[Problem]:
+def find_changes(content: bytes, contents: Contents) -> list[Problem]:
     """The rows that would not come back from a packaged file as they are: an error, which no run should ever meet.
 
     Of track A only what its columns carry is held against the run.
@@ -151,9 +151,8 @@ def changes(content: bytes, contents: Contents) -> list[Problem]:
     ]
     if not differ:
         return []
-    return [
-        Problem("round_trip", "error", tuple(differ), f"{len(differ):,} rows would not come back as they are: {listed(differ)}")
-    ]
+    message = f"{len(differ):,} rows would not come back as they are: {list_names(differ)}"
+    return [Problem("round_trip", "error", tuple(differ), message)]
 
 
 def _same(row: RowResult, back: RowResult | None, track: Track) -> bool:

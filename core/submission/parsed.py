@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from core.datasets.archives import is_zip, unpack
 from core.datasets.submissions import read_submission
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from core.submission.provenance import RunProvenance
 from core.submission.tracks import CSV, IDENTITY, PROMPT, TOOLS, Layout
@@ -97,7 +97,7 @@ def is_tool(path: str) -> bool:
     return path.startswith(TOOLS) and path.endswith(".py") and path.count("/") == 1
 
 
-def open_file(content: bytes, name: str, layout: Layout, expected: Sequence[str], facts: RunProvenance) -> File:
+def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequence[str], facts: RunProvenance) -> File:
     """Everything that can be read of a CSV or a zip."""
     faults: Faults = {}
     base = File(name, layout, tuple(expected), facts, is_zip(content))
@@ -124,7 +124,7 @@ def _unzipped(content: bytes, file: File, faults: Faults) -> tuple[bytes | None,
         return None, file
     named = [path for path in paths if PurePosixPath(path).name == CSV]
     if len(named) != 1:
-        inside = ", ".join(map(shown, (named or paths)[:5])) or "nothing"
+        inside = ", ".join(map(quote, (named or paths)[:5])) or "nothing"
         faults["no_submission"] = [Finding((), f"{len(named)} files {CSV} in the zip ({inside}), expected one")]
     tables = named or [path for path in paths if path.lower().endswith(".csv")]
     folder = tables[0].rpartition("/")[0] if len(tables) == 1 else ""
@@ -157,7 +157,7 @@ def _sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
         return None
     if not set(file.layout.columns) & set(header):
         expected = f"expected the columns {', '.join(file.layout.columns)}"
-        faults["not_csv"] = [Finding((), f"{file.name}: begins with {shown(', '.join(header))}, {expected}")]
+        faults["not_csv"] = [Finding((), f"{file.name}: begins with {quote(', '.join(header))}, {expected}")]
         return None
     for reason, fault in (("wrong number of columns", "ragged"), ("wrong encoding", "encoding")):
         bad = [row for row in table.rejected if row.reason == reason]

@@ -22,7 +22,7 @@ def main() -> None:
         sys.exit(f"error: {error}")
     try:
         with workspace.store.read() as db:
-            empty = not datasets.all_of_them(db)
+            empty = not datasets.list_all(db)
         if empty and not workspace.settings.read_only:
             print("An empty workspace: making the simulated demo …", flush=True)
             make_demo(workspace)

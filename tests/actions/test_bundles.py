@@ -44,7 +44,7 @@ def other(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def sent(small_workspace: Workspace) -> bytes:
-    return bundles.made(small_workspace, "debate").content
+    return bundles.build_bundle(small_workspace, "debate").content
 
 
 def brought(workspace: Workspace, content: bytes, **how: Any) -> Imported:
@@ -100,7 +100,7 @@ def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Worksp
     assert (outcome.name, outcome.new) == ("debate", True)
     assert stored(small_workspace, "debate") == original
     with small_workspace.store.read() as db:
-        assert len(run_records.all_of_them(db)) == 1
+        assert len(run_records.list_all(db)) == 1
         assert "since then" in audit_log.latest(db).iloc[0]["detail"]
 
 
@@ -108,21 +108,21 @@ def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Work
     brought(other, sent)
     runs.rename(other, "debate", "theirs")
     runs.add_note(small_workspace, "debate", None, "odd")
-    sent = bundles.made(small_workspace, "debate").content
+    sent = bundles.build_bundle(small_workspace, "debate").content
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "debate.csv")
     assert str(brought(other, sent, replace=True).name).startswith("debate (")
     with other.store.read() as db:
-        assert sorted(run.done for run in run_records.all_of_them(db)) == [1, 4]
+        assert sorted(run.done for run in run_records.list_all(db)) == [1, 4]
     # Without the run, its name may be taken from another.
     undo(other, "sent.zip")
     assert brought(other, sent, replace=True).name == "debate"
     with other.store.read() as db:
-        assert [run.name for run in run_records.all_of_them(db)] == ["debate"]
+        assert [run.name for run in run_records.list_all(db)] == ["debate"]
 
 
 def test_rows_that_the_dataset_does_not_know_are_rejected(small_workspace: Workspace, tmp_path: Path, sent: bytes) -> None:
     runs.add_note(small_workspace, "debate", "Pc_Gc", "of a row that they lack")
-    sent = bundles.made(small_workspace, "debate").content
+    sent = bundles.build_bundle(small_workspace, "debate").content
     workspace = open_workspace(Settings(workspace=tmp_path / "train only"))
     import_upload(workspace, cases.TRAIN, "train.csv")
     refused(workspace, sent, "1 rows rejected", strict=True)
@@ -196,7 +196,7 @@ def family(other: Workspace) -> Workspace:
 
 
 def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_workspace: Workspace) -> None:
-    made = bundles.made(family, "mixed")
+    made = bundles.build_bundle(family, "mixed")
     assert made.problems == [Problem("parents", "warning", (), "made from base, second, which have bundles of their own")]
     outcome = brought(small_workspace, made.content)
     assert outcome.message == "made from base, second, not in this workspace"
@@ -208,9 +208,9 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
         assert (
             "made from base, second, not in this workspace" in lineage.provenance_of(db, line, lineage.prompts_of(line)).changed
         )
-    again = bundles.made(small_workspace, "mixed")
+    again = bundles.build_bundle(small_workspace, "mixed")
     assert again.content == made.content
-    import_upload(small_workspace, bundles.made(family, "base").content, "base.zip")
+    import_upload(small_workspace, bundles.build_bundle(family, "base").content, "base.zip")
     with small_workspace.store.read() as db:
         line = lineage.lineage(db, run_records.find(db, "mixed"))
         assert [each.name for each in line] == ["mixed", "base"]
@@ -218,7 +218,7 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
 
 
 def test_a_parent_is_not_replaced_by_its_child(family: Workspace) -> None:
-    sent = bundles.made(family, "mixed").content
+    sent = bundles.build_bundle(family, "mixed").content
     runs.delete(family, "mixed")
     refused(family, sent, "is a parent of the run that would replace it", name="base", replace=True)
 
@@ -231,7 +231,7 @@ def parents(*ids: str) -> Callable[[Any], None]:
 
 
 def test_a_run_is_not_made_from_itself(family: Workspace, small_workspace: Workspace) -> None:
-    mixed, base = (bundles.made(family, name).content for name in ("mixed", "base"))
+    mixed, base = (bundles.build_bundle(family, name).content for name in ("mixed", "base"))
     keys = [opened(content)[0]["run"]["id"] for content in (mixed, base)]
     refused(small_workspace, with_manifest(mixed, parents(keys[0])), "among its own parents")
     brought(small_workspace, mixed)
@@ -261,7 +261,7 @@ def test_a_specification_that_no_page_could_read(other: Workspace, sent: bytes, 
 @pytest.mark.parametrize(("part", "field"), [("evidence", "body"), ("evidence", "source"), ("call", "reply"), ("call", "key")])
 def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, tmp_path: Path, part: str, field: str) -> None:
     """Another's id would stand in for that one in every later run."""
-    content = bundles.made(answered(workspace), "r").content
+    content = bundles.build_bundle(answered(workspace), "r").content
     colleague = workspace_with(tmp_path / "colleague", 8)
 
     def change(rows: list[dict[str, Any]]) -> None:
@@ -274,7 +274,7 @@ def test_evidence_and_calls_have_the_ids_of_what_they_say(workspace: Workspace, 
 
 def test_a_note_of_another_run_is_not_taken(other: Workspace, small_workspace: Workspace) -> None:
     runs.add_note(small_workspace, "debate", None, "mine")
-    content = bundles.made(small_workspace, "debate").content
+    content = bundles.build_bundle(small_workspace, "debate").content
     import_upload(other, cases.submission([("Pa_Ga", 0.1, 0.1, "none")]), "second.csv")
     note = runs.add_note(other, "second", None, "ours")
     refused(other, with_rows(content, "note", lambda rows: rows[0].update(id=note)), f"note {note}: is one of run")
@@ -311,7 +311,7 @@ class Talkative(Counting):
 
 
 def test_paths_and_addresses_of_this_machine_stay_here(workspace: Workspace, tmp_path: Path) -> None:
-    made = bundles.made(answered(workspace), "r")
+    made = bundles.build_bundle(answered(workspace), "r")
     assert {problem.rule: problem.rows for problem in made.problems} == {"failed": ("Qb0_Hb0",), "places": ()}
     manifest, files = opened(made.content)
     everything_said = json.dumps(manifest).encode() + b"".join(files.values())
@@ -323,7 +323,7 @@ def test_paths_and_addresses_of_this_machine_stay_here(workspace: Workspace, tmp
     assert {table for table in ours if ours[table] != theirs[table]} == {"prediction"}
     [error] = [row[8] for row in theirs["prediction"] if row[8]]
     assert error == "Lost: cannot open secret/x.txt, a.bin, a server Qb0_Hb0: not today"
-    assert bundles.made(colleague, "r").content == made.content
+    assert bundles.build_bundle(colleague, "r").content == made.content
 
 
 def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
@@ -331,24 +331,24 @@ def test_an_api_key_does_not_leave(workspace: Workspace) -> None:
     runs.add_note(made, "r", None, "asked with sk-1234567890")
     keyed = open_workspace(dataclasses.replace(made.settings, api_key="sk-1234567890"))
     with pytest.raises(StateError, match="an API key stands in it"):
-        bundles.made(keyed, "r")
+        bundles.build_bundle(keyed, "r")
 
 
 def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace, tmp_path: Path) -> None:
     made = workspace_with(workspace.settings.workspace, 8)
     run = run_control.start(made, wish(made, Counting()), "r", fast(), begin=lambda *_: None)
     with pytest.raises(InputError, match="run r: waiting with 0 rows; expected one that has ended"):
-        bundles.made(made, "r")
+        bundles.build_bundle(made, "r")
     spec = wish(made, Counting())
     with Journal(run_folders.folder_of(made, run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter"), constant(pair_of(spec.rows[1]))])
     reader = open_workspace(dataclasses.replace(made.settings, read_only=True))
     with pytest.raises(StateError, match="reading only"):  # what the journal holds is not in the store yet
-        bundles.made(reader, "r")
-    found = bundles.made(made, "r")
+        bundles.build_bundle(reader, "r")
+    found = bundles.build_bundle(made, "r")
     assert [problem.rule for problem in found.problems] == ["unfinished", "failed"]
     assert found.problems[0].message == "6 of 8 rows were not predicted: it is crashed"
-    assert bundles.made(reader, "r").content == found.content
+    assert bundles.build_bundle(reader, "r").content == found.content
     colleague = workspace_with(tmp_path / "colleague", 8)
     brought(colleague, found.content)
     assert stored(colleague, "r") == stored(made, "r")
@@ -365,7 +365,7 @@ def test_a_run_of_the_engine_is_replaced_with_its_journal(workspace: Workspace) 
     made = answered(workspace)
     with made.store.read() as db:
         key = run_records.find(db, "r").id
-    sent = bundles.made(made, "r").content
+    sent = bundles.build_bundle(made, "r").content
     runs.add_note(made, "r", None, "odd")
     assert run_folders.folder_of(made, key).exists
     ours = stored(made, "r")
@@ -390,7 +390,7 @@ def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(wor
 
 def test_a_journal_without_its_run_is_not_covered_up(workspace: Workspace) -> None:
     made = answered(workspace)
-    sent = bundles.made(made, "r").content
+    sent = bundles.build_bundle(made, "r").content
     with made.store.write() as db:
         run_records.delete(db, run_records.find(db, "r").id)
     refused(made, sent, "a journal of its run lies in data/runs/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.actions.demo import make_demo
 from core.actions.imports import import_upload
-from core.actions.spaces import coverage_in, load
+from core.actions.spaces import coverage_of, load
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.store import datasets, evidence, runs, spaces, traces
@@ -16,21 +16,21 @@ def test_the_demo_is_made_once_and_can_be_taken_away(workspace: Workspace) -> No
     assert make_demo(workspace) == made
     assert all(run.origin == "simulated" and run.name.startswith("simulated") for run in made)
     with workspace.store.read() as db:
-        [space] = spaces.all_of_them(db)
+        [space] = spaces.list_all(db)
     assert (space.name, space.kind, space.built_from) == ("simulated", "simulated", None)
     file = workspace.settings.data / "embeddings" / f"{space.id}.safetensors"
     assert file.is_file()
     undo(workspace, "demo, seed 0", with_runs=True)
     assert not file.exists()
     with workspace.store.read() as db:
-        assert datasets.all_of_them(db) == spaces.all_of_them(db) == []
+        assert datasets.list_all(db) == spaces.list_all(db) == []
         assert db.execute("SELECT count(*) FROM evidence").fetchall() == [(0,)]
 
 
 def test_the_demos_space_covers_most_of_its_rows_on_both_axes(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
         space = spaces.find(db, "simulated")
-    found = coverage_in(demo_workspace, space)
+    found = coverage_of(demo_workspace, space)
     assert found is not None
     assert 0.9 < found.rows_by_gene < 1
     assert 0.9 < found.rows_by_pert < 1
@@ -46,7 +46,7 @@ def test_real_files_do_not_land_in_the_demo(workspace: Workspace) -> None:
 
 def test_dossiers_and_audit_have_something_to_show(demo_workspace: Workspace) -> None:
     with demo_workspace.store.read() as db:
-        by_name = {run.name: run for run in runs.all_of_them(db)}
+        by_name = {run.name: run for run in runs.list_all(db)}
         good, collapsed = by_name["simulated debate"], by_name["simulated collapsed debate"]
         assert good.collapsed == 0
         assert collapsed.collapsed > 0.9 * collapsed.done

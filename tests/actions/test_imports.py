@@ -31,7 +31,7 @@ def test_train_and_test_become_splits_of_one_dataset(workspace: Workspace) -> No
     assert (first.kind, first.name, first.rows) == ("challenge_train", "bmdm", 4)
     assert (second.kind, second.name, second.rows) == ("challenge_test", "bmdm", 2)
     with workspace.store.read() as db:
-        [dataset] = datasets.all_of_them(db)
+        [dataset] = datasets.list_all(db)
         assert pairs.frame(db, dataset.id)["split"].tolist() == ["train"] * 4 + ["test"] * 2
         assert dict(db.execute("SELECT symbol, naming FROM gene").fetchall())["Gm12"] == "gene model"
 
@@ -118,7 +118,7 @@ def test_a_conflicting_label_is_rejected(small_workspace: Workspace) -> None:
     outcome = import_upload(small_workspace, other, "labels.csv")
     assert (outcome.rows, [row.reason for row in outcome.rejected]) == (1, ["conflicting label"])
     with small_workspace.store.read() as db:
-        [dataset] = datasets.all_of_them(db)
+        [dataset] = datasets.list_all(db)
         assert pairs.labels(db, dataset.id)["Pa_Ga"] == "up"
 
 
@@ -174,7 +174,7 @@ def test_the_same_file_gives_the_same_run_id_everywhere(small_workspace: Workspa
     for content, name in ((cases.TRAIN, "a.csv"), (cases.TEST, "b.csv"), (cases.DEBATES, "c.csv")):
         import_upload(other, content, name)
     with small_workspace.store.read() as db, other.store.read() as there:
-        assert [run.id for run in runs.all_of_them(db)] == [run.id for run in runs.all_of_them(there)]
+        assert [run.id for run in runs.list_all(db)] == [run.id for run in runs.list_all(there)]
 
 
 def test_an_import_that_breaks_half_way_leaves_nothing(small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Wor
     assert replaced.id != first.id
     assert not run_folders.folder_of(workspace, first.id).exists
     with workspace.store.read() as db:
-        assert [run.id for run in runs.all_of_them(db)] == [replaced.id]
+        assert [run.id for run in runs.list_all(db)] == [replaced.id]
         assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
 
 

@@ -80,7 +80,7 @@ def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again
     actions.add_note(small_workspace, "debate", "Pa_Ga", "worth keeping")
     actions.delete(small_workspace, "debate")
     with small_workspace.store.read() as db:
-        assert runs.all_of_them(db) == []
+        assert runs.list_all(db) == []
         for table in ("prediction", "trace_event", "note"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
         last = audit_log.latest(db).iloc[0]

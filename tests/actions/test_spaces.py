@@ -78,7 +78,7 @@ def by_symbol(space: Space) -> dict[str, list[float]]:
 
 def all_spaces(workspace: Workspace) -> list[SpaceRecord]:
     with workspace.store.read() as db:
-        return records.all_of_them(db)
+        return records.list_all(db)
 
 
 @pytest.mark.parametrize("kind", BUILT)
@@ -354,23 +354,23 @@ def test_the_demo_can_be_taken_back_without_its_space(demo_workspace: Workspace,
 def test_coverage_counts_rows_and_looks_orthologs_up(furnished: Workspace) -> None:
     """Ga, Gb twice each, Gc, Gm12 once each; Pa, Pb and Pc twice each. GENEA, GENEC are human; pb is Pb in another case."""
     import_upload(furnished, worlds.table_of({"GENEA": [1, 0], "genec": [0, 1], "pb": [1, 1], "Elsewhere": [1, 2]}), "human.csv")
-    found = spaces.coverage_in(furnished, all_spaces(furnished)[0])
+    found = spaces.coverage_of(furnished, all_spaces(furnished)[0])
     assert found is not None
     assert (found.genes, found.rows_by_gene) == (pytest.approx(2 / 4), pytest.approx(3 / 6))
     assert (found.perts, found.rows_by_pert, found.rows_by_both) == tuple(map(pytest.approx, (1 / 3, 2 / 6, 1 / 6)))
-    matched = spaces.matched_in(furnished, all_spaces(furnished)[0], "bmdm")
+    matched = spaces.match_dataset(furnished, all_spaces(furnished)[0], "bmdm")
     assert (matched.count("ortholog"), matched.count("case"), matched.count("exact")) == (2, 1, 0)
     undo(furnished, "orthologs.json")
-    found = spaces.coverage_in(furnished, all_spaces(furnished)[0], "bmdm")
+    found = spaces.coverage_of(furnished, all_spaces(furnished)[0], "bmdm")
     assert found is not None
     assert found.rows_by_gene == 0
     with pytest.raises(NotFound, match="dataset 'other'"):
-        spaces.coverage_in(furnished, all_spaces(furnished)[0], "other")
+        spaces.coverage_of(furnished, all_spaces(furnished)[0], "other")
 
 
 def test_a_workspace_without_rows_has_no_coverage(workspace: Workspace) -> None:
     import_upload(workspace, worlds.pack("lps_response"), "lps.json")
-    assert spaces.coverage_in(workspace, build(workspace, "response")) is None
+    assert spaces.coverage_of(workspace, build(workspace, "response")) is None
     with pytest.raises(NotFound, match=r"a pack of descriptions: .* which has lps \(lps_response\)"):
         build(workspace, "text", "t")
 
@@ -414,6 +414,6 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     assert (everything(workspace), worlds.kept_files(workspace)) == before
     assert WorkspaceComponents(reader, dataset).predict_knn(plan, None).predicted.priors.covered.any()  # looking is no change
     with reader.store.read() as db:
-        assert imports.listing(db).shape[0] == 12
+        assert imports.list_imports(db).shape[0] == 12
         assert runs.find(db, "knn").total == 6
     assert len(packs.read(reader, "network")) == 2

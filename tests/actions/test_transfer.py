@@ -203,7 +203,7 @@ def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None
     replaced = save_knn(workspace, dataset_of(workspace), plan, "knn", replace=True)
     with workspace.store.read() as db:
         assert runs.find(db, "knn") == replaced
-        assert {run.name for run in runs.all_of_them(db)} == {"llm train", "llm test", "knn", "other"}
+        assert {run.name for run in runs.list_all(db)} == {"llm train", "llm test", "knn", "other"}
         with pytest.raises(NotFound):
             runs.find(db, made.id)
 
@@ -230,7 +230,7 @@ def test_a_space_from_the_same_labels_is_never_scored_on_them(workspace: Workspa
     with pytest.raises(InputError, match=r"space labels: built from the labels of bmdm.* \(protocol loo\)"):
         knn(workspace, "loo", LOO, space="labels")
     with workspace.store.read() as db:
-        assert len(runs.all_of_them(db)) == 2
+        assert len(runs.list_all(db)) == 2
 
 
 def crossed(labels: Sequence[Any]) -> bytes:
@@ -754,7 +754,7 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     saved = save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)
     assert not folder.path.exists()
     with workspace.store.read() as db:
-        assert [run.id for run in runs.all_of_them(db) if run.name == "taken"] == [saved.id]
+        assert [run.id for run in runs.list_all(db) if run.name == "taken"] == [saved.id]
         assert db.execute("SELECT count(*) FROM prediction WHERE run = ?", [engine.id]).fetchall() == [(0,)]
 
 

@@ -79,7 +79,7 @@ def emptied(old: Workspace) -> Workspace:
     for run in reversed(IDS.values()):
         runs.delete(old, run)
     with old.store.read() as db:
-        assert run_lines.all_of_them(db) == []
+        assert run_lines.list_all(db) == []
     return old
 
 
@@ -198,7 +198,7 @@ def test_the_packaged_submission_comes_in_with_whole_rows(old: Workspace) -> Non
 def test_the_preset_is_there_with_its_values(old: Workspace) -> None:
     knn = IDS["saved knn"]
     with old.store.read() as db:
-        named = stored_presets.all_of(db, "what-if")
+        named = stored_presets.of_page(db, "what-if")
     values = {"over": "these rows", f"w_de_{knn}": 0.5, f"w_dir_{knn}": 0.7, "space": ["near"], "power": 2.0}
     assert named == {"mine": values}
     presets.delete(old, "what-if", "mine")

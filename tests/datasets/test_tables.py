@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.datasets.tables import Table, shown
+from core.datasets.tables import Table, quote
 from core.errors import InputError, UnknownFormat
 
 
@@ -112,8 +112,8 @@ def test_blank_cells_are_empty() -> None:
 
 
 def test_shown_text_is_short_and_quoted() -> None:
-    assert shown("a\nb") == r"'a\nb'"
-    assert shown("x" * 100, 10) == "'xxxxxxxxx…'"
+    assert quote("a\nb") == r"'a\nb'"
+    assert quote("x" * 100, 10) == "'xxxxxxxxx…'"
 
 
 cells = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)

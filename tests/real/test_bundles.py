@@ -32,7 +32,7 @@ def elsewhere(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Wo
 @pytest.mark.parametrize("name", RUNS)
 def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewhere: Workspace, name: str) -> None:
     start = time.monotonic()
-    made = bundles.made(real_workspace, name)
+    made = bundles.build_bundle(real_workspace, name)
     outcome = import_upload(elsewhere, made.content, made.file_name)
     assert (outcome.kind, outcome.name, outcome.rejected, outcome.new) == ("bundle", name, (), True)
     again = import_upload(real_workspace, made.content, made.file_name)
@@ -41,7 +41,7 @@ def test_a_published_run_is_the_same_elsewhere(real_workspace: Workspace, elsewh
     ours, theirs = stored(real_workspace, name), stored(elsewhere, name)
     for table, rows in ours.items():
         assert theirs[table] == rows, table
-    assert bundles.made(elsewhere, name).content == made.content
+    assert bundles.build_bundle(elsewhere, name).content == made.content
     delete(elsewhere, name)
 
 
@@ -49,7 +49,7 @@ def test_the_published_files_change_nothing_after_their_bundles(
     real_workspace: Workspace, elsewhere: Workspace, shared_data: Path
 ) -> None:
     for name in RUNS:
-        import_upload(elsewhere, bundles.made(real_workspace, name).content, name)
+        import_upload(elsewhere, bundles.build_bundle(real_workspace, name).content, name)
     files = [shared_data / "perturbagent" / f"{name}.zip" for name in RUNS]
     assert [(outcome.name, outcome.new) for outcome in import_paths(elsewhere, files)] == [(name, False) for name in RUNS]
     for name in RUNS:

@@ -80,7 +80,7 @@ def test_slices_add_up_and_each_filter_finds_its_rows(demo_workspace: Workspace,
     assert sum(part.mean.cost for part in found) == pytest.approx(0, abs=1e-12)
     with demo_workspace.store.read() as db:
         for part in found[:8]:
-            assert len(predictions.matching(db, run.id, filter_of(by, part.name))) == part.n, part.name
+            assert len(predictions.find_pair_ids(db, run.id, filter_of(by, part.name))) == part.n, part.name
 
 
 def filter_of(by: str, name: str) -> RowFilter:

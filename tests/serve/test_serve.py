@@ -123,12 +123,12 @@ def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: objec
     method = method_named(name)
     assert isinstance(method, RowMethod)
 
-    async def all_of_them() -> list[RowResult]:
+    async def list_all() -> list[RowResult]:
         async with Client(server) as client:
             context: Context = replace(context_for(method, pairs, VIEW, **options), client=client, model=MODEL)
             return list(await asyncio.gather(*(method.predict_row(pair, context) for pair in pairs)))
 
-    return asyncio.run(all_of_them())
+    return asyncio.run(list_all())
 
 
 def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
@@ -242,7 +242,7 @@ def test_a_run_is_packaged_and_checked(
     run = run_control.settle(workspace, run.id)
     assert (run.status, run.done, run.failed) == ("done", 5, 0), run_control.log_tail(workspace, run.id)
     out = tmp_path / "mine.zip"
-    made = submissions.package(workspace, run.id, submissions.Wanted(track), out)
+    made = submissions.package(workspace, run.id, submissions.PackageOptions(track), out)
     assert made.path == out, made.problems
     found = submissions.check_file(workspace, out, track, run=run.id)
     assert is_valid(found)

@@ -15,7 +15,7 @@ from core.types import Prediction, RowResult, TraceEvent
 
 def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
     with workspace.store.read() as db:
-        return predictions.matching(db, runs.find(db, "debate").id, wanted, order)
+        return predictions.find_pair_ids(db, runs.find(db, "debate").id, wanted, order)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_rows_with_notes(small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
     assert found(small_workspace, RowFilter(noted=True)) == ["Pb_Ga"]
     with small_workspace.store.read() as db:
-        listed = predictions.listing(db, runs.find(db, "debate").id, ["Pb_Ga", "Pa_Ga"])
+        listed = predictions.list_rows(db, runs.find(db, "debate").id, ["Pb_Ga", "Pa_Ga"])
     assert listed[["pair_id", "notes"]].to_numpy().tolist() == [["Pb_Ga", 1], ["Pa_Ga", 0]]
 
 
@@ -81,7 +81,7 @@ def test_one_row_and_its_trace(small_workspace: Workspace) -> None:
 def test_a_symbols_rows_with_and_without_a_run(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         run = runs.find(db, "debate")
-        rows = predictions.of_symbol(db, run.dataset, "gene", "Gb")
+        rows = predictions.rows_of_symbol(db, run.dataset, "gene", "Gb")
     assert rows["pair_id"].tolist() == ["Pa_Gb", "Pb_Gb"]
     assert rows["run"].fillna("none").tolist() == [run.id, "none"]
 

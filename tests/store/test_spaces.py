@@ -42,14 +42,14 @@ def test_a_space_comes_back_whole_by_name_and_by_id(store: Store) -> None:
         with store.write() as db:
             spaces.add(db, space)
     with store.read() as db:
-        assert spaces.all_of_them(db) == [SPACE, labelled]
+        assert spaces.list_all(db) == [SPACE, labelled]
         assert [spaces.find(db, name) for name in ("near", "0a1b", "from labels", "2c3d")] == [SPACE] * 2 + [labelled] * 2
         assert spaces.find(db, "near").created_at is not None
         with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near, from labels"):
             spaces.find(db, "far")
     with store.write() as db:
         spaces.delete(db, "0a1b")
-        assert spaces.all_of_them(db) == [labelled]
+        assert spaces.list_all(db) == [labelled]
 
 
 @pytest.mark.parametrize("other", [replace(SPACE, name="another name"), replace(SPACE, id="another id")])
@@ -66,7 +66,7 @@ def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
         with store.write() as db:
             knowledge.add(db, pack)
     with store.read() as db:
-        assert knowledge.all_of_them(db) == [PACK, newer, network]
+        assert knowledge.list_all(db) == [PACK, newer, network]
         assert knowledge.of_kind(db, "descriptions") == newer
         assert knowledge.of_kind(db, "descriptions", "desc") == PACK
         with pytest.raises(NotFound, match=r"a pack of orthologs: .* has desc \(descriptions\), again .*; import one"):
@@ -85,10 +85,10 @@ def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None
         presets.save(db, "neighbours", "mine", {}, "Ada")
         presets.save(db, "what-if", "mine", {"power": 3.0, "nearest": None}, "Bob")
     with store.write() as db:
-        assert presets.all_of(db, "what-if") == {"half": {"power": 1}, "mine": {"power": 3.0, "nearest": None}}
+        assert presets.of_page(db, "what-if") == {"half": {"power": 1}, "mine": {"power": 3.0, "nearest": None}}
         assert presets.delete(db, "what-if", "mine")
         assert not presets.delete(db, "what-if", "mine")
-        assert (list(presets.all_of(db, "what-if")), presets.all_of(db, "neighbours")) == (["half"], {"mine": {}})
+        assert (list(presets.of_page(db, "what-if")), presets.of_page(db, "neighbours")) == (["half"], {"mine": {}})
 
 
 def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: Store) -> None:
@@ -118,7 +118,7 @@ def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(tmp_path
         spaces.add(db, SPACE)
         presets.save(db, "what-if", "mine", {}, "Ada")
     with store.read() as db:
-        assert imports.listing(db).set_index("id").loc["i2", "rows"] == 3
+        assert imports.list_imports(db).set_index("id").loc["i2", "rows"] == 3
         assert db.execute("SELECT version, name FROM schema_version ORDER BY version").fetchall()[:2] == [
             (1, "first_schema"),
             (2, "spaces_packs_presets"),

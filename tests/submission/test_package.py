@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from core.datasets import SubmissionTable, read
 from core.errors import InputError, StateError
 from core.submission.check import check, is_valid
-from core.submission.fusion_trace import explained, with_base
-from core.submission.package import Contents, as_csv, as_zip, changes, repeated, write
+from core.submission.fusion_trace import add_base_events, explain_fusion
+from core.submission.package import Contents, as_csv, as_zip, find_changes, repeated_rows, write
 from core.submission.tracks import LAYOUTS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 from tests.submission.generated import runs, seeded_runs
@@ -49,7 +49,7 @@ def test_a_row_comes_back_bit_for_bit(rows: list[RowResult], track: Track) -> No
     made = contents(track, *rows)
     assert back(made).rows == tuple(rows)
     content = as_zip(made)
-    assert changes(content, made) == []
+    assert find_changes(content, made) == []
     assert is_valid(check(content, "p.zip", track, [row.prediction.pair_id for row in rows]))
 
 
@@ -58,7 +58,7 @@ def test_a_row_comes_back_bit_for_bit(rows: list[RowResult], track: Track) -> No
 def test_track_a_carries_what_its_columns_hold(rows: list[RowResult]) -> None:
     made = contents("A", *rows)
     content = as_zip(made)
-    assert changes(content, made) == []
+    assert find_changes(content, made) == []
     assert is_valid(check(content, "p.zip", "A", [row.prediction.pair_id for row in rows]))
     for row, found in zip(rows, back(made).rows, strict=True):
         ours, theirs = row.prediction, found.prediction
@@ -135,18 +135,18 @@ def test_seeds_have_a_column_each_and_a_silent_one_the_mean() -> None:
     [found] = back(made).rows
     assert [event.content for event in found.events] == ["Hm.\n\nA\rit is", "?", "C"]
     assert [event.meta["prediction_up"] for event in found.events] == [1.0, 0.5, 0.0]
-    assert repeated([row, ROW]) == ("Pa_Ga", "Pa_Ga")
-    assert repeated([dataclasses.replace(row, events=(*events[:2], events[3], events[3]._replace(stage="seed 43")))]) == ()
+    assert repeated_rows([row, ROW]) == ("Pa_Ga", "Pa_Ga")
+    assert repeated_rows([dataclasses.replace(row, events=(*events[:2], events[3], events[3]._replace(stage="seed 43")))]) == ()
 
 
 def test_what_would_not_come_back_is_a_problem() -> None:
     odd = dataclasses.replace(ROW, prediction=dataclasses.replace(ROW.prediction, p_de=0.5))  # not what was submitted
     made = contents("B", odd)
-    [problem] = changes(as_zip(made), made)
+    [problem] = find_changes(as_zip(made), made)
     assert (problem.rule, problem.severity, problem.rows) == ("round_trip", "error", ("Pa_Ga",))
-    [problem] = changes(as_zip(contents("B", RowResult(Prediction("Pz_Gz", 0.1, 0.1, 0.2, 0.5, "file")))), made)
+    [problem] = find_changes(as_zip(contents("B", RowResult(Prediction("Pz_Gz", 0.1, 0.1, 0.2, 0.5, "file")))), made)
     assert problem.rows == ("Pa_Ga",)
-    assert "cannot be read back" in changes(b"nothing", made)[0].message
+    assert "cannot be read back" in find_changes(b"nothing", made)[0].message
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_written_whole_and_never_over_another_file(tmp_path: Path) -> None:
 
 def test_a_trace_of_other_probabilities_is_explained() -> None:
     differing = Prediction("Pa_Ga", 0.2, 0.3, 0.5, 0.4, "file", (Flag.DE_FALLBACK, Flag.TRACE_DIFFERS))
-    [found, same, mute] = explained(
+    [found, same, mute] = explain_fusion(
         [
             RowResult(differing, VERDICTS),
             ROW,
@@ -213,6 +213,6 @@ def test_a_trace_of_other_probabilities_is_explained() -> None:
 def test_a_fusion_s_rows_get_what_its_base_said() -> None:
     arithmetic = TraceEvent("fusion", "FUSION", "arithmetic", "P(DE) 0.5 = …", 0)
     fused = [RowResult(Prediction(key, 0.2, 0.3, 0.5, 0.4, "trace"), (arithmetic,)) for key in ("Pa_Ga", "Pz_Gz")]
-    first, second = with_base(fused, {"Pa_Ga": ROW})
+    first, second = add_base_events(fused, {"Pa_Ga": ROW})
     assert first.events == (*VERDICTS, arithmetic)
     assert second == fused[1]

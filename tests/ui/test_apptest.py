@@ -238,7 +238,7 @@ def test_a_run_is_deleted(visit: Visit, small_workspace: Workspace) -> None:
     assert not app.exception
     assert not app.warning
     with small_workspace.store.read() as db:
-        assert runs.all_of_them(db) == []
+        assert runs.list_all(db) == []
 
 
 @pytest.mark.parametrize(("page", "tab"), [view for view in VIEWS if view[0] == "data"])

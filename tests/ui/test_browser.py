@@ -77,7 +77,7 @@ def place(page: Page) -> int:
 def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
     run, page = the_run(demo_workspace), open_tab()
     with demo_workspace.store.read() as db:
-        row = predictions.matching(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
+        row = predictions.find_pair_ids(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
     asked = {"run": [run.id], "row": [row], "flags": ["collapsed role"], "p_de": ["0.0", "0.5"]}
     with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
         page.goto(server.url("debates", **asked))
@@ -179,7 +179,7 @@ def test_reading_goes_on_while_another_process_imports(open_tab: OpenTab, demo_c
         assert moves > IMPORTS
         assert page.evaluate("window.alerts") == []
     with demo_copy.store.read() as db:
-        assert {str(index) for index in range(IMPORTS)} < {run.name for run in runs.all_of_them(db)}
+        assert {str(index) for index in range(IMPORTS)} < {run.name for run in runs.list_all(db)}
 
 
 def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_workspace: Workspace) -> None:

@@ -87,7 +87,7 @@ def every_view(page: Page, server: Server) -> Iterator[str]:
 def every_row_view(page: Page, server: Server, workspace: Workspace) -> Iterator[str]:
     """The first two rows of every run, three runs side by side, the pages of symbols, a file that is refused."""
     with workspace.store.read() as db:
-        everything = [run.id for run in runs.all_of_them(db)]
+        everything = [run.id for run in runs.list_all(db)]
         [(symbol,), *_] = db.execute("SELECT pert FROM pair ORDER BY position").fetchall()
     page.goto(server.url("debates", run=everything[0], **{"with": everything[1:]}))
     settle(page)

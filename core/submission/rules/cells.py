@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from decimal import Decimal, InvalidOperation
 
 from core.datasets.submissions import count_in, number_in
-from core.datasets.tables import shown
+from core.datasets.tables import quote
 from core.methods.track_limits import B_TOOL_CALLS, B_TOOLS
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.submission.parsed import File, Finding, Row
-from core.submission.rules.registry import listed, rule
+from core.submission.rules.registry import list_names, rule
 
 _MOST_DECIMALS = 300  # of a number above 0
 _FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
@@ -36,7 +36,7 @@ def missing_ids(file: File) -> Iterator[Finding]:
         there = {*_ids(file), *file.sheet.torn}
         missing = [key for key in file.expected if key not in there]
         if missing:
-            yield Finding(missing, f"{len(missing):,} of {len(file.expected):,} ids are missing: {listed(missing)}")
+            yield Finding(missing, f"{len(missing):,} of {len(file.expected):,} ids are missing: {list_names(missing)}")
 
 
 @rule("unknown_ids", "error")
@@ -45,7 +45,7 @@ def unknown_ids(file: File) -> Iterator[Finding]:
     known = set(file.expected)
     unknown = [key for key in _ids(file) if key.strip() and key not in known]
     if unknown:
-        yield Finding(unknown, f"{len(unknown):,} ids are not among the {len(known):,} expected: {listed(unknown)}")
+        yield Finding(unknown, f"{len(unknown):,} ids are not among the {len(known):,} expected: {list_names(unknown)}")
 
 
 @rule("duplicate_ids", "error")
@@ -53,7 +53,7 @@ def duplicate_ids(file: File) -> Iterator[Finding]:
     """Ids that several rows have."""
     twice = [key for key, n in Counter(_ids(file)).items() if n > 1 and key.strip()]
     if twice:
-        yield Finding(twice, f"{len(twice):,} ids stand on several rows: {listed(twice)}; expected each once")
+        yield Finding(twice, f"{len(twice):,} ids stand on several rows: {list_names(twice)}; expected each once")
 
 
 @rule("id_order", "error")
@@ -64,7 +64,7 @@ def id_order(file: File) -> Iterator[Finding]:
     expected = [key for key in dict.fromkeys(file.expected) if key in there]
     moved = [key for key, other in zip(found, expected, strict=True) if key != other]
     if moved:
-        yield Finding(moved, f"{len(moved):,} ids in another order than expected, the first {listed(moved[:1])}")
+        yield Finding(moved, f"{len(moved):,} ids in another order than expected, the first {list_names(moved[:1])}")
 
 
 @rule("empty_cells", "error")
@@ -110,7 +110,7 @@ def sum_above_one(file: File) -> Iterator[Finding]:
         over = [row for row, total in sums.items() if total > 1 + FILE_SUM_TOLERANCE]
         if over:
             most = max(over, key=sums.__getitem__)
-            yield Finding(over, f"{up} + {down}: {len(over):,} rows above 1, the most {sums[most]:.6g} at {listed([most])}")
+            yield Finding(over, f"{up} + {down}: {len(over):,} rows above 1, the most {sums[most]:.6g} at {list_names([most])}")
 
 
 @rule("counts", "error")
@@ -153,7 +153,7 @@ def seeds_mean(file: File) -> Iterator[Finding]:
                     off[row] = said - mean
         if off:
             most = max(off, key=lambda row: abs(off[row]))
-            furthest = f"the furthest {listed([most])} by {off[most]:+.6g}"
+            furthest = f"the furthest {list_names([most])} by {off[most]:+.6g}"
             yield Finding(list(off), f"{name}: {len(off):,} rows are not the mean over the seeds, {furthest}")
 
 
@@ -186,7 +186,7 @@ def _where(file: File, column: str, is_bad: Callable[[str], bool], expected: str
     if bad:
         row, text = bad[0]
         yield Finding(
-            [row for row, _ in bad], f"{column}: {len(bad):,} cells such as {shown(text)} at {listed([row])}; {expected}"
+            [row for row, _ in bad], f"{column}: {len(bad):,} cells such as {quote(text)} at {list_names([row])}; {expected}"
         )
 
 

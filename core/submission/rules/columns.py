@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.datasets.tables import shown
+from core.datasets.tables import quote
 from core.submission.parsed import File, Finding
-from core.submission.rules.registry import listed, rule
+from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import LAYOUTS
 
 
@@ -16,7 +16,7 @@ def missing_columns(file: File) -> Iterator[Finding]:
     if file.sheet is not None:
         missing = [name for name in file.layout.columns if name not in file.sheet.header]
         if missing:
-            yield Finding((), f"no column {', '.join(missing)}; found {shown(', '.join(file.sheet.header), 200)}")
+            yield Finding((), f"no column {', '.join(missing)}; found {quote(', '.join(file.sheet.header), 200)}")
 
 
 @rule("column_order", "error")
@@ -36,7 +36,7 @@ def duplicate_columns(file: File) -> Iterator[Finding]:
         header = file.sheet.header
         twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]
         if twice:
-            yield Finding((), f"{listed(twice)} more than once in the header, expected each column once")
+            yield Finding((), f"{list_names(twice)} more than once in the header, expected each column once")
 
 
 @rule("other_track", "error")
@@ -58,4 +58,4 @@ def unexpected_columns(file: File) -> Iterator[Finding]:
         known = {name for layout in LAYOUTS.values() for name in layout.columns}
         odd = [name or "(without a name)" for name in dict.fromkeys(file.sheet.header) if name not in known]
         if odd:
-            yield Finding((), f"columns {listed(odd)}, expected none beside {', '.join(file.layout.columns)}")
+            yield Finding((), f"columns {list_names(odd)}, expected none beside {', '.join(file.layout.columns)}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.methods.track_limits import C_NEW_TOKENS
 from core.submission.parsed import File, Finding, Row
-from core.submission.rules.registry import listed, rule
+from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT
 
 # Under any owner's name, and in another number format; what was derived from it is another model.
@@ -34,7 +34,7 @@ def several_models(file: File) -> Iterator[Finding]:
     names = list(models)
     odd = [row for name in names[1:] for row in models[name]]
     if odd:
-        yield Finding(odd, f"model_name: {len(names)} models, {len(odd):,} rows by others than {names[0]}: {listed(odd)}")
+        yield Finding(odd, f"model_name: {len(names)} models, {len(odd):,} rows by others than {names[0]}: {list_names(odd)}")
 
 
 @rule("other_model", "warning", "A", "B")
@@ -68,7 +68,7 @@ def long_answers(file: File) -> Iterator[Finding]:
     long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > C_NEW_TOKENS]
     if long:
         told = f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
-        yield Finding(long, f"tokens_used: {told}: {listed(long)}")
+        yield Finding(long, f"tokens_used: {told}: {list_names(long)}")
 
 
 @rule("tools_in_c", "warning", "C")
@@ -80,7 +80,7 @@ def tools_in_c(file: File) -> Iterator[Finding]:
         if result.prediction.tool_calls or any(event.kind in _TOOL_EVENTS for event in result.events)
     ]
     if used:
-        yield Finding(used, f"{len(used):,} rows used tools, expected none: {listed(used)}")
+        yield Finding(used, f"{len(used):,} rows used tools, expected none: {list_names(used)}")
 
 
 @rule("sampling", "warning", "A", "B")
@@ -120,7 +120,7 @@ def outputs_in_prompt(file: File) -> Iterator[Finding]:
         )
     found = list(dict.fromkeys(_OUTPUT.findall(file.prompt or "")))
     if found:
-        yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({listed(found)}), expected no outcome in it")
+        yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({list_names(found)}), expected no outcome in it")
 
 
 @rule("prompt_differs", "error")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from core.llm.tokens import by_tiktoken
 from core.methods.track_limits import B_TOOLS
 from core.submission.parsed import File, Finding, is_tool
-from core.submission.rules.registry import listed, rule
+from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
 
 OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # what opening a file finds itself
@@ -39,7 +39,7 @@ def unexpected_members(file: File) -> Iterator[Finding]:
     ]
     if odd:
         tools = f", {TOOLS}*.py" if file.layout.has_tools else ""
-        yield Finding((), f"members {listed(odd)}, expected {CSV}, {PROMPT}{tools} alone")
+        yield Finding((), f"members {list_names(odd)}, expected {CSV}, {PROMPT}{tools} alone")
 
 
 @rule("folder", "warning")

@@ -57,7 +57,7 @@ def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find
     return register
 
 
-def listed(names: Sequence[object]) -> str:
+def list_names(names: Sequence[object]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return printable(", ".join(map(str, names[:SHOWN])) + more)

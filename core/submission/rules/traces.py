@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.datasets.submissions import count_in, is_uniform
 from core.submission.parsed import File, Finding
-from core.submission.rules.registry import listed, rule
+from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import NO_TRACE
 from core.types import FALLBACKS, Flag
 
@@ -50,10 +50,9 @@ def trace_differs(file: File) -> Iterator[Finding]:
     """Rows whose trace states other probabilities than the file."""
     differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
     if differ:
-        said = (
-            f"{len(differ):,} traces state probabilities that do not give the submitted numbers, the first {listed(differ[:1])}"
-        )
-        yield Finding(differ, f"{said}; where they were fused afterwards, the trace should hold the arithmetic")
+        message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
+        message += f"the first {list_names(differ[:1])}; where they were fused afterwards, the trace should hold the arithmetic"
+        yield Finding(differ, message)
 
 
 @rule("fallbacks", "warning")
@@ -97,12 +96,14 @@ def uncounted(file: File) -> Iterator[Finding]:
             unknown = {r.prediction.pair_id for r in file.results if r.events and getattr(r.prediction, field) is None}
             zero = [row for row, (text,) in file.cells(column) if count_in(text) == 0 and row in unknown]
             if zero:
-                yield Finding(zero, f"{column}: 0 on {len(zero):,} rows that have a trace, so it was not counted: {listed(zero)}")
+                yield Finding(
+                    zero, f"{column}: 0 on {len(zero):,} rows that have a trace, so it was not counted: {list_names(zero)}"
+                )
     if file.layout.track == "B":
         cells = file.cells("num_tool_calls", "num_distinct_tools")
         without = [row for row, (calls, tools) in cells if count_in(calls) and count_in(tools) == 0]
         if without:
-            yield Finding(without, f"num_distinct_tools: 0 on {len(without):,} rows with tool calls: {listed(without)}")
+            yield Finding(without, f"num_distinct_tools: 0 on {len(without):,} rows with tool calls: {list_names(without)}")
 
 
 @rule("prompt_tokens_vary", "warning", "B")

@@ -155,7 +155,7 @@ def _bundle(context: PageContext, run: Run) -> None:
         return
     try:
         with st.spinner("Packing …"):
-            made = bundles.made(context.workspace, run.id)
+            made = bundles.build_bundle(context.workspace, run.id)
     except DeskError as error:
         show_error(error)
         return

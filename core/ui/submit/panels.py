@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import submissions
-from core.actions.submissions import Checked, Wanted
+from core.actions.submissions import CheckedPackage, PackageOptions
 from core.errors import DeskError
 from core.store.runs import Run
 from core.submission.check import frame, is_valid
@@ -136,7 +136,7 @@ def _attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...
 @st.cache_data(max_entries=4, show_spinner=False)
 def _made(
     run: str, track: Track, prompt: str | None, tools: tuple[tuple[str, bytes], ...], fusion_trace: bool, version: tuple[int, ...]
-) -> Checked:
+) -> CheckedPackage:
     """The package of a run at this version of the store, and its problems."""
     del version  # part of the key only
     with TemporaryDirectory() as place:
@@ -147,13 +147,13 @@ def _made(
             (folder / "tools").mkdir()
         for name, content in tools:
             (folder / "tools" / Path(name).name).write_bytes(content)
-        wanted = Wanted(
+        wanted = PackageOptions(
             track,
             prompt=folder / "prompt.txt" if prompt is not None else None,
             tools=folder / "tools" if tools else None,
             fusion_trace=fusion_trace,
         )
-        return submissions.checked(loaders.workspace(), run, wanted)
+        return submissions.check_run(loaders.workspace(), run, wanted)
 
 
 def _verdict(what: str, problems: Sequence[Problem]) -> None:

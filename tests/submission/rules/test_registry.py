@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.submission.check import check, frame, is_valid
 from core.submission.provenance import NOTHING, RunProvenance
 from core.submission.rules.eligibility import parameters_b
-from core.submission.rules.registry import RULES, listed, rule
+from core.submission.rules.registry import RULES, list_names, rule
 from core.submission.tracks import LAYOUTS
 from core.types import Track
 from tests.cases import debate_trace
@@ -333,12 +333,12 @@ def test_problems_as_a_table() -> None:
 
 
 def test_a_message_is_one_line() -> None:
-    assert listed(["a\nb", "é", 7]) == "a\\nb, é, 7"
+    assert list_names(["a\nb", "é", 7]) == "a\\nb, é, 7"
     s = sound("B")
     s.set("model_name", *["a\x1fb\nc"] * len(IDS))
     [problem] = problems(s.zip(), "B")
     assert problem.message == r"model_name: a\x1fb\nc on 12 rows, expected gpt-oss-120b"
-    assert listed(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
+    assert list_names(list(range(7))) == "0, 1, 2, 3, 4 and 2 more"
 
 
 def test_a_rule_is_registered_once() -> None:

@@ -50,7 +50,7 @@ def test_the_next_row_beside_another_run_attaches_the_store_once(
 ) -> None:
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
-        other = next(key for key in predictions.sharing(db, run) if key != run)
+        other = next(key for key in predictions.shared_row_counts(db, run) if key != run)
     app = visit(demo_workspace, "debates", **{"run": run, "with": other})
     attachments.clear()
     next_row(app)

@@ -46,6 +46,6 @@ def test_a_cached_loader_refuses_to_run_inside_a_reading_block() -> None:
 
 def test_queries_of_a_refresh_see_the_state_of_its_counters(small_workspace: Workspace) -> None:
     seen: list[str] = []
-    loaders.refresh(lambda db: seen.extend(run.name for run in runs.all_of_them(db)))
+    loaders.refresh(lambda db: seen.extend(run.name for run in runs.list_all(db)))
     assert seen == [run.name for run in loaders.all_runs()]
     assert small_workspace.store._readers == 0

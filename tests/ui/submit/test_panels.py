@@ -8,7 +8,7 @@ import zipfile
 import pytest
 
 from core.actions import bundles, submissions
-from core.actions.submissions import Wanted
+from core.actions.submissions import PackageOptions
 from core.actions.workspace import Workspace
 from core.submission.check import is_valid
 from tests.ui.conftest import Visit
@@ -26,7 +26,7 @@ def problems(app: object) -> list[tuple[str, str, int]]:
 
 def test_a_run_shows_every_problem_of_its_package(visit: Visit, demo_workspace: Workspace) -> None:
     run = the_run(demo_workspace, TEST)
-    expected = submissions.checked(demo_workspace, run.id, Wanted("B")).problems
+    expected = submissions.check_run(demo_workspace, run.id, PackageOptions("B")).problems
     app = visit(demo_workspace, "submit", run=run.id)
     assert problems(app) == [(p.severity, p.rule, len(p.rows)) for p in expected]
     assert "prompt_missing" in {rule for _, rule, _ in problems(app)}
@@ -53,7 +53,7 @@ def test_the_track_is_in_the_address(visit: Visit, demo_workspace: Workspace) ->
 
 
 def test_a_file_is_held_against_the_test_rows(visit: Visit, demo_workspace: Workspace) -> None:
-    content = submissions.checked(demo_workspace, the_run(demo_workspace, TEST).id, Wanted("B")).content
+    content = submissions.check_run(demo_workspace, the_run(demo_workspace, TEST).id, PackageOptions("B")).content
     app = visit(demo_workspace, "submit", tab="Check a file")
     app.file_uploader(key="check_file").upload("mine.zip", content)
     app.run()
@@ -85,6 +85,6 @@ def test_a_run_is_packed_for_a_colleague(visit: Visit, demo_workspace: Workspace
     app.button(key=f"bundle-{run.id}").click().run()
     assert not app.exception
     assert not app.error
-    made = bundles.made(demo_workspace, run.id)
+    made = bundles.build_bundle(demo_workspace, run.id)
     assert made.sha256 in text_of(app)
     assert [button.label for button in app.get("download_button")] == ["Download the file"]

@@ -17,7 +17,7 @@ from core.ui.shared.loaders.cache import cached, reading
 def all_datasets() -> list[Dataset]:
     """Every dataset, the demo last."""
     with reading() as db:
-        return datasets.all_of_them(db)
+        return datasets.list_all(db)
 
 
 @cached("datasets")
@@ -53,20 +53,20 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
 def all_runs() -> list[Run]:
     """The runs of every dataset, oldest first."""
     with reading() as db:
-        return runs.all_of_them(db)
+        return runs.list_all(db)
 
 
 @cached("runs", "datasets")
 def labelled_counts() -> pd.DataFrame:
     """Per run how many of its rows have a label."""
     with reading() as db:
-        return runs.labelled(db)
+        return runs.label_counts(db)
 
 
 def all_imports() -> pd.DataFrame:
     """Every import of a file."""
     with reading() as db:
-        return imports.listing(db)
+        return imports.list_imports(db)
 
 
 def rejected_rows() -> pd.DataFrame:
@@ -85,4 +85,4 @@ def latest_changes() -> pd.DataFrame:
 def all_presets(page: str) -> dict[str, dict[str, Any]]:
     """The named settings of a page."""
     with reading() as db:
-        return presets.all_of(db, page)
+        return presets.of_page(db, page)

@@ -80,21 +80,21 @@ def _read_details(db: Cursor, run: str, pair_id: str) -> RowDetails:
 def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
     """The pair ids that a filter leaves, in order."""
     with reading() as db:
-        return predictions.matching(db, run, wanted, order)
+        return predictions.find_pair_ids(db, run, wanted, order)
 
 
 @cached("run:{0}", "datasets", "notes", entries=20)
 def list_rows(run: str, pair_ids: tuple[str, ...]) -> pd.DataFrame:
     """The named rows as a list shows them."""
     with reading() as db:
-        return predictions.listing(db, run, pair_ids)
+        return predictions.list_rows(db, run, pair_ids)
 
 
 @cached("run:{0}", "datasets")
 def filter_choices(run: str) -> dict[str, list[str]]:
     """The values that a run's rows can be filtered by: name of the filter → its values."""
     with reading() as db:
-        return predictions.choices(db, run)
+        return predictions.filter_choices(db, run)
 
 
 @cached("run:{0}", shared=True)
@@ -115,7 +115,7 @@ def flag_counts(run: str) -> dict[str, int]:
 def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame, bool]:
     """A run's audit, the lengths of its briefs, and whether it has dossiers."""
     with reading() as db:
-        briefs, lengths, has_dossier = traces.briefs(db, run), traces.brief_lengths(db, run), evidence.kept(db, run)
+        briefs, lengths, has_dossier = traces.briefs(db, run), traces.brief_lengths(db, run), evidence.has_evidence(db, run)
         flags, p_de = predictions.flag_counts(db, run), predictions.p_de_of(db, run)
     return audit_debate(briefs, flags, p_de), lengths, has_dossier
 
@@ -130,7 +130,7 @@ def runs_with_row(dataset: str, pair_id: str) -> list[str]:
 def shared_row_counts(run: str) -> dict[str, int]:
     """Run id → how many rows it shares with a run."""
     with reading() as db:
-        return predictions.sharing(db, run)
+        return predictions.shared_row_counts(db, run)
 
 
 def gene_description(symbol: str) -> tuple[str, str | None]:
@@ -142,4 +142,4 @@ def gene_description(symbol: str) -> tuple[str, str | None]:
 def symbol_rows(dataset: str, role: str, symbol: str) -> pd.DataFrame:
     """Every row of a perturbation (role "pert") or target gene ("gene"), with the prediction of each run."""
     with reading() as db:
-        return predictions.of_symbol(db, dataset, role, symbol)
+        return predictions.rows_of_symbol(db, dataset, role, symbol)

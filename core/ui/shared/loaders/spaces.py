@@ -24,14 +24,14 @@ from core.ui.shared.loaders.records import dataset_rows
 def all_spaces() -> list[SpaceRecord]:
     """Every gene space, oldest first."""
     with reading() as db:
-        return spaces.all_of_them(db)
+        return spaces.list_all(db)
 
 
 @cached("spaces")
 def all_packs() -> list[PackRecord]:
     """Every knowledge pack, oldest first."""
     with reading() as db:
-        return knowledge.all_of_them(db)
+        return knowledge.list_all(db)
 
 
 @cached("spaces", "datasets", entries=100)
@@ -39,7 +39,7 @@ def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
     """How much of a dataset (id) a space (id) covers."""
     with reading() as db:
         record = spaces.find(db, space)
-    return space_actions.coverage_in(workspace(), record, dataset)
+    return space_actions.coverage_of(workspace(), record, dataset)
 
 
 @cached("spaces", "datasets", entries=50)
@@ -47,7 +47,7 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     """How many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
     with reading() as db:
         record = spaces.find(db, space)
-    found = space_actions.matched_in(workspace(), record, dataset)
+    found = space_actions.match_dataset(workspace(), record, dataset)
     rules: tuple[embeddings.Rule, ...] = ("exact", "case", "ortholog")
     return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
 
