@@ -10,7 +10,7 @@ from core.stats.comparison import Comparison, Difference
 from core.stats.count_controls import LeakageAudit
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
-from core.stats.official_score import ScoreIntervals
+from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import Evaluation
@@ -38,7 +38,7 @@ def score(result: ScoreIntervals, product: BothAxes | None) -> dict[str, Any]:
     }
 
 
-def _counts(result: ScoreIntervals | Comparison | Slice) -> dict[str, int]:
+def _counts(result: Metrics[Any]) -> dict[str, int]:
     return {"n": result.n, "n_labelled": result.n_labelled, "n_de": result.n_de}
 
 

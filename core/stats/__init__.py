@@ -1,14 +1,13 @@
-"""Pure arrays in, numbers out: the only room that computes a score. Imports NumPy and SciPy, knows no files and no plots.
+"""Arrays in, numbers out: the only room that computes a score. Imports NumPy and SciPy, and knows no files and no plots.
 
-arrays       kinds of array            validate      one check for each kind of argument
-ranks        mid-ranks, percentiles    scores        what is ranked, what the labels say
-auroc, roc   AUROC, placements, curve  influence     how rows move an AUROC, covariances
-intervals    the Interval record       delong        rows independent
-clustered    rows share a perturbation or a gene     score         official score, score with all intervals
-compare      two runs, paired          paired        row by row: contributions, rank movement, agreement
-slices       where the score comes from              stratified    pairs inside a stratum only
-weighted     AUROC under many weights  bootstrap     rows, perturbations, genes, both axes
-power        what can be seen at all   multiplicity  Holm, Benjamini and Hochberg
-optimism     tuned against out of fold calibration   reliability, Brier, tie ceiling and floor
-controls     what row counts give away
+arrays              types of arrays                validate           one check for each kind of argument
+ranks               mid-ranks, percentiles         scores_and_labels  a run's scores, labels, the tasks DE and DIR
+auroc               AUROC and the ROC curve        influence          influence of rows on an AUROC, covariances
+intervals           the record of an interval      delong             intervals, rows independent or clustered
+official_score      the score, with intervals      comparison         two runs, paired
+row_changes         two runs, row by row           slices             the score of slices, and what they cost
+stratified_score    pairs inside strata only       weighted_auroc     AUROC under many sets of weights
+bootstrap           rows, genes, perturbations     power              detectable differences, leaderboard noise
+multiplicity        Holm, Benjamini and Hochberg   selection_optimism tuned against out of fold
+calibration         reliability, Brier, ties       count_controls     what row counts reveal
 """

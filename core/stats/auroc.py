@@ -13,29 +13,29 @@ from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placements:
-    """How every row fares against the rows of the other class in its own stratum.
+    """For every row, how many rows of the other class in its stratum it is ranked against correctly.
 
-    won: of shape (n_rows,), the pairs that it takes part in and that are in the right order, ties counting half.
-    positives, negatives: rows of each class in each stratum, of shape (n_strata,).
+    won: of shape (n_rows,), each row's pairs in the right order, ties counting half. positives, negatives: rows of each
+    class in each stratum, of shape (n_strata,).
     """
 
     won: Floats
     positives: Floats
     negatives: Floats
-    auroc: Floats  # of shape (n_strata,); NaN where a stratum holds one class only
+    auroc: Floats  # of shape (n_strata,); NaN for a stratum with one class only
 
     @property
     def pairs(self) -> Floats:
-        """Pairs of a positive and a negative in each stratum, of shape (n_strata,)."""
+        """The number of pairs of a positive and a negative in each stratum, of shape (n_strata,)."""
         return self.positives * self.negatives
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Roc:
-    """False and true positive rates of shape (n_distinct + 1,), from (0, 0) to (1, 1), and the score at each corner.
+    """The ROC curve: false and true positive rates from (0, 0) to (1, 1), and thresholds; of shape (n_distinct + 1,).
 
-    A row counts as called where its score is at least the threshold; the first threshold is infinite. Rates of a class
-    that has no rows are NaN.
+    A row is called positive if its score is at least the threshold; the first threshold is infinite. The rates of a class
+    without rows are NaN.
     """
 
     false_positive_rate: Floats
@@ -47,7 +47,7 @@ def auroc(positive: ArrayLike, values: ArrayLike) -> float:
     """The probability that a positive row is ranked above a negative one, ties counting half; NaN with one class.
 
     positive: flags of shape (n_rows,); values: finite numbers of the same shape, ranked as they are (see
-    `ranks.settle`). O(n log n). Definition: Mann and Whitney 1947.
+    `ranks.round_for_ranks`). O(n log n). Definition: Mann and Whitney 1947.
     """
     chosen = validate.flags("positive", positive)
     numbers = validate.numbers("values", values)
@@ -56,7 +56,7 @@ def auroc(positive: ArrayLike, values: ArrayLike) -> float:
 
 
 def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
-    """The curve whose area is `auroc`; positive: flags, values: finite numbers ranked as they are, both (n_rows,)."""
+    """The curve whose area is `auroc`; positive: flags, values: finite numbers, ranked as they are; of shape (n_rows,)."""
     chosen, numbers = validate.flags("positive", positive), validate.numbers("values", values)
     validate.same_length(positive=chosen, values=numbers)
     order = np.argsort(-numbers)
@@ -64,12 +64,12 @@ def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
     last = np.flatnonzero(np.append(falling[1:] != falling[:-1], np.ones(min(1, len(falling)), dtype=np.bool_)))
     true = np.append(0.0, hits[last])
     false = np.append(0.0, last + 1 - hits[last])
-    with np.errstate(invalid="ignore"):  # 0 / 0 is NaN, as promised
+    with np.errstate(invalid="ignore"):  # 0 / 0 gives the NaN of a class without rows
         return Roc(false / false[-1], true / true[-1], np.append(np.inf, falling[last]))
 
 
 def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 1) -> Placements:
-    """Placements of all rows from one sort; `strata` are codes of shape (n_rows,) below `n_strata`, or None for one."""
+    """The placements of all rows, from one sort; strata: codes of shape (n_rows,) below `n_strata`, None for one stratum."""
     stratum = np.zeros(len(values), dtype=np.intp) if strata is None else strata
     order = np.argsort(values) if strata is None else np.lexsort((values, stratum))
     hit = positive[order].astype(np.float64)

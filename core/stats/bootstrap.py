@@ -1,7 +1,7 @@
 """Bootstrap of scores and of paired differences: rows, perturbations, genes, or both axes at once.
 
-Rows are sorted once. A resample is a vector of unit weights (how often each unit was drawn), and blocks of resamples of
-bounded memory are scored together (see `weighted`). Two runs are always scored under the same weights.
+Rows are sorted once. A resample is a vector of weights, one a unit (how often it was drawn); blocks of resamples of
+bounded memory are scored together (see `weighted_auroc`). Two runs are always scored under the same weights.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from core.stats.scores_and_labels import Outcome, Scores, outcome_of, shared_row
 from core.stats.weighted_auroc import weighted_auroc
 
 ResamplingUnit = Literal["row", "pert", "gene", "two-way"]
-BLOCK_WEIGHTS = 1 << 19  # weights held at once: 4 MiB, which a processor's caches hold
+BLOCK_WEIGHTS = 1 << 19  # weights in memory at once: 4 MiB, which fit in a processor's caches
 
 
 @dataclass(frozen=True, slots=True)
 class ResamplingPlan:
     """What is resampled, how often, and from which seed.
 
-    unit: row, pert, gene, or two-way (both axes are resampled and a row weighs the product: conservative).
-    size: units drawn in a resample, as a share of the units there are (other than 1 for another sample size).
+    unit: row, pert, gene, or two-way (both axes are resampled and a row's weight is the product: conservative).
+    size: units drawn in a resample, as a share of all units (other than 1 for another sample size).
     """
 
     unit: ResamplingUnit
@@ -47,6 +47,14 @@ class ResamplingPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class BothAxes:
+    """Intervals over both axes: product, by the conservative product bootstrap; combined, V_pert + V_gene - V_row."""
+
+    product: Resampled
+    combined: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreBootstrap:
     """DE, DIR and their mean (or the differences b - a in them), each with its bootstrap interval."""
 
@@ -55,30 +63,22 @@ class ScoreBootstrap:
     mean: Resampled
 
 
-@dataclass(frozen=True, slots=True)
-class BothAxes:
-    """Both axes at once: the product bootstrap, which overstates, and V_pert + V_gene - V_row of three bootstraps."""
-
-    product: Resampled
-    combined: Interval
-
-
 def bootstrap_score(labels: ArrayLike, scores: Scores, plan: ResamplingPlan, pert: ArrayLike, gene: ArrayLike) -> ScoreBootstrap:
-    """Bootstrap of one run's DE, DIR and mean over its labelled rows; arrays of shape (n_rows,)."""
+    """Bootstrap one run's DE, DIR and mean over its labelled rows; every array of shape (n_rows,)."""
     return _bootstrap_scores(_labelled_rows(labels, [scores], pert, gene), plan)
 
 
 def bootstrap_difference(
     labels: ArrayLike, a: Scores, b: Scores, plan: ResamplingPlan, pert: ArrayLike, gene: ArrayLike
 ) -> ScoreBootstrap:
-    """Paired bootstrap of b - a in DE, DIR and mean: both runs are scored in the same resamples."""
+    """Bootstrap the differences b - a in DE, DIR and mean: both runs are scored in the same resamples."""
     return _bootstrap_scores(_labelled_rows(labels, shared_rows(a, b), pert, gene), plan)
 
 
 def both_axes(
     row: Resampled, pert: Resampled, gene: Resampled, product: Resampled, limits: tuple[float, float] = (0.0, 1.0)
 ) -> BothAxes:
-    """The two intervals over both axes of one number, from its four bootstraps; limits: (-1, 1) for a difference."""
+    """The two intervals over both axes of one estimate, from its four bootstraps; limits: (-1, 1) for a difference."""
     variance = two_way_variance(*(np.array([one.se**2]) for one in (row, pert, gene)))[0]
     method = "bootstrap, V_pert + V_gene - V_row"
     return BothAxes(product, normal_interval(row.estimate, variance, row.n, "two-way", method, limits))
@@ -86,7 +86,7 @@ def both_axes(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _LabelledRows:
-    """The labelled rows: their outcome, the runs' scores, and the codes of both axes."""
+    """The labelled rows: their outcome, the scores of one or two runs, and the codes of both axes."""
 
     outcome: Outcome
     runs: list[Scores]
@@ -94,7 +94,7 @@ class _LabelledRows:
     gene: Codes
 
     def units(self, unit: ResamplingUnit) -> list[Codes]:
-        """For each resampled axis, the unit of every row."""
+        """For each resampled axis, the unit of every row: codes of shape (n_rows,)."""
         every_row: Codes = np.arange(len(self.pert), dtype=np.intp)
         axes = {"row": [every_row], "pert": [self.pert], "gene": [self.gene], "two-way": [self.pert, self.gene]}
         return axes[unit]
@@ -113,11 +113,11 @@ def _labelled_rows(labels: ArrayLike, runs: Sequence[Scores], pert: ArrayLike, g
 
 
 def resampling_weights(axes: Sequence[Codes], plan: ResamplingPlan) -> Iterator[Floats]:
-    """Weights in blocks of shape (n_units, n_resamples in the block).
+    """Yields weights in blocks of shape (n_units, n_resamples in the block).
 
-    axes: the unit of each row on each resampled axis. One axis: weights are those of its units, drawn with replacement.
-    Two: those of the rows, the product over the axes. Each axis has a random stream of its own, so that the resamples
-    do not depend on the size of the blocks.
+    axes: the unit of each row on each resampled axis. For one axis, weights belong to its units, drawn with replacement;
+    for two, to the rows, as the product over the axes. Each axis has its own random stream, so that the resamples do not
+    depend on the size of the blocks.
     """
     streams = [np.random.default_rng([plan.seed, axis]) for axis in range(len(axes))]
     n_rows = max(1, len(axes[0]))
@@ -148,30 +148,30 @@ def _draw_counts(rng: np.random.Generator, units: Codes, resamples: int, size: f
 
 
 def _n_units(units: Codes) -> int:
-    return int(units.max(initial=0)) + 1  # one that no row has, if there are no rows
+    return int(units.max(initial=0)) + 1  # one empty unit if there are no rows
 
 
 def _bootstrap_scores(rows: _LabelledRows, plan: ResamplingPlan) -> ScoreBootstrap:
-    """Intervals for the scores of one run, or for the changes from the first of two runs to the second."""
+    """Bootstrap the scores of one run, or the changes from the first of two runs to the second."""
     axes = rows.units(plan.unit)
     unit, n_units = (axes[0], _n_units(axes[0])) if len(axes) == 1 else (rows.units("row")[0], len(rows.pert))
-    every = [task for run in rows.runs for task in tasks(rows.outcome, run)]
-    kernels = [weighted_auroc(task, unit, n_units) for task in every]
+    all_tasks = [task for run in rows.runs for task in tasks(rows.outcome, run)]
+    kernels = [weighted_auroc(task, unit, n_units) for task in all_tasks]
 
-    def measured(weights: Floats) -> Floats:
+    def metrics(weights: Floats) -> Floats:
         aurocs = np.stack([kernel(weights) for kernel in kernels])
         de, direction = aurocs if len(rows.runs) == 1 else aurocs[2:] - aurocs[:2]
         return np.stack([de, direction, (de + direction) / 2])
 
-    estimates = measured(np.ones((n_units, 1)))[:, 0]
-    values = np.concatenate([measured(weights) for weights in resampling_weights(axes, plan)], axis=1)
-    counts = [int(every[k].rows.sum()) for k in (0, 1, 0)]
+    estimates = metrics(np.ones((n_units, 1)))[:, 0]
+    values = np.concatenate([metrics(weights) for weights in resampling_weights(axes, plan)], axis=1)
+    counts = [int(all_tasks[k].rows.sum()) for k in (0, 1, 0)]
     chance = 0.5 if len(rows.runs) == 1 else 0.0
     return ScoreBootstrap(*(_interval(float(estimates[k]), values[k], counts[k], plan, chance) for k in range(3)))
 
 
 def _interval(estimate: float, values: Floats, n: int, plan: ResamplingPlan, chance: float) -> Resampled:
-    """Percentile interval of resampled `values`; NaN where fewer than two of them are defined."""
+    """The percentile interval of resampled `values`; NaN if fewer than two of them are defined."""
     defined = values[~np.isnan(values)]
     low = high = se = above = float("nan")
     if len(defined) > 1:
@@ -179,5 +179,5 @@ def _interval(estimate: float, values: Floats, n: int, plan: ResamplingPlan, cha
         above = float(np.mean(defined > chance) + np.mean(defined >= chance)) / 2
         se = float(defined.std(ddof=1))
     method = "product bootstrap" if plan.unit == "two-way" else "bootstrap"
-    counted = (above, plan.resamples, len(values) - len(defined), plan.seed)
-    return Resampled(estimate, low, high, se, n, plan.unit, method, *counted)
+    undefined = len(values) - len(defined)
+    return Resampled(estimate, low, high, se, n, plan.unit, method, above, plan.resamples, undefined, plan.seed)

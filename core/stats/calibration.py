@@ -1,6 +1,6 @@
-"""Do probabilities mean what they say, and what do ties leave open?
+"""Calibration of probabilities, and how far ties could move an AUROC.
 
-AUROC does not change when scores pass through any increasing function; calibration does, and ties are all that can.
+An increasing function of the scores changes their calibration but not their AUROC; only breaking ties can change that.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from core.stats.ranks import round_for_ranks
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Rows with a probability in [low, high) (the last bin: [low, high]); mean_probability is NaN in an empty bin."""
+    """The rows with a probability in [low, high), the last bin including 1; mean_probability is NaN for an empty bin."""
 
     low: float
     high: float
@@ -29,9 +29,10 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The reliability curve; ece and brier: 0 is perfect; NaN without rows.
+    """The reliability curve with two summaries, of which 0 is perfect and which are NaN without rows.
 
-    ece: Σ share of rows · |mean probability - observed share| over bins. brier: mean squared error of the probability.
+    ece: expected calibration error, Σ share of rows · |mean probability - observed share| over bins. brier: mean squared
+    error of the probability.
     """
 
     n: int
@@ -42,9 +43,9 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class TieBounds:
-    """AUROC with every tie lost (floor), halved (auroc) and won (ceiling); all NaN with one class.
+    """The AUROC with every tie lost (floor), counted half (auroc) and won (ceiling); all NaN with one class.
 
-    tied_pairs: the share of positive-negative pairs that are ties; distinct: different values among the scores.
+    tied_pairs: the share of positive-negative pairs that are ties; distinct: number of distinct scores.
     """
 
     floor: float
@@ -62,31 +63,32 @@ def reliability(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> 
     edges = round_for_ranks(np.linspace(0, 1, validate.whole_number("bins", bins, 1) + 1))
     place: Codes = np.clip(np.searchsorted(edges, round_for_ranks(p), side="right") - 1, 0, bins - 1)
     rows, hits = sum_by_group(place, bins), sum_by_group(place, bins, happened)
-    mean = _divide(sum_by_group(place, bins, p), rows)
-    found = tuple(
+    mean = _means(sum_by_group(place, bins, p), rows)
+    curve = tuple(
         Bin(float(edges[k]), float(edges[k + 1]), float(mean[k]), wilson_interval(int(hits[k]), int(rows[k])))
         for k in range(bins)
     )
-    gaps = np.abs(mean - _divide(hits, rows))[rows > 0]
+    gaps = np.abs(mean - _means(hits, rows))[rows > 0]
     ece = float(gaps @ rows[rows > 0] / n) if n else float("nan")
-    return Reliability(n, found, ece, float(np.mean((p - happened) ** 2)) if n else float("nan"))
+    return Reliability(n, curve, ece, float(np.mean((p - happened) ** 2)) if n else float("nan"))
 
 
-def _divide(total: Floats, rows: Floats) -> Floats:
+def _means(total: Floats, rows: Floats) -> Floats:
+    """Sums divided by numbers of rows, of shape (n_bins,); NaN for an empty bin."""
     means: Floats = np.divide(total, rows, out=np.full(len(rows), np.nan), where=rows > 0)
     return means
 
 
 def tie_bounds(positive: ArrayLike, values: ArrayLike) -> TieBounds:
-    """What a tie-breaker that knew the labels (or hated them) would make of the scores, rounded to 9 decimals.
+    """The AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 9 decimals.
 
     positive: flags, values: finite numbers, both of shape (n_rows,).
     """
     chosen = validate.flags("positive", positive)
-    settled = round_for_ranks(validate.numbers("values", values))
-    validate.same_length(positive=chosen, values=settled)
-    placed = placements(chosen, settled)
-    distinct, group = np.unique(settled, return_inverse=True)
+    rounded = round_for_ranks(validate.numbers("values", values))
+    validate.same_length(positive=chosen, values=rounded)
+    placed = placements(chosen, rounded)
+    distinct, group = np.unique(rounded, return_inverse=True)
     hits = sum_by_group(group, len(distinct), chosen)
     tied = hits @ (sum_by_group(group, len(distinct)) - hits)
     pairs, auroc = float(placed.pairs[0]), float(placed.auroc[0])

@@ -1,4 +1,4 @@
-"""Is run b better than run a on the rows that both have?"""
+"""The paired comparison of two runs: is run b better than run a on the rows that both have?"""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
+from core.stats.arrays import Codes
 from core.stats.delong import Estimate, estimates
-from core.stats.influence import influence_of
+from core.stats.influence import Influence, influence_of
 from core.stats.intervals import Interval, p_gt_0
-from core.stats.official_score import DE, DIR, MEAN, row_counts
+from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
 from core.stats.power import correlation, detectable_difference
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """b minus a in one metric, with paired intervals by row, perturbation, gene and both (`change`).
+    """One metric of a and of b, and the change b - a, each with intervals by row, perturbation, gene and both axes.
 
-    p_gt_0: probability that b is better, by the two-way interval. correlation: of the two runs' estimates, likewise.
-    detectable: the smallest true difference that such a pair of runs would show with 80% power on as many rows.
+    p_gt_0: probability that b is better, by the two-way interval. correlation: of the two runs' estimates, by the two-way
+    standard errors. detectable: the smallest true difference that two such runs would show with 80% power on as many rows.
     """
 
     a: Estimate
@@ -33,37 +34,38 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Run b against run a; n: rows; n_labelled: those with a label; n_de: those with an effect."""
-
-    n: int
-    n_labelled: int
-    n_de: int
-    de: Difference
-    dir: Difference
-    mean: Difference
+class Comparison(Metrics[Difference]):
+    """Run b against run a, in DE, DIR and their mean."""
 
 
 def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike) -> Comparison:
-    """Paired differences b - a in DE, DIR and mean; everything of shape (n_rows,), one row for each pair of both runs.
+    """Paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row a pair of both runs.
 
-    DIR counts rows where both runs have a p_up. NaN throughout where there are no labels.
+    DIR counts rows for which both runs have a p_up. NaN throughout without labels.
     """
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
     first, second = shared_rows(a, b)
     influence = influence_of([*tasks(outcome, first), *tasks(outcome, second)])
+    de, direction, mean = (_difference(*three) for three in paired_estimates(influence, perts, genes))
+    return Comparison(*row_counts(outcome, n), de, direction, mean)
+
+
+def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[tuple[Estimate, Estimate, Estimate]]:
+    """For DE, DIR and their mean: the first run's value, the second's, and the change.
+
+    influence: of four AUROCs, DE and DIR of the first run and of the second, without strata.
+    """
     none = np.zeros(2)
-    alone = [np.concatenate(sides) for metric in (DE, DIR, MEAN) for sides in ((metric, none), (none, metric))]
-    change = [np.concatenate((-metric, metric)) for metric in (DE, DIR, MEAN)]
-    scores = estimates(influence, perts, genes, alone)
-    changes = estimates(influence, perts, genes, change, (-1.0, 1.0))
-    differences = (_difference(scores[2 * k][0], scores[2 * k + 1][0], changes[k][0]) for k in range(3))
-    return Comparison(*row_counts(outcome, n), *differences)
+    metrics = (DE, DIR, MEAN)
+    values = [np.concatenate(sides) for metric in metrics for sides in ((metric, none), (none, metric))]
+    scores = [one[0] for one in estimates(influence, pert, gene, values)]
+    changes = estimates(influence, pert, gene, [np.concatenate((-metric, metric)) for metric in metrics], (-1.0, 1.0))
+    return [(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
 
 
 def _difference(a: Estimate, b: Estimate, change: Estimate) -> Difference:
-    surest: Interval = change.two_way
-    together = correlation(a.two_way.se, b.two_way.se, surest.se)
-    return Difference(a, b, change, p_gt_0(surest), together, detectable_difference(surest.se))
+    widest: Interval = change.two_way
+    together = correlation(a.two_way.se, b.two_way.se, widest.se)
+    return Difference(a, b, change, p_gt_0(widest), together, detectable_difference(widest.se))

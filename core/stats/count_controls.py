@@ -1,7 +1,8 @@
-"""Controls that know no biology: what the sampling of the labels gives away through row counts.
+"""Controls that know no biology: what row counts reveal about labels through the way rows were sampled.
 
 Negatives were matched to each gene's positives and then topped up with genes of their own, so counts alone predict DE.
-Such a score is shown beside a model and never used by one; a model that does not beat it on DE has shown no biology.
+The control's score is shown beside a model's and never used by a model; a model that does not beat it on DE has shown no
+biology.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from core.stats.delong import Estimate, two_way_delong
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of
 
-ROWS_A_PERT = 9  # the sampling aims at as many matched rows for each perturbation
+ROWS_A_PERT = 9  # matched rows that the sampling aims at for each perturbation
 
 
 @dataclass(frozen=True, slots=True)
 class LeakageAudit:
-    """How far counts alone go on labelled rows, and whether the test rows are disjoint from them.
+    """How well counts alone predict labels, and whether the test rows share symbols with the labelled rows.
 
     count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with several rows.
     rarer_up_dir: DIR of `rarer_gene`. singletons: rows whose gene occurs once; singletons_none: those labelled none.
@@ -53,27 +54,27 @@ def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
 
 
 def rarer_gene(gene: ArrayLike) -> Floats:
-    """A direction score from row counts: the fewer rows a gene has, the more it is said to go up (-c)."""
+    """A direction score from row counts: -c, so that genes with fewer rows are predicted to go up."""
     return -_gene_counts(gene).astype(np.float64)
 
 
 def leakage_audit(
     labels: ArrayLike, pert: ArrayLike, gene: ArrayLike, test_pert: ArrayLike = (), test_gene: ArrayLike = ()
 ) -> LeakageAudit:
-    """Count controls on the rows of `labels`, `pert` and `gene`, of shape (n_rows,), and overlap with the test rows."""
+    """The count controls on labelled rows (labels, pert, gene: of shape (n_rows,)), and their overlap with the test rows."""
     outcome = outcome_of(labels)
     perts, genes, count = np.asarray(pert), np.asarray(gene), _gene_counts(gene)
     validate.same_length(labels=outcome.labelled, pert=perts, gene=genes)
     de_score, up_score = round_for_ranks(count_only(perts, genes)), rarer_gene(genes)
     single = count == 1
 
-    def measured(rows: Bools, positive: Bools, score: Floats) -> Estimate:
+    def auroc_of(rows: Bools, positive: Bools, score: Floats) -> Estimate:
         return two_way_delong(positive[rows], score[rows], perts[rows], genes[rows])
 
     return LeakageAudit(
-        measured(outcome.labelled, outcome.effect, de_score),
-        measured(outcome.labelled & ~single, outcome.effect, de_score),
-        measured(outcome.directed, outcome.up, up_score),
+        auroc_of(outcome.labelled, outcome.effect, de_score),
+        auroc_of(outcome.labelled & ~single, outcome.effect, de_score),
+        auroc_of(outcome.directed, outcome.up, up_score),
         int(single.sum()),
         int((single & outcome.labelled & ~outcome.effect).sum()),
         len({*perts.tolist()} & {*np.asarray(test_pert).tolist()}),
@@ -82,7 +83,7 @@ def leakage_audit(
 
 
 def _gene_counts(gene: ArrayLike) -> Codes:
-    """Rows of each row's gene, of shape (n_rows,)."""
+    """The number of rows of each row's gene, of shape (n_rows,)."""
     codes = validate.codes("gene", gene)
     counts: Codes = np.bincount(codes)[codes]
     return counts

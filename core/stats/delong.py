@@ -31,7 +31,7 @@ METHODS: dict[Unit, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One number with its intervals by row, by perturbation, by gene and by both, which are always shown together."""
+    """One number with its intervals by row, perturbation, gene and both axes, which are always shown together."""
 
     row: Interval
     pert: Interval
@@ -48,7 +48,7 @@ class Estimate:
 
 
 def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
-    """The AUROC of all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked as they are."""
+    """The task of ranking all rows; positive: flags of shape (n_rows,), values: finite numbers, ranked as they are."""
     chosen = validate.flags("positive", positive)
     numbers = validate.numbers("values", values)
     n_rows = validate.same_length(positive=chosen, values=numbers)
@@ -56,12 +56,12 @@ def task_of(positive: ArrayLike, values: ArrayLike) -> Task:
 
 
 def delong(positive: ArrayLike, values: ArrayLike) -> Interval:
-    """One AUROC with DeLong's interval; NaN with one class, no interval with a single row of a class."""
+    """One AUROC with DeLong's interval; NaN with one class, no interval if a class has a single row."""
     return _interval([task_of(positive, values)], ONE, (0.0, 1.0))
 
 
 def delong_difference(positive: ArrayLike, first: ArrayLike, second: ArrayLike) -> Interval:
-    """AUROC of `second` minus AUROC of `first` on the same rows, with DeLong's paired interval."""
+    """The AUROC of `second` minus that of `first` on the same rows, with DeLong's paired interval."""
     return _interval([task_of(positive, first), task_of(positive, second)], SECOND_LESS_FIRST, (-1.0, 1.0))
 
 
@@ -75,7 +75,7 @@ def _interval(tasks: list[Task], weights: Floats, limits: tuple[float, float]) -
 def clustered_delong(positive: ArrayLike, values: ArrayLike, clusters: ArrayLike, unit: Unit = "pert") -> Interval:
     """One AUROC with Obuchowski's interval; clusters: names or codes of shape (n_rows,), independent of each other.
 
-    Equal to `delong` where every row is its own cluster. No interval where a class lives in a single cluster.
+    Equal to `delong` if every row is its own cluster. No interval if a class occurs in a single cluster only.
     """
     task, codes = task_of(positive, values), validate.codes("clusters", clusters)
     validate.same_length(positive=task.positive, clusters=codes)
@@ -93,9 +93,9 @@ def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene
 
 
 def two_way_variance(row: Floats, pert: Floats, gene: Floats) -> Floats:
-    """V_pert + V_gene - V_row; where few units make that negative, the largest of the three instead."""
-    together = pert + gene - row
-    return np.where(together < 0, np.maximum(np.maximum(row, pert), gene), together)
+    """V_pert + V_gene - V_row; the largest of the three where few units make that negative."""
+    combined = pert + gene - row
+    return np.where(combined < 0, np.maximum(np.maximum(row, pert), gene), combined)
 
 
 def estimates(
@@ -105,7 +105,7 @@ def estimates(
     weights: Sequence[Floats],
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
-    """For each combination of AUROCs in `weights`, and each stratum, the number and its four intervals."""
+    """For each combination of AUROCs in `weights` and each stratum, its value with four intervals."""
     by_unit: dict[Unit, Floats] = {
         "row": covariance(influence),
         "pert": covariance(influence, pert),

@@ -1,9 +1,9 @@
-"""How each row moves an AUROC, and the covariances that follow from it: the one sum behind every analytic interval.
+"""The influence of each row on an AUROC, and the covariances of AUROCs that every analytic interval is computed from.
 
-The influence of a positive row on an AUROC is (its share of the negatives beaten - AUROC) / positives, of a negative
-row likewise (DeLong's structural components, centred and scaled). Rows that are independent units give DeLong's
-covariance; sums over clusters give Obuchowski's (Biometrics 1997, 53:567-578). Both keep the two classes apart, because
-each pair of parts has its own small-sample factor I / (I - 1), where I counts the units with rows in either part.
+The influence of a positive row is (the share of negatives below it - AUROC) / positives, of a negative row likewise
+(DeLong's structural components, centred and scaled). Independent rows give DeLong's covariance; sums over clusters give
+Obuchowski's (Biometrics 1997, 53:567-578). Both keep the two classes apart, because each pair of parts has its own
+small-sample factor I / (I - 1), where I counts the units with rows in either part.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from core.stats.scores_and_labels import Task
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
-    """Values and row influences of k AUROCs, inside each of n_strata strata (one, if there are none).
+    """The values of k AUROCs and the influence of rows on them, inside each of n_strata strata (one without strata).
 
-    values, counts: of shape (k, n_strata), the AUROC (NaN where undefined) and the rows behind it. parts: of shape
-    (2k, n_rows), positives' and negatives' influence of each AUROC in turn, 0 for rows that do not count. members: the
-    same shape, which rows count. stratum: codes of shape (n_rows,).
+    values, counts: of shape (k, n_strata), the AUROC (NaN if undefined) and the number of its rows. parts: of shape
+    (2k, n_rows), for each AUROC the influence of positives and that of negatives, 0 for rows that do not count. members:
+    of the same shape, which rows count. stratum: codes of shape (n_rows,).
     """
 
     values: Floats
@@ -39,10 +39,10 @@ class Influence:
         return int(self.values.shape[1])
 
     def combine(self, weights: Floats) -> Floats:
-        """Σ weights · values of shape (n_strata,), from the AUROCs whose weight is not 0."""
+        """Σ weights · values, of shape (n_strata,), over the AUROCs whose weight is not 0."""
         used = np.flatnonzero(weights)
         terms = (weights[used, None] * self.values[used]).T
-        return np.array([fsum(term) for term in terms])  # exact: a run less itself is 0
+        return np.array([fsum(term) for term in terms])  # exact, so that a run minus itself is 0
 
 
 def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: int = 1) -> Influence:
@@ -56,24 +56,24 @@ def influence_of(tasks: Sequence[Task], stratum: Codes | None = None, n_strata: 
         rows, positive = task.rows, task.positive[task.rows]
         placed = placements(positive, task.values[rows], None if stratum is None else stratum[rows], n_strata)
         values[k], counts[k] = placed.auroc, placed.positives + placed.negatives
-        moved = _row_influence(placed, positive, where[rows])
+        influence = _row_influence(placed, positive, where[rows])
         members[2 * k], members[2 * k + 1] = rows & task.positive, rows & ~task.positive
-        parts[2 * k, rows] = np.where(positive, moved, 0.0)
-        parts[2 * k + 1, rows] = np.where(positive, 0.0, moved)
+        parts[2 * k, rows] = np.where(positive, influence, 0.0)
+        parts[2 * k + 1, rows] = np.where(positive, 0.0, influence)
     return Influence(values, counts, parts, members, where)
 
 
 def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Floats:
-    own = np.where(positive, placed.positives[stratum], placed.negatives[stratum])
+    class_size = np.where(positive, placed.positives[stratum], placed.negatives[stratum])
     pairs = placed.pairs[stratum]
-    centred = placed.won - np.where(pairs > 0, placed.auroc[stratum] * pairs / own, 0.0)
+    centred = placed.won - np.where(pairs > 0, placed.auroc[stratum] * pairs / class_size, 0.0)
     return np.divide(centred, pairs, out=np.zeros_like(centred), where=pairs > 0)
 
 
 def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
-    """Covariances of the k AUROCs, of shape (n_strata, k, k); rows (`clusters` None) or clusters are independent.
+    """The covariances of the k AUROCs, of shape (n_strata, k, k); independent are clusters, or rows if `clusters` is None.
 
-    NaN for a pair of AUROCs with fewer than two units in one of their classes.
+    NaN for a pair of AUROCs if one of their classes has fewer than two units.
     """
     sums, present, stratum = _unit_sums(influence, clusters)
     shared = _per_stratum(present, stratum, influence.n_strata)
@@ -82,12 +82,12 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
     between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
     k = len(influence.values)
-    together: Floats = between_parts.reshape(-1, k, 2, k, 2).sum(axis=(2, 4))
-    return together
+    covariances: Floats = between_parts.reshape(-1, k, 2, k, 2).sum(axis=(2, 4))
+    return covariances
 
 
 def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
-    """Per part and unit: summed influence and whether the unit has rows of that part; and each unit's stratum."""
+    """For each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
     if clusters is None:
         return influence.parts, influence.members.astype(np.float64), influence.stratum
     n_clusters = clusters.max(initial=0) + 1
@@ -101,7 +101,7 @@ def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Fl
 
 
 def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
-    """Inner products of all pairs of rows of `columns` (p, n_units) inside each stratum, of shape (n_strata, p, p)."""
+    """The inner products of all pairs of rows of `columns` (p, n_units) in each stratum, of shape (n_strata, p, p)."""
     if n_strata == 1:
         return (columns @ columns.T)[None]
     products = np.empty((n_strata, len(columns), len(columns)))
@@ -112,7 +112,7 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 
 
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
-    """Variance of Σ weights · AUROC, of shape (n_strata,), from the AUROCs whose weight is not 0."""
+    """The variance of Σ weights · AUROC, of shape (n_strata,), over the AUROCs whose weight is not 0."""
     used = np.flatnonzero(weights)
     block = covariances[:, used[:, None], used]
     variance: Floats = np.einsum("i,sij,j->s", weights[used], block, weights[used])

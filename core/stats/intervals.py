@@ -1,4 +1,4 @@
-"""An interval is always a record: what was estimated, how sure it is, and what was resampled to know."""
+"""Intervals as records: the estimate, its 95% limits, and what was resampled or counted as independent."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Z95 = float(ndtri(0.975))
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A 95% interval. low, high and se are NaN where the data cannot tell; all are NaN where there is no estimate.
+    """A 95% interval. low, high and se are NaN if the data do not determine them; all are NaN without an estimate.
 
-    n: the rows behind the estimate. unit: what was resampled, or counted as independent. method: how.
+    n: rows behind the estimate. unit: what was resampled or counted as independent. method: its name.
     """
 
     estimate: float
@@ -32,8 +32,8 @@ class Interval:
 class Resampled(Interval):
     """An interval of bootstrap percentiles.
 
-    p_gt_0: share of resamples whose effect is above 0, ties counting half; the effect of a difference is itself, that
-    of a score its distance from 0.5. undefined: resamples without a value because one class was missing.
+    p_gt_0: share of resamples with an effect above 0, ties counting half; the effect of a difference is itself, that of a
+    score is its distance from 0.5. undefined: resamples without a value because one class was missing.
     """
 
     p_gt_0: float
@@ -52,17 +52,17 @@ def normal_interval(
 
 
 def p_gt_0(interval: Interval) -> float:
-    """Probability that a difference is above 0 under its normal approximation; a half where it is exactly 0 ± 0."""
+    """The probability that a difference is above 0, by its normal approximation; 0.5 for exactly 0 ± 0."""
     if interval.se > 0:
         return float(ndtr(interval.estimate / interval.se))
     return float("nan") if np.isnan(interval.se) else float((np.sign(interval.estimate) + 1) / 2)
 
 
 def wilson_interval(successes: int, n: int) -> Interval:
-    """A proportion with Wilson's score interval, which stays inside [0, 1] for few rows; NaN for none."""
+    """A proportion with Wilson's score interval, which stays inside [0, 1] even for few rows; NaN without rows."""
     if n == 0:
-        nothing = float("nan")
-        return Interval(nothing, nothing, nothing, nothing, 0, "row", "Wilson")
+        nan = float("nan")
+        return Interval(nan, nan, nan, nan, 0, "row", "Wilson")
     share, spread = successes / n, Z95**2 / n
     middle = (share + spread / 2) / (1 + spread)
     half = Z95 * float(np.sqrt(share * (1 - share) / n + spread / (4 * n))) / (1 + spread)

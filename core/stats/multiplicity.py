@@ -1,4 +1,4 @@
-"""p-values of many hypotheses, corrected: Holm for any error at all, Benjamini and Hochberg for the share of errors."""
+"""Correction of p-values for many hypotheses: Holm (family-wise error), Benjamini and Hochberg (false discovery rate)."""
 
 from __future__ import annotations
 

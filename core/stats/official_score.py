@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,34 +18,36 @@ from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, scor
 DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """The official score; de, dir and mean are NaN where one class is missing, as they are without labels.
+T = TypeVar("T")
 
-    n: rows; n_labelled: those whose label is known; n_de: of those, the ones with an effect.
+
+@dataclass(frozen=True, slots=True)
+class Metrics(Generic[T]):
+    """A result for DE, for DIR and for their mean, and the rows behind it.
+
+    n: rows; n_labelled: those with a known label; n_de: those with an effect.
     """
 
     n: int
     n_labelled: int
     n_de: int
-    de: float
-    dir: float
-    mean: float
+    de: T
+    dir: T
+    mean: T
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreIntervals:
-    """The score of one run with intervals by row, perturbation, gene and both; counts as in `Score`.
+class Score(Metrics[float]):
+    """The official score; de, dir and mean are NaN if one class is missing, as without labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreIntervals(Metrics[Estimate]):
+    """The score of one run with intervals by row, perturbation, gene and both axes.
 
     scored: which pairs of rows count, in words, such as "all rows" or "inside 5×5 cells, cut 0".
     """
 
-    n: int
-    n_labelled: int
-    n_de: int
-    de: Estimate
-    dir: Estimate
-    mean: Estimate
     scored: str = "all rows"
 
 
@@ -53,14 +56,14 @@ def official_score(
 ) -> Score:
     """(AUROC_DE + AUROC_DIR) / 2 of a submission; all of shape (n_rows,), labels None where unknown.
 
-    The file's numbers are ranked as they are. InputError names the rows (by `ids` where given) with a NaN, an infinity,
-    a number outside [0, 1] or a sum above 1.
+    The file's numbers are ranked as they are. Raises InputError, which names the rows (by `ids` if given), for a NaN, an
+    infinity, a number outside [0, 1] or a sum above 1.
     """
     return point_score(labels, scores_from_submission(prediction_up, prediction_down, ids))
 
 
 def point_score(labels: ArrayLike, scores: Scores) -> Score:
-    """The same score for any scores: DE over labelled rows, DIR over rows labelled up or down that have a p_up."""
+    """The score without intervals: DE over labelled rows, DIR over rows labelled up or down that have a p_up."""
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores)
     de, direction = (_auroc(task) for task in tasks(outcome, scores))
@@ -68,7 +71,7 @@ def point_score(labels: ArrayLike, scores: Scores) -> Score:
 
 
 def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike) -> ScoreIntervals:
-    """DE, DIR and their mean, each with four intervals; labels, pert and gene of shape (n_rows,), names or codes."""
+    """DE, DIR and their mean, each with four intervals; labels, pert and gene: names or codes of shape (n_rows,)."""
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes)
@@ -77,7 +80,7 @@ def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gen
 
 
 def row_counts(outcome: Outcome, n: int) -> tuple[int, int, int]:
-    """Rows, labelled rows and rows with an effect."""
+    """The numbers of rows, of labelled rows and of rows with an effect."""
     return n, int(outcome.labelled.sum()), int(outcome.effect.sum())
 
 

@@ -1,4 +1,4 @@
-"""How large a difference must be to be seen: standard errors, power, and the noise of a public leaderboard."""
+"""Power: the smallest difference that can be detected, and the noise of a public leaderboard."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ POWER, LEVEL = 0.8, 0.05
 
 @dataclass(frozen=True, slots=True)
 class PublicPart:
-    """The part of a test set that a leaderboard scores: its rows, and how draws of such a part are simulated.
+    """The part of a test set that a leaderboard scores, and how draws of such a part are simulated.
 
-    unit: what the part is drawn by (see `Plan`); rows is then the expected number of rows.
+    rows: their number, an expected one unless rows are drawn. unit: what is drawn, see `ResamplingPlan`.
     """
 
     rows: int
@@ -29,14 +29,14 @@ class PublicPart:
     resamples: int = 4000
 
     def plan(self, labels: ArrayLike) -> ResamplingPlan:
-        """Resamples of the labelled rows that are as large as the part."""
+        """The plan that resamples the labelled rows in samples as large as the part."""
         n_labelled = int(outcome_of(labels).labelled.sum())
         share = validate.whole_number("rows", self.rows, 1) / validate.whole_number("labelled rows", n_labelled, 1)
         return ResamplingPlan(self.unit, self.seed, self.resamples, np.sqrt(share) if self.unit == "two-way" else share)
 
 
 def detectable_difference(se: float, power: float = POWER, level: float = LEVEL) -> float:
-    """The smallest true difference that a two-sided test at `level` shows with probability `power`.
+    """The smallest true difference that a two-sided test at `level` detects with probability `power`.
 
     se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`).
     (z_{1 - level/2} + z_power) · se: 2.80 standard errors at 80% and 5%.
@@ -47,7 +47,7 @@ def detectable_difference(se: float, power: float = POWER, level: float = LEVEL)
 
 
 def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wanted: int) -> float:
-    """Standard error of a paired difference on `n_wanted` rows (or clusters), from those of both runs on `n` of them.
+    """The standard error of a paired difference on `n_wanted` rows (or clusters), from those of both runs on `n` of them.
 
     correlation: of the two runs' estimates over the same unit of resampling, in [-1, 1].
     """
@@ -59,17 +59,17 @@ def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wan
 
 
 def correlation(se_a: float, se_b: float, se_change: float) -> float:
-    """Correlation of two estimates, from their standard errors and that of their difference; NaN if one is 0."""
+    """The correlation of two estimates, from their standard errors and that of their difference; NaN if one is 0."""
     if not se_a * se_b > 0:
         return float("nan")
     return float(np.clip((se_a**2 + se_b**2 - se_change**2) / (2 * se_a * se_b), -1, 1))
 
 
 def public_score_noise(labels: ArrayLike, scores: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:
-    """The mean score of fresh public parts, simulated from labelled rows: its se is the noise of one public score."""
+    """The mean score over simulated public parts, drawn from labelled rows; its se is the noise of one public score."""
     return bootstrap_score(labels, scores, part.plan(labels), pert, gene).mean
 
 
 def public_change_noise(labels: ArrayLike, a: Scores, b: Scores, part: PublicPart, pert: ArrayLike, gene: ArrayLike) -> Resampled:
-    """The same for the difference b - a of two runs; `detectable_difference` of its se is what one part can show."""
+    """The same for the difference b - a of two runs; `detectable_difference` of its se is what one part can detect."""
     return bootstrap_difference(labels, a, b, part.plan(labels), pert, gene).mean

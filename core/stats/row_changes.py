@@ -1,4 +1,4 @@
-"""Row by row, what changed between two runs: ranks that moved, pairs won and lost, and how far the runs agree."""
+"""What changed between two runs, row by row: contributions to the change in AUROC, rank movement, and agreement."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from core.stats.scores_and_labels import Scores, Task, outcome_of, shared_rows, 
 class RowChanges:
     """Each row's share of the change in one AUROC from run a to run b.
 
-    contribution: of shape (n_rows,), pairs gained less pairs lost by the row, a pair being shared half and half by its
-    two rows, over all pairs; sums to `change` exactly; 0 for rows that do not count. wins, losses: rows above and below
-    0; even: rows that count and did not change. Everything is NaN or 0 where the AUROC is undefined.
+    contribution: of shape (n_rows,), (pairs gained - pairs lost by the row) / all pairs, each pair being shared equally by
+    its two rows; sums to `change` exactly; 0 for rows that do not count. wins, losses: numbers of rows above and below 0;
+    even: rows that count and did not change. Everything is NaN or 0 if the AUROC is undefined.
     """
 
     change: float
@@ -32,9 +32,9 @@ class RowChanges:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Spearman's rank correlation of two runs' scores, with labels or without; NaN for a constant score.
+    """Spearman's rank correlation of two runs' scores, which needs no labels; NaN for a constant score.
 
-    n: rows; n_up: rows where both runs have a p_up.
+    n: rows; n_up: rows for which both runs have a p_up. de, up: of p_de and of p_up.
     """
 
     n: int
@@ -44,7 +44,7 @@ class Agreement:
 
 
 def row_changes(labels: ArrayLike, a: Scores, b: Scores) -> tuple[RowChanges, RowChanges]:
-    """What each row contributed to the change of DE and of DIR; everything of shape (n_rows,), paired by row."""
+    """Each row's contribution to the change of DE and of DIR from a to b; every argument of shape (n_rows,)."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, a=a, b=b)
     first, second = shared_rows(a, b)
@@ -54,18 +54,18 @@ def row_changes(labels: ArrayLike, a: Scores, b: Scores) -> tuple[RowChanges, Ro
 
 def _changes(before: Task, after: Task) -> RowChanges:
     rows, positive = before.rows, before.positive[before.rows]
-    was, now = (placements(positive, task.values[rows]) for task in (before, after))
+    placed_before, placed_after = (placements(positive, task.values[rows]) for task in (before, after))
     contribution = np.zeros(len(rows))
-    if was.pairs[0] > 0:
-        contribution[rows] = (now.won - was.won) / (2 * was.pairs[0])
+    if placed_before.pairs[0] > 0:
+        contribution[rows] = (placed_after.won - placed_before.won) / (2 * placed_before.pairs[0])
     moved = contribution[rows]
     wins, losses = int((moved > 0).sum()), int((moved < 0).sum())
-    change = float(now.auroc[0] - was.auroc[0])
+    change = float(placed_after.auroc[0] - placed_before.auroc[0])
     return RowChanges(change, contribution, wins, losses, len(moved) - wins - losses)
 
 
 def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
-    """How far each row moved up, percentile in b minus percentile in a, in (-1, 1); NaN where either is missing."""
+    """Each row's percentile in b minus its percentile in a, in (-1, 1); NaN if either value is missing."""
     first, second = validate.numbers("a", a, missing=True), validate.numbers("b", b, missing=True)
     validate.same_length(a=first, b=second)
     missing = np.isnan(first) | np.isnan(second)
@@ -73,7 +73,7 @@ def rank_movement(a: ArrayLike, b: ArrayLike) -> Floats:
 
 
 def agreement(a: Scores, b: Scores) -> Agreement:
-    """How alike two runs rank the same rows."""
+    """How similarly two runs rank the same rows."""
     validate.same_length(a=a, b=b)
     both = ~np.isnan(a.p_up) & ~np.isnan(b.p_up)
     return Agreement(len(a), int(both.sum()), _spearman(a.p_de, b.p_de), _spearman(a.p_up[both], b.p_up[both]))

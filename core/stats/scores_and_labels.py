@@ -1,4 +1,4 @@
-"""What is ranked (a run's two scores a row) and what it is held against (the labels)."""
+"""A run's two scores for each row, what the labels say of it, and the two tasks: DE and DIR."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from core.stats.arrays import Bools, Floats
 from core.stats.ranks import round_for_ranks
 from core.types import Label
 
-# Two parts of a sum of one, each rounded to six decimals, may add up to 1e-6 more than one.
+# Two parts of 1, each rounded to six decimals, may add up to 1 + 1e-6.
 SUM_LIMIT = 1 + 1.1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """A run's scores exactly as they will be ranked: made by `scores_from_submission` or `scores_from_probabilities`.
+    """A run's scores as they are ranked; made by `scores_from_submission` or `scores_from_probabilities`.
 
-    p_de of shape (n_rows,): finite. p_up of shape (n_rows,): the probability of up given an effect, NaN where missing.
+    p_de of shape (n_rows,): finite. p_up of shape (n_rows,): the probability of up given an effect, NaN if missing.
     """
 
     p_de: Floats
@@ -37,10 +37,10 @@ class Scores:
 
 
 def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
-    """Scores of a submission as the official metric sees them: the file's numbers as they are, p_up 0 at (0, 0).
+    """The scores of a submission as the official metric sees them: the file's numbers, p_up 0 at (0, 0).
 
-    Both of shape (n_rows,), probabilities whose sum does not exceed 1 (but for the rounding of a file of six decimals).
-    InputError names the rows that are not, by `ids` where given.
+    Both of shape (n_rows,), probabilities whose sum is at most 1 (but for rounding to six decimals). Raises InputError,
+    which names the other rows, by `ids` if given.
     """
     up = validate.probabilities("prediction_up", prediction_up, ids=ids)
     down = validate.probabilities("prediction_down", prediction_down, ids=ids)
@@ -54,9 +54,9 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
 
 
 def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
-    """Scores of anything the desk ranks, rounded to 9 decimals; p_up is NaN where a run says nothing on direction.
+    """Scores from numbers on any scale (a control's need not be probabilities), rounded to 9 decimals.
 
-    Both of shape (n_rows,) and on any scale (a control's score need not be a probability).
+    Both of shape (n_rows,); p_up is NaN if a run predicts no direction.
     """
     de = validate.numbers("p_de", p_de)
     up = validate.numbers("p_up", p_up, missing=True)
@@ -65,7 +65,7 @@ def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
 
 
 def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
-    """Both runs' scores with p_up missing where either misses it, so that they are ranked over the same rows."""
+    """Both runs' scores, with p_up missing in both if either lacks it, so that they are ranked over the same rows."""
     missing = np.isnan(a.p_up) | np.isnan(b.p_up)
     return Scores(a.p_de, np.where(missing, np.nan, a.p_up)), Scores(b.p_de, np.where(missing, np.nan, b.p_up))
 
@@ -74,7 +74,7 @@ def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
 class Outcome:
     """What the labels say of each row, as flags of shape (n_rows,).
 
-    labelled: the label is known; effect: it is up, down or de; up: it is up; directed: it is up or down.
+    labelled: the label is known; effect: up, down or de; up: up; directed: up or down.
     """
 
     labelled: Bools
@@ -88,7 +88,7 @@ class Outcome:
 
 
 def outcome_of(labels: ArrayLike) -> Outcome:
-    """The outcome that labels (up, down, none, de; None, NaN or "" where unknown) of shape (n_rows,) stand for."""
+    """The outcome of labels of shape (n_rows,): up, down, none, de; None, NaN or "" if unknown."""
     known = validate.labels(labels)
     up, down, none, de = (known == code for code in map(list(Label).index, (Label.UP, Label.DOWN, Label.NONE, Label.DE)))
     directed = up | down
@@ -98,7 +98,7 @@ def outcome_of(labels: ArrayLike) -> Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """One AUROC: which rows count, which of them are positive, and what they are ranked by; each of shape (n_rows,)."""
+    """One ranking task: which rows count, which of them are positive, and their scores; each of shape (n_rows,)."""
 
     rows: Bools
     positive: Bools
@@ -106,6 +106,6 @@ class Task:
 
 
 def tasks(outcome: Outcome, scores: Scores) -> tuple[Task, Task]:
-    """DE (an effect against none, by p_de) and DIR (up against down, by p_up, where there is one)."""
+    """DE (an effect against none, by p_de) and DIR (up against down, by p_up, over rows that have one)."""
     directed = outcome.directed & ~np.isnan(scores.p_up)
     return Task(outcome.labelled, outcome.effect, scores.p_de), Task(directed, outcome.up, scores.p_up)

@@ -1,4 +1,4 @@
-"""What tuning on the rows it is tested on adds to a score."""
+"""How much a score gains from settings that were chosen on the rows it is measured on."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Setting = TypeVar("Setting")
 
 @dataclass(frozen=True, slots=True)
 class Optimism:
-    """tuned: value of the setting that is best over all folds; out_of_fold: of settings chosen on the other folds.
+    """tuned: the value of the setting that is best over all folds; out_of_fold: of settings chosen on the other folds.
 
-    Both are means over the same folds, weighted by rows, so that nothing but the choice differs; optimism is tuned less
-    out_of_fold. best: the position of the best setting; chosen: that of each used fold's choice; skipped: folds where
-    the value is undefined for some setting (one class only). NaN with fewer than two folds left.
+    Both are means over the same folds, weighted by rows, so that only the choice differs; optimism is tuned minus
+    out_of_fold. best: the position of the best setting; chosen: of the setting chosen for each fold in use; skipped:
+    number of folds for which the value of some setting is undefined (one class only). NaN with fewer than two folds left.
     """
 
     tuned: float
@@ -34,10 +34,10 @@ class Optimism:
 
 
 def tuning_optimism(value: Callable[[Setting, Bools], float], settings: Sequence[Setting], folds: ArrayLike) -> Optimism:
-    """How much of the best setting's value is due to choosing it on the rows it is tested on.
+    """How much of the best setting's value is due to choosing it on the rows it is measured on.
 
     value(setting, rows): the score of a setting on the rows flagged True, higher is better, NaN if undefined. settings:
-    for instance a grid of fusion weights; the first wins a tie. folds: each row's fold, name or code.
+    for instance a grid of fusion weights; the first wins a tie. folds: each row's fold, a name or code.
     """
     codes = validate.codes("folds", folds)
     if not len(settings):
@@ -53,10 +53,10 @@ def _optimism(table: Floats, sizes: Floats) -> Optimism:
     skipped = int((~defined).sum())
     values, sizes = table[:, defined], sizes[defined]
     if values.shape[1] < 2:
-        nothing = float("nan")
-        return Optimism(nothing, nothing, nothing, -1, (), skipped)
+        nan = float("nan")
+        return Optimism(nan, nan, nan, -1, (), skipped)
     totals = values @ sizes
-    others = totals[:, None] - values * sizes  # every fold's choice looks at the other folds alone
+    others = totals[:, None] - values * sizes  # each fold's setting is chosen on the other folds
     chosen = others.argmax(axis=0)
     best = int(totals.argmax())
     tuned = float(totals[best] / sizes.sum())

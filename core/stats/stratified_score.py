@@ -1,6 +1,6 @@
-"""AUROC from pairs inside a stratum only: within a perturbation, a gene, a fold or a cell of folds.
+"""AUROC from pairs inside strata only: within a perturbation, a gene, a fold or a cell of folds.
 
-What separates strata from each other cannot help here: a score that is constant in every stratum has exactly 0.5.
+Differences between strata do not count: a score that is constant in every stratum has exactly 0.5.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ METHOD = "pairs within strata, strata independent"
 
 @dataclass(frozen=True, slots=True)
 class Stratified:
-    """Strata combined by their number of pairs; NaN where no stratum holds both classes.
+    """An AUROC within strata, combined by their numbers of pairs; NaN if no stratum has both classes.
 
-    pairs: of a positive and a negative inside a stratum. used: strata with both classes. one_class: the names of those
-    that have rows of one class only and say nothing.
+    pairs: number of pairs of a positive and a negative inside a stratum. used: number of strata with both classes.
+    one_class: names of the strata with rows of one class only, which do not count.
     """
 
     interval: Interval
@@ -36,7 +36,10 @@ class Stratified:
 
 @dataclass(frozen=True, slots=True)
 class StratifiedScore:
-    """DE and DIR within strata, and the mean of both with its interval."""
+    """DE and DIR within strata, and their mean.
+
+    mean: with an interval that treats strata as independent.
+    """
 
     de: Stratified
     dir: Stratified
@@ -50,7 +53,7 @@ class _Within:
 
 
 def stratified_auroc(positive: ArrayLike, values: ArrayLike, strata: ArrayLike) -> Stratified:
-    """Σ pairs won inside strata / Σ pairs inside strata, each stratum an independent unit of its interval.
+    """Σ pairs won inside strata / Σ pairs inside strata; each stratum is an independent unit of the interval.
 
     positive: flags, values: finite numbers (ranked as they are), strata: names or codes; all of shape (n_rows,).
     """
@@ -86,5 +89,5 @@ def _within(task: Task, names: Floats, stratum: Codes) -> _Within:
 
 
 def _variance(influence: Floats, used: int) -> float:
-    """Of a ratio of two sums over independent strata (linearised)."""
+    """The variance of a ratio of two sums over independent strata, linearised."""
     return float(np.square(influence).sum() * used / (used - 1)) if used > 1 else float("nan")

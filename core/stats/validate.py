@@ -1,4 +1,4 @@
-"""One check for each kind of argument; a message says what was got and what was expected."""
+"""One check for each kind of argument; each message states what was got and what was expected."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 from core.types import Label
 
-SHOWN = 5  # rows named in a message; the rest are counted
+SHOWN = 5  # rows named in a message; further rows are counted
 _NO_LABEL = -2
 _LABEL_CODES: dict[object, int] = {None: -1, "": -1, **{label: code for code, label in enumerate(Label)}}
 
 
 def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
-    """Names the rows that are True, by id where ids are given, the first few of many."""
+    """The names of the rows that are True, by id if ids are given, the first few of many."""
     where = np.flatnonzero(rows)
     names = [str(ids[i]) if ids is not None else str(i) for i in where[:SHOWN]]
     more = f" and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
@@ -26,7 +26,7 @@ def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
 
 
 def same_length(**arrays: Any) -> int:
-    """The common number of rows of the arrays; InputError if they differ."""
+    """The common number of rows of the arrays. Raises InputError if they differ."""
     sizes = {name: len(array) for name, array in arrays.items()}
     if len(set(sizes.values())) > 1:
         got = ", ".join(f"{name} has {size}" for name, size in sizes.items())
@@ -35,7 +35,7 @@ def same_length(**arrays: Any) -> int:
 
 
 def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequence[str] | None = None) -> Floats:
-    """`values` as floats of shape (n_rows,): finite, or NaN where `missing` is allowed; InputError names the rows."""
+    """`values` as floats of shape (n_rows,): finite, or NaN if `missing`. Raises InputError, which names the other rows."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -49,7 +49,7 @@ def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequenc
 
 
 def probabilities(name: str, values: ArrayLike, *, ids: Sequence[str] | None = None) -> Floats:
-    """`values` as finite floats in [0, 1] of shape (n_rows,); InputError names the rows."""
+    """`values` as finite floats in [0, 1] of shape (n_rows,). Raises InputError, which names the other rows."""
     array = numbers(name, values, ids=ids)
     bad = (array < 0) | (array > 1)
     if bad.any():
@@ -58,7 +58,7 @@ def probabilities(name: str, values: ArrayLike, *, ids: Sequence[str] | None = N
 
 
 def flags(name: str, values: ArrayLike) -> Bools:
-    """`values` as booleans of shape (n_rows,); only False/True or 0/1."""
+    """`values` as booleans of shape (n_rows,). Raises InputError for values other than False, True, 0 and 1."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{name}: got an array of shape {array.shape}; expected one flag a row")
@@ -76,7 +76,7 @@ def codes(name: str, values: ArrayLike) -> Codes:
 
 
 def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
-    """The distinct values, sorted, and for each row the position of its own; names must not be missing."""
+    """The sorted distinct values, and each row's position among them. Raises InputError for missing values."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise InputError(f"{name}: got an array of shape {array.shape}; expected one name or code a row")
@@ -92,7 +92,7 @@ def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
 
 
 def labels(values: ArrayLike) -> Codes:
-    """Each label's position in `Label`, of shape (n_rows,), with -1 where it is unknown (None, NaN or "")."""
+    """Each label's position in `Label`, of shape (n_rows,); -1 if it is unknown (None, NaN or "")."""
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
         raise InputError(f"labels: got an array of shape {array.shape}; expected one label a row")
@@ -106,14 +106,14 @@ def labels(values: ArrayLike) -> Codes:
 
 
 def whole_number(name: str, value: int, least: int) -> int:
-    """`value` if it is an integer of at least `least`."""
+    """`value` as an integer. Raises InputError unless it is a whole number of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InputError(f"{name}: got {value!r}; expected a whole number of at least {least}")
     return int(value)
 
 
 def between(name: str, value: float, low: float, high: float) -> float:
-    """`value` if it lies strictly between `low` and `high`."""
+    """`value` as a float. Raises InputError unless it lies strictly between `low` and `high`."""
     if not low < value < high:
         raise InputError(f"{name}: got {value}; expected a number between {low} and {high}, both excluded")
     return float(value)

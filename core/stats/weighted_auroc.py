@@ -1,4 +1,4 @@
-"""AUROC under many sets of row weights at once: sort once, then each block of weights is two sparse products.
+"""AUROC for many sets of row weights at once: one sort, then two sparse products for each block of weights.
 
 Sorted rows are cut into steps, negatives first and positives after them, so that a positive beats the negatives of its
 own and of all lower steps; a group of equal values that holds both classes is a step of its own, where it wins half.
@@ -19,10 +19,10 @@ from core.stats.scores_and_labels import Task
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedAuroc:
-    """One AUROC as a function of unit weights; a unit is a row, or a cluster whose rows share its weight.
+    """One AUROC as a function of the weights of units; a unit is a row, or a cluster whose rows share its weight.
 
-    positives, negatives: sparse, of shape (n_steps, n_units), how many rows of the class a unit has in a step.
-    tied: the steps that are groups of equal values.
+    positives, negatives: sparse, of shape (n_steps, n_units), each unit's number of rows of the class in each step. tied:
+    the steps that are groups of equal values.
     """
 
     positives: Any
@@ -30,7 +30,7 @@ class WeightedAuroc:
     tied: Codes
 
     def __call__(self, weights: Floats) -> Floats:
-        """AUROC of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN where a class has none."""
+        """AUROCs of shape (n_resamples,) for weights of shape (n_units, n_resamples); NaN if a class has no weight."""
         hits, misses = self.positives @ weights, self.negatives @ weights
         ties = np.einsum("kb,kb->b", hits[self.tied], misses[self.tied])
         below = running_sum(misses)
@@ -41,18 +41,18 @@ class WeightedAuroc:
 
 
 def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
-    """The AUROC of `task` for weights on units; `unit`: each row's unit, of shape (n_rows,), below `n_units`."""
+    """The AUROC of `task` as a function of unit weights; unit: each row's unit, codes of shape (n_rows,) below `n_units`."""
     values, positive, units = task.values[task.rows], task.positive[task.rows], unit[task.rows]
     order = np.argsort(values)
     positive, units = positive[order], units[order]
     step, tied = _steps(values[order], positive)
-    n_steps = ceil(sqrt(step[-1] + 1)) ** 2 if len(step) else 1  # a square, as `running_sum` wants it
+    n_steps = ceil(sqrt(step[-1] + 1)) ** 2 if len(step) else 1  # a square number, which `running_sum` needs
 
-    def counted(chosen: Bools) -> Any:
+    def count_matrix(chosen: Bools) -> Any:
         starts = np.searchsorted(step[chosen], np.arange(n_steps + 1))
         return csr_array((np.ones(starts[-1]), units[chosen], starts), shape=(n_steps, n_units))
 
-    return WeightedAuroc(counted(positive), counted(~positive), tied)
+    return WeightedAuroc(count_matrix(positive), count_matrix(~positive), tied)
 
 
 def _steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
@@ -71,9 +71,9 @@ def _steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
 
 
 def running_sum(values: Floats) -> Floats:
-    """Cumulative sums along the first axis, in place, of an array of shape (n_steps, n_resamples), n_steps a square.
+    """Cumulative sums along the first axis, in place; values: of shape (n_steps, n_resamples), n_steps a square number.
 
-    Two levels, inside and over √n chunks of √n rows: np.cumsum along the first axis takes six times as long.
+    Computed in two levels, inside √n chunks of √n rows and over the chunks, in a sixth of np.cumsum's time.
     """
     side = isqrt(len(values))
     chunks = values.reshape(side, side, -1)
