@@ -190,7 +190,7 @@ def example_files() -> dict[str, str]:
 
 
 def test_the_examples_run(tmp_path: Path) -> None:
-    """In a copy of the repository, by their own tests and the test of who imports whom."""
+    """In a copy of the repository: they keep the style, and their own tests and the one of who imports whom pass."""
     copy = tmp_path / "copy"
     for folder in COPIED:
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__", "secrets.toml"))
@@ -204,7 +204,12 @@ def test_the_examples_run(tmp_path: Path) -> None:
         assert not (copy / name).exists(), f"{name} is there already: the example needs another name"
         (copy / name).write_text(code, "utf-8")
     tests = [name for name in files if name.startswith("tests/")]
-    assert len(tests) == 4
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:randomly", *tests, "tests/test_imports.py"]
-    done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(tests) == 5
+    for command in (
+        ["ruff", "check", "--no-cache", *files],
+        ["pytest", "-n", "0", "-p", "no:randomly", *tests, "tests/test_imports.py"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=copy, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
