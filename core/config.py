@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from core.errors import InputError
+from core.net.addresses import check_address
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 MYGENE = "https://mygene.info/v3"
@@ -58,18 +58,6 @@ def _count(text: str) -> int:
     return value
 
 
-def _address(text: str) -> str:
-    parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0 or _holds_secret(text):
-        raise ValueError(text)
-    return text
-
-
-def _holds_secret(address: str) -> bool:
-    """Whether an address may hold a password or a key, so that it must not be shown."""
-    return any(sign in address for sign in "@?#")
-
-
 def _ascii(text: str) -> str:
     if not (text.isascii() and text.isprintable()):
         raise ValueError(text)
@@ -81,7 +69,7 @@ _YES_OR_NO = _Type("yes or no", "1, true, yes, on, 0, false, no or off", _switch
 _SECONDS = _Type("seconds", "seconds, 0 or more", _amount)
 _MEGABYTES = _Type("megabytes", "a whole number of megabytes, 1 or more, without a unit", _count)
 _PRICE = _Type("price", "what a million tokens cost, 0 or more", _amount)
-_ADDRESS = _Type("address", f"an address such as {ENDPOINT}, without a name, a password or a query", _address)
+_ADDRESS = _Type("address", f"an address such as {ENDPOINT}", str)
 _TEXT = _Type("text", "text", str)
 _E_MAIL = _Type("e-mail address", "an e-mail address in ASCII", _ascii)
 _KEY = _Type("key", "printable ASCII", _ascii)
@@ -217,11 +205,12 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
 
 def _value_of(name: str, text: str, kind: _Type) -> Any:
+    if kind is _ADDRESS:
+        check_address(name, text, ENDPOINT)
     try:
         return kind.read(text)
     except (ValueError, RuntimeError):  # RuntimeError: "~nobody/" has no home folder
-        hidden = kind is _KEY or (kind is _ADDRESS and _holds_secret(text))
-        shown = "a value that is not shown" if hidden else repr(text)
+        shown = "a value that is not shown" if kind is _KEY else repr(text)
         raise InputError(f"{name}: got {shown}, expected {kind.expected}") from None
 
 

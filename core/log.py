@@ -14,19 +14,18 @@ import traceback
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from urllib.parse import quote
 
 from filelock import FileLock, Timeout
 
 from core.config import Settings
 from core.errors import StoreBusy
+from core.net.secrets import scrub
 
 LOGGER = logging.getLogger("perturbdesk")
 LOGGER.addHandler(logging.NullHandler())  # without one, warnings would go to standard error
 _MAX_BYTES = 1_000_000
 _KEPT_FILES = 3  # beside the newest
 _LOCK_TIMEOUT_S = 5.0
-_SHORTEST_SECRET = 6  # shorter keys are placeholders such as EMPTY
 _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
 _RECORDED = "_perturbdesk_recorded"
 
@@ -88,7 +87,7 @@ class _Formatter(logging.Formatter):
         super().__init__()
         self._role = role
         self._with_traceback = with_traceback
-        self._secrets = [form for key in secrets if len(key) >= _SHORTEST_SECRET for form in (key, quote(key, safe=""))]
+        self._secrets = secrets
 
     def format(self, record: logging.LogRecord) -> str:
         parts = [f"{record.levelname} {self._role}[{os.getpid()}] {record.getMessage()}"]
@@ -100,7 +99,7 @@ class _Formatter(logging.Formatter):
         if error is not None and self._with_traceback:
             text += "".join(f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines())
         for secret in self._secrets:
-            text = text.replace(secret, "[key]")
+            text = scrub(text, secret)
         return text
 
 

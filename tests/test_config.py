@@ -48,9 +48,6 @@ def test_a_key_that_is_not_given_on_is_not_in_it(monkeypatch: pytest.MonkeyPatch
         ("PERTURBDESK_BUSY_TIMEOUT_S", "abc"),
         ("PERTURBDESK_BUSY_TIMEOUT_S", "inf"),
         ("PERTURBDESK_READ_ONLY", "maybe"),
-        ("PERTURBDESK_ENDPOINT", "localhost:8000"),
-        ("PERTURBDESK_ENDPOINT", "http://host:99999/v1"),
-        ("PERTURBDESK_PUBMED", "http://[::"),
         ("PERTURBDESK_PRICE_PROMPT", "-1"),
         ("PERTURBDESK_PRICE_COMPLETION", "nan"),
         ("PERTURBDESK_CONTACT", "ä@b"),
@@ -64,6 +61,18 @@ def test_a_malformed_value_is_one_line_that_names_it(
     assert (done.status, done.out) == (1, "")
     [line] = done.err.splitlines()
     assert line.startswith(f"error: {variable}: got {text!r}, expected ")
+
+
+@pytest.mark.parametrize("text", ["localhost:8000", "http://host:99999/v1", "http://[::", "ftp://host"])
+def test_a_malformed_address_is_one_line_that_names_its_setting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINT", text)
+    done = commands.core(tmp_path, "runs")
+    assert (done.status, done.out) == (1, "")
+    [line] = done.err.splitlines()
+    assert line.startswith("error: PERTURBDESK_ENDPOINT: ")
+    assert line.endswith(f"expected one such as {config.ENDPOINT}")
 
 
 def test_a_workspace_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,9 +36,9 @@ MAY_IMPORT = {
     "row_schema": set(),
     "file_io": set(),
     "errors": set(),
-    "config": set(),
+    "config": {"net"},
     "version": set(),
-    "log": set(),
+    "log": {"net"},
     "__main__": {"cli"},
     "__init__": set(),
 }

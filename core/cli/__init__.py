@@ -12,6 +12,7 @@ audit       audit: debates, leakage
 embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
+doctor      doctor
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 

@@ -50,6 +50,13 @@ async def check(endpoint: Endpoint, model: str | None = None, timeout_s: float =
         return await _with_completion(client, health, model or models[0])
 
 
+async def list_models(endpoint: Endpoint, timeout_s: float) -> Health:
+    """Whether a server answers, and the models it lists; no model is asked, so nothing is known of its log-probabilities."""
+    async with Client(replace(endpoint, timeout_s=timeout_s, connect_timeout_s=timeout_s)) as client:
+        listed = await client.fetch("GET", "/models")
+        return _no_list(endpoint, listed) if isinstance(listed, Fault) else Health(True, tuple(_models(listed)))
+
+
 async def _with_completion(client: Client, health: Health, model: str) -> Health:
     request = Request(model, (Message("user", _TINY),), max_completion_tokens=32, top_logprobs=1)
     answer = await _once(client, request)

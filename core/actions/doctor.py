@@ -1,0 +1,102 @@
+"""What state an installation and its workspace are in, whatever that state is; nothing here needs a sound store."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version as version_of_package
+from pathlib import Path
+
+from core import __version__, log
+from core.config import REPOSITORY, Settings
+from core.errors import DeskError, StoreBusy, StoreError
+from core.llm import health
+from core.llm.endpoint import Endpoint
+from core.store import Store
+from core.version import commit_of
+
+PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
+PATIENCE_S = 2.0  # with the store and with each model server
+_MB = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointState:
+    """A model server. models: that it lists. problem: why it cannot be used, "" if nothing is known to be wrong."""
+
+    url: str
+    reachable: bool
+    models: Sequence[str] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The state of an installation and its workspace.
+
+    commit: "" outside a checkout. store_mb: None where there is no store yet. store: in words, "ok" if it can be read.
+    lock: who holds the store, None if nobody does. last_errors: from the log, oldest first.
+    """
+
+    version: str
+    commit: str
+    python: str
+    workspace: str
+    store_mb: float | None
+    store: str
+    lock: str | None
+    endpoints: Sequence[EndpointState]
+    disk_free_mb: int
+    last_errors: Sequence[str]
+    packages: Mapping[str, str]
+
+
+def examine(settings: Settings) -> Diagnosis:
+    """Look at everything that may be wrong with an installation; takes a few seconds where something does not answer."""
+    store, lock = _store_state(settings)
+    return Diagnosis(
+        version=__version__,
+        commit=commit_of(REPOSITORY),
+        python=platform.python_version(),
+        workspace=str(settings.workspace),
+        store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
+        store=store,
+        lock=lock,
+        endpoints=[asyncio.run(_endpoint_state(settings))],
+        disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
+        last_errors=log.last_problems(settings),
+        packages={name: version_of_package(name) for name in PACKAGES},
+    )
+
+
+def _store_state(settings: Settings) -> tuple[str, str | None]:
+    """The store in words, and who holds it."""
+    if not settings.store_file.exists():
+        return "none yet: the workspace is empty", None
+    try:
+        with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
+            db.execute("SELECT count(*) FROM run").fetchall()
+    except StoreBusy as error:
+        return "busy", str(error)
+    except (StoreError, OSError) as error:
+        return f"{type(error).__name__}: {error}", None
+    return "ok", None
+
+
+async def _endpoint_state(settings: Settings) -> EndpointState:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            found = await health.list_models(Endpoint(settings.endpoint, settings.api_key), PATIENCE_S)
+    except TimeoutError:
+        return EndpointState(settings.endpoint, False, problem=f"no answer within {PATIENCE_S:g} s")
+    except DeskError as error:
+        return EndpointState(settings.endpoint, False, problem=str(error))
+    return EndpointState(settings.endpoint, found.reachable, found.models, found.problem)
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the nearest one above it that exists."""
+    return next(place for place in (folder, *folder.parents) if place.exists())

@@ -1,0 +1,40 @@
+"""The command that says what state an installation is in: doctor."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from core.actions.doctor import Diagnosis, EndpointState, examine
+from core.cli.base import Json, show
+
+app = typer.Typer()
+
+
+@app.command()
+def doctor(context: typer.Context, as_json: Json = False) -> None:
+    """Show versions, the workspace, its store and lock, the model server, free disk and the last errors, without secrets."""
+    found = examine(context.obj.settings)
+    show(asdict(found), as_json, "\n".join(_lines(found)))
+
+
+def _lines(found: Diagnosis) -> list[str]:
+    size = "" if found.store_mb is None else f"{found.store_mb:,.1f} MB, "
+    return [
+        f"version    {found.version}, commit {found.commit or 'unknown'}, Python {found.python}",
+        f"packages   {', '.join(f'{name} {version}' for name, version in found.packages.items())}",
+        f"workspace  {found.workspace}",
+        f"store      {size}{found.store}",
+        f"lock       {found.lock or 'free'}",
+        *(f"endpoint   {_endpoint_line(endpoint)}" for endpoint in found.endpoints),
+        f"disk       {found.disk_free_mb:,} MB free",
+        f"errors     {'the last ones:' if found.last_errors else 'none in the log'}",
+        *(f"  {line}" for line in found.last_errors),
+    ]
+
+
+def _endpoint_line(endpoint: EndpointState) -> str:
+    if not endpoint.reachable:
+        return f"{endpoint.url}: not reachable ({endpoint.problem})"
+    return f"{endpoint.url}: reachable, models: {', '.join(endpoint.models) or 'none'}"
