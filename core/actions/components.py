@@ -14,6 +14,7 @@ from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.engine.dependencies import pairs_of
 from core.engine.spec import dataset_sha256
+from core.errors import InputError
 from core.methods.components import DatasetPriors
 from core.stats.arrays import Bools, Floats
 from core.store import datasets, pairs, predictions, runs, spaces
@@ -26,6 +27,15 @@ from core.transfer.row_index import RowIndex, build_row_index
 from core.transfer.similarity import Space, space_over
 
 UNLABELLED = "no labels"  # what test rows are held against
+
+
+def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
+    """Returns the dataset of a name or id, by default the one to take where none is named. Raises InputError without any."""
+    with workspace.store.read() as db:
+        found = datasets.find(db, name) if name else datasets.default(db)
+    if found is None:
+        raise InputError("this workspace has no dataset; import one first")
+    return found
 
 
 def load_index(workspace: Workspace, dataset: Dataset) -> RowIndex:

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from core.actions import run_control
-from core.actions.components import WorkspaceComponents
+from core.actions.components import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
-from core.actions.transfer import default_dataset
 from core.actions.workspace import Workspace
 from core.engine.estimate import Expectation, Price, Rate, expect, expected_calls
 from core.engine.request import RunRequest

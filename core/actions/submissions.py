@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 
+from core.actions.components import default_dataset
 from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
-from core.actions.transfer import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.archives import MAX_UNPACKED_BYTES
 from core.engine.dependencies import pairs_of
-from core.engine.row_selection import parse_row_selection, read_ids, select_rows
+from core.engine.request import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
 from core.file_io import read_file

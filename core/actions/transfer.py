@@ -10,11 +10,9 @@ import numpy as np
 from core.actions.components import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.errors import InputError
 from core.methods.components import FusionSettings
 from core.methods.fusion import fusion_options
 from core.methods.knn import knn_options
-from core.store import datasets
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.prior_provenance import Provenance, explain_prior
@@ -71,12 +69,3 @@ def neighbours_of(
     why = explain_prior(codes, view.known, view.similar, settings.setting.weighting, view.parts, left_out)
     at = index.known_positions[view.known_positions[why.neighbours]]
     return Neighbours(settings, why, [index.pair_ids[i] for i in at], [str(index.labels[i]) for i in at])
-
-
-def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
-    """The dataset of a name or id, or the one to take where none is named."""
-    with workspace.store.read() as db:
-        found = datasets.find(db, name) if name else datasets.default(db)
-    if found is None:
-        raise InputError("this workspace has no dataset; import one first")
-    return found

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import imports, transfer
+from core.actions import components, imports
 from core.actions import spaces as actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
@@ -28,7 +28,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="An existing space of t
 
 def _known(context: typer.Context, dataset: str | None) -> str | None:
     """Refuses a dataset that is not here before anything is built."""
-    return None if dataset is None else transfer.default_dataset(context.obj, dataset).name
+    return None if dataset is None else components.default_dataset(context.obj, dataset).name
 
 
 DatasetName = Annotated[
@@ -110,7 +110,7 @@ def coresponse(
     """From a dataset's labels: what responds alike. Never evaluated on these labels unless rebuilt per fold."""
     if of not in ("gene", "pert"):
         raise InputError(f"embed coresponse --of {of}: expected gene or pert")
-    options = {"dataset": transfer.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
+    options = {"dataset": components.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
     _show(context.obj, actions.embed(context.obj, "coresponse", name, options, replace=replace), dataset, as_json)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from core.actions import launch, transfer
-from core.actions.components import WorkspaceComponents
+from core.actions.components import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say_if_named_otherwise, show
 from core.engine.request import RunRequest
@@ -71,18 +71,18 @@ def knn(
     as_json: Json = False,
 ) -> None:
     """Labels lent by similar genes: coverage and score, beside the score of a space that knows nothing."""
-    target = transfer.default_dataset(context.obj, dataset)
+    target = default_dataset(context.obj, dataset)
     settings = KnnSettings(
         _names(space), EvaluationProtocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength)
     )
-    components = WorkspaceComponents(context.obj, target)
-    predicted = components.predict_knn(settings, None)
+    loader = WorkspaceComponents(context.obj, target)
+    predicted = loader.predict_knn(settings, None)
     found = predicted.evaluation()
     result = json_shapes.knn(found, predicted.seconds)
     lines = [settings.describe(), *sentences.knn_sentences(found, settings.protocol)]
     if name:
         request = transfer.knn_request(target, settings, name)
-        saved = launch.start(context.obj, request, replace=replace, components=components)
+        saved = launch.start(context.obj, request, replace=replace, components=loader)
         say_if_named_otherwise(saved, name)
         result |= {"run": saved.name}
         lines.append(f"saved as {saved.name}")
@@ -107,7 +107,7 @@ def neighbours(
     as_json: Json = False,
 ) -> None:
     """The labelled rows behind a row's priors, heaviest first."""
-    target = transfer.default_dataset(context.obj, dataset)
+    target = default_dataset(context.obj, dataset)
     found = transfer.neighbours_of(
         context.obj,
         target,

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from core.engine.spec import LabelViewSpec
+from core.errors import InputError, NotFound
+from core.types import Pair
+
+_FORM = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +41,81 @@ class RunRequest:
     timeout_s: float = 600.0
     token_budget: int | None = None
     cached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RowSelection:
+    """Which rows of a dataset: of a split, those of a list of ids, and of what is left a sample; None does not restrict."""
+
+    split: str | None = None
+    sample: int | None = None
+    seed: int = 0
+    ids: Path | None = None
+
+
+def parse_row_selection(text: str) -> RowSelection:
+    """The choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
+
+    Raises InputError for a part that is none, comes twice, or whose value cannot be.
+    """
+    found: dict[str, Any] = {}
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        # A file's name may hold commas.
+        pieces = [part] if part.startswith("ids=") else part.split(",")
+        for piece in pieces:
+            name, equals, value = (x.strip() for x in piece.partition("="))
+            if not equals or not value or name not in ("split", "sample", "seed", "ids"):
+                raise InputError(f"rows: got {piece.strip()!r} in {text!r}, expected {_FORM}")
+            if name in found:
+                raise InputError(f"rows: {name} comes twice in {text!r}, expected it once")
+            found[name] = _whole(name, value) if name in ("sample", "seed") else Path(value) if name == "ids" else value
+    if "seed" in found and "sample" not in found:
+        raise InputError(f"rows: a seed without a sample in {text!r}, expected sample=N,seed=S")
+    if found.get("sample") == 0:
+        raise InputError("rows: a sample of 0 rows, expected 1 or more")
+    return RowSelection(**found)
+
+
+def _whole(name: str, value: str) -> int:
+    if not value.isascii() or not value.isdigit():
+        raise InputError(f"rows: {name} is {value!r}, expected a whole number")
+    return int(value)
+
+
+def read_ids(file: Path) -> tuple[str, ...]:
+    """The ids of a text file, one a line; a line "id" and empty ones are left out, and what is behind a comma.
+
+    Raises InputError where there is no such file, or no id in it.
+    """
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read ({error}), expected a text file of one id a line") from error
+    ids = tuple(dict.fromkeys(key for line in lines if (key := line.partition(",")[0].strip().strip('"')) and key != "id"))
+    if not ids:
+        raise InputError(f"{file}: holds no id, expected one a line")
+    return ids
+
+
+def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
+    """The ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
+
+    A sample is drawn without replacement from what the other parts leave; it depends on those rows' order and the seed.
+    Raises InputError where nothing is left or a sample is larger than what is left, NotFound for an id that is not there.
+    """
+    left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split)]
+    if not left:
+        splits = ", ".join(sorted({pair.split for pair in pairs})) or "no rows"
+        raise InputError(f"rows: none of split {rows.split!r}, this dataset has {splits}")
+    if rows.ids is not None:
+        wanted = set(read_ids(rows.ids))
+        unknown = sorted(wanted - set(left))
+        if unknown:
+            raise NotFound(f"{rows.ids}: {len(unknown):,} of {len(wanted):,} ids are not among the rows, such as {unknown[0]!r}")
+        left = [key for key in left if key in wanted]
+    if rows.sample is not None:
+        if rows.sample > len(left):
+            raise InputError(f"rows: a sample of {rows.sample:,}, expected at most the {len(left):,} rows there are")
+        drawn = np.random.default_rng(rows.seed).choice(len(left), rows.sample, replace=False)
+        left = [left[i] for i in sorted(drawn)]
+    return tuple(left)

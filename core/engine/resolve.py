@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.engine.dependencies import pairs_of
-from core.engine.request import RunRequest
-from core.engine.row_selection import parse_row_selection, select_rows
+from core.engine.request import RunRequest, parse_row_selection, select_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
-from core.methods.base import DerivedMethod, Method, read_options
+from core.methods.base import DerivedMethod, Method, read_options, split_names
 from core.methods.components import ComponentLoader
-from core.methods.fusion import split_names
 from core.store import Store, spaces
 from core.types import Pair
 

@@ -187,3 +187,8 @@ def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict
         if name not in known:
             raise InputError(f"option {name!r}: not known, expected {', '.join(known) or 'none'}")
     return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
+
+
+def split_names(names: object) -> list[str]:
+    """Returns the names in "a, b"."""
+    return [name.strip() for name in str(names).split(",") if name.strip()]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
-from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.base import BatchMethod, Context, DerivedMethod, Option, split_names
 from core.methods.components import ComponentLoader, FusionSettings, load_components, refuse_other_dataset
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights, fuse, percentiles_of
@@ -196,11 +196,6 @@ def read_reference(text: str) -> tuple[str, str]:
     if not component or not run:
         raise InputError(f"reference run {text}: expected COMPONENT=RUN")
     return component.strip(), run.strip()
-
-
-def split_names(names: object) -> list[str]:
-    """Returns the names in "a, b"."""
-    return [name.strip() for name in str(names).split(",") if name.strip()]
 
 
 def read_weights(text: str) -> tuple[float, ...]:

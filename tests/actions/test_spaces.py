@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.actions import packs, presets, spaces, transfer
+from core.actions import components, packs, presets, spaces
 from core.actions import runs as run_actions
 from core.actions.components import WorkspaceComponents
 from core.actions.demo import make_demo
@@ -380,7 +380,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     for kind in worlds.PACKS:
         import_upload(workspace, worlds.pack(kind), f"{kind}.json")
     build(workspace, "response")
-    dataset = transfer.default_dataset(workspace, None)
+    dataset = components.default_dataset(workspace, None)
     plan = KnnSettings(("near",), EvaluationProtocol("test"))
     save_knn(workspace, dataset, plan, "knn")
     wanted = FusionSettings("llm test", ("knn",), (0.5,), (0.5,))

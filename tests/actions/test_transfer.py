@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import launch, run_control, spaces, transfer
+from core.actions import components, launch, run_control, spaces, transfer
 from core.actions import runs as run_actions
 from core.actions.components import WorkspaceComponents
 from core.actions.imports import ImportOptions, import_upload
@@ -56,7 +56,7 @@ def world(workspace: Workspace, furnished: Path) -> Screen:
 
 
 def dataset_of(workspace: Workspace) -> Dataset:
-    return transfer.default_dataset(workspace, None)
+    return components.default_dataset(workspace, None)
 
 
 def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
@@ -321,12 +321,12 @@ def test_what_is_not_there_is_named(workspace: Workspace) -> None:
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
         knn(workspace, "knn", space="far")
     with pytest.raises(NotFound, match="dataset 'x'"):
-        transfer.default_dataset(workspace, "x")
+        components.default_dataset(workspace, "x")
 
 
 def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
     with pytest.raises(InputError, match="no dataset; import one first"):
-        transfer.default_dataset(workspace, None)
+        components.default_dataset(workspace, None)
 
 
 # --- neighbours ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import spaces, transfer
+from core.actions import components, spaces
 from core.actions.components import WorkspaceComponents
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
@@ -56,7 +56,7 @@ def plan(centre: bool, protocol: EvaluationProtocol) -> KnnSettings:
 
 @pytest.mark.parametrize("centre", TABLE)
 def test_all_of_train(workspace: Workspace, centre: bool) -> None:
-    dataset = transfer.default_dataset(workspace, None)
+    dataset = components.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
     loo = WorkspaceComponents(workspace, dataset).predict_knn(plan(centre, EvaluationProtocol("loo")), None).evaluation()
     assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
@@ -67,7 +67,7 @@ def test_all_of_train(workspace: Workspace, centre: bool) -> None:
 
 
 def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
-    dataset = transfer.default_dataset(workspace, None)
+    dataset = components.default_dataset(workspace, None)
     with workspace.store.read() as db:
         pool = runs.find(db, POOL)
     knn = save_knn(workspace, dataset, plan(True, EvaluationProtocol("loo")), "knn")
@@ -82,7 +82,7 @@ def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
 
 
 def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
-    dataset = transfer.default_dataset(workspace, None)
+    dataset = components.default_dataset(workspace, None)
     with workspace.store.read() as db:
         pool = predictions.frame(db, runs.find(db, POOL).id)
     ids = pool["pair_id"].tolist()
