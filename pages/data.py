@@ -10,12 +10,12 @@ st.markdown("## Data")
 widgets.show_tabs(
     "tab",
     {
-        "Import": lambda: import_tabs.bring_in(context),
+        "Import": lambda: import_tabs.show_import(context),
         "Leakage": lambda: leakage_tab.show(context),
         "Spaces": lambda: spaces_tab.show(context),
-        "Imported files": lambda: import_tabs.imported(context, loaders.all_imports()),
-        "Rejected rows": lambda: import_tabs.rejected(loaders.rejected_rows()),
-        "Runs": lambda: import_tabs.manage_run(context),
-        "Changes": lambda: import_tabs.changes(loaders.latest_changes()),
+        "Imported files": lambda: import_tabs.show_imports(context, loaders.all_imports()),
+        "Rejected rows": lambda: import_tabs.show_rejected_rows(loaders.rejected_rows()),
+        "Runs": lambda: import_tabs.show_run(context),
+        "Changes": lambda: import_tabs.show_changes(loaders.latest_changes()),
     },
 )

@@ -9,11 +9,11 @@ context = shell.open_page(__file__)
 st.markdown("## Submit")
 
 
-def a_run() -> None:
+def show_run() -> None:
     if context.run is None:
         run_browser.show_no_run(context)
     else:
-        panels.package(context.run)
+        panels.show_package(context.run)
 
 
-widgets.show_tabs("tab", {"Package a run": a_run, "Check a file": lambda: panels.check(context)})
+widgets.show_tabs("tab", {"Package a run": show_run, "Check a file": lambda: panels.show_check(context)})

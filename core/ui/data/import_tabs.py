@@ -1,4 +1,4 @@
-"""The tabs of the Data page."""
+"""The tabs of the Data page about imports, runs and changes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import streamlit as st
 
 from core.actions import bundles, demo, fetch, imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
-from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.shared import loaders
-from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
 _RESULTS = "_import_results"  # session key: shown after the rerun that lets the sidebar see what is new
@@ -23,14 +22,14 @@ FETCHABLE = {
 }
 
 
-def bring_in(context: PageContext) -> None:
-    """Import by upload, by path, or from public sources; the demo where there is none."""
+def show_import(context: PageContext) -> None:
+    """Show the ways to import: by upload, by path, from public sources; and the demo if it is not there yet."""
     if context.workspace.settings.read_only:
         show_empty("This workspace is open for reading only: nothing can be imported.")
         return
     with st.expander("Options"):
-        dataset = st.text_input("Attach to dataset", placeholder="found by its ids", key="import_dataset")
-        strict = st.toggle("One bad row refuses its whole file", key="import_strict")
+        dataset = st.text_input("Attach to dataset", placeholder="recognised by its ids", key="import_dataset")
+        strict = st.toggle("Refuse a file if one of its rows is bad", key="import_strict")
     options = ImportOptions(dataset=dataset or None, strict=strict)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
@@ -39,13 +38,13 @@ def bring_in(context: PageContext) -> None:
             "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
         )
         if st.button("Import uploaded files", disabled=not files, type="primary"):
-            _keep([imports.import_upload(context.workspace, f.getvalue(), f.name, options) for f in files])
+            _show_after_rerun([imports.import_upload(context.workspace, f.getvalue(), f.name, options) for f in files])
     with path:
         st.markdown("**From this machine**")
         place = st.text_input("File or folder", placeholder="/data/challenge", key="import_path")
         if st.button("Import path", disabled=not place):
             with st.spinner(f"Reading {Path(place).name} …"):
-                _keep(imports.import_paths(context.workspace, [Path(place).expanduser()], options))
+                _show_after_rerun(imports.import_paths(context.workspace, [Path(place).expanduser()], options))
     with public:
         st.markdown("**Public files**")
         group = st.selectbox("Source", fetch.GROUPS, format_func=lambda g: FETCHABLE[g], key="fetch_group")
@@ -59,15 +58,16 @@ def bring_in(context: PageContext) -> None:
 
 
 def _fetch(context: PageContext, group: str) -> None:
-    progress = st.progress(0.0, "asking …")
+    progress = st.progress(0.0, "connecting …")
 
-    def moved(name: str, done: int, total: int) -> None:
+    def show_progress(name: str, done: int, total: int) -> None:
         progress.progress(done / total if total else 0.0, f"{name}: {done:,} of {total:,} bytes")
 
-    _keep(fetch.fetch_and_import(context.workspace, group, moved))
+    _show_after_rerun(fetch.fetch_and_import(context.workspace, group, show_progress))
 
 
-def _keep(results: list[Imported]) -> None:
+def _show_after_rerun(results: list[Imported]) -> None:
+    """Run the page again, so that the sidebar lists what is new, and show the results there."""
     st.session_state[_RESULTS] = results
     st.rerun()
 
@@ -85,8 +85,8 @@ def _show_results() -> None:
         (st.warning if result.rejected else st.success if result.new else st.info)(words + rejected + note)
 
 
-def imported(context: PageContext, files: pd.DataFrame) -> None:
-    """Every imported file, and the way back."""
+def show_imports(context: PageContext, files: pd.DataFrame) -> None:
+    """Show every imported file, and a way to undo an import."""
     if files.empty:
         show_empty("Nothing has been imported yet.")
         return
@@ -95,17 +95,15 @@ def imported(context: PageContext, files: pd.DataFrame) -> None:
         return
     titles = dict(zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True))
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
-    chosen = which.selectbox(
-        "Take back an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which"
-    )
-    with_runs = which.toggle("also the runs that stand on its rows", key="undo_with_runs")
+    chosen = which.selectbox("Undo an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which")
+    with_runs = which.toggle("also delete the runs on its rows", key="undo_with_runs")
     if go.button("Undo import", disabled=chosen is None):
         undo.undo(context.workspace, str(chosen), with_runs=with_runs)
         st.rerun()
 
 
-def rejected(rows: pd.DataFrame) -> None:
-    """Every row that could not be read, with file, line and reason."""
+def show_rejected_rows(rows: pd.DataFrame) -> None:
+    """Show every row that could not be read, with file, line and reason."""
     if rows.empty:
         show_empty("Every row of every imported file could be read.")
         return
@@ -114,15 +112,15 @@ def rejected(rows: pd.DataFrame) -> None:
     st.dataframe(rows, hide_index=True)
 
 
-def manage_run(context: PageContext) -> None:
-    """Rename, remark on, score or delete the run that the sidebar chose."""
+def show_run(context: PageContext) -> None:
+    """Show the chosen run: its facts, its bundle, and forms to rename, score, annotate or delete it."""
     run = context.run
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
-    _facts(run)
+    _show_facts(run)
     with st.popover("Send to a colleague", icon=":material/ios_share:"):
-        _bundle(context, run)
+        _show_bundle(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
@@ -145,54 +143,49 @@ def manage_run(context: PageContext) -> None:
             st.rerun()
 
 
-def _bundle(context: PageContext, run: Run) -> None:
-    """One file with the run and all that belongs to it, made when somebody asks for it."""
+def _show_bundle(context: PageContext, run: Run) -> None:
+    """Show a button that packs the run with all that belongs to it into one file, and then its download."""
     st.markdown(
         "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
     )
-    st.caption("It holds no labels but those that its evidence and prompts quote.")
+    st.caption("It contains no labels except those that its evidence and prompts quote.")
     if not st.button("Make the file", key=f"bundle-{run.id}"):
         return
-    try:
+    with explain_errors():
         with st.spinner("Packing …"):
-            made = bundles.build_bundle(context.workspace, run.id)
-    except DeskError as error:
-        show_error(error)
-        return
-    for problem in made.problems:
-        st.caption(f":orange[⚠] {as_text(problem.message)}")
-    st.download_button("Download the file", made.content, made.file_name, "application/zip", type="primary", on_click="ignore")
-    st.caption(f"{len(made.content):,} bytes, SHA-256 {made.sha256}")
+            bundle = bundles.build_bundle(context.workspace, run.id)
+        for problem in bundle.problems:
+            st.caption(f":orange[⚠] {as_text(problem.message)}")
+        content = bundle.content
+        st.download_button("Download the file", content, bundle.file_name, "application/zip", type="primary", on_click="ignore")
+        st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")
 
 
 def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> None:
-    try:
+    with explain_errors():
         if name != run.name:
             runs.rename(context.workspace, run.id, name)
         runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
-    except DeskError as error:
-        show_error(error)
-    else:
         st.rerun()
 
 
-def _facts(run: Run) -> None:
+def _show_facts(run: Run) -> None:
     facts = {
         "id": run.id,
         "origin": run.origin,
         "method": run.method,
         "track": run.track or "–",
         "model": run.model or "–",
-        "made": f"{run.created_at:%Y-%m-%d %H:%M}" if run.created_at else "–",
+        "created": f"{run.created_at:%Y-%m-%d %H:%M}" if run.created_at else "–",
         "by version": run.code_version,
         **{key: str(value) for key, value in run.spec.items() if key != "method"},
     }
     st.text("\n".join(f"{key}: {value}" for key, value in facts.items()))
 
 
-def changes(trail: pd.DataFrame) -> None:
-    """The audit trail: who changed what, when."""
-    if trail.empty:
+def show_changes(changes: pd.DataFrame) -> None:
+    """Show the audit log: who changed what, when."""
+    if changes.empty:
         show_empty("Nothing has been changed yet.")
         return
-    st.dataframe(trail, hide_index=True)
+    st.dataframe(changes, hide_index=True)

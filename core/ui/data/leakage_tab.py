@@ -1,4 +1,4 @@
-"""Can the data be trusted? Disjoint splits, and what row counts give away."""
+"""The Leakage tab of the Data page: how far row counts alone predict the labels, and which symbols splits share."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from core.ui.shared.widgets import show_empty, show_figure
 
 
 def show(context: PageContext) -> None:
-    """The leakage audit of the chosen dataset, and how its rows are spread over genes and perturbations."""
+    """Show the leakage audit of the chosen dataset, and how many rows its genes have."""
     if context.dataset is None:
         show_empty("There is no dataset yet.")
         return
     rows = loaders.dataset_rows(context.dataset.id)
     if rows["label"].isna().all():
-        show_empty("This dataset has no labels here, so what they give away cannot be measured.")
+        show_empty("This dataset has no labels here, so there is nothing to predict from row counts.")
         return
     result = loaders.leakage_audit(context.dataset.id)
     st.markdown(
-        "How far row counts alone predict an effect. Such a score is a control to show beside a model, never a feature of one."
+        "How far row counts alone predict an effect. Such a score is a control to compare a model with, never an input to one."
     )
     first, second, third, fourth = st.columns(4)
     first.metric(
@@ -36,7 +36,7 @@ def show(context: PageContext) -> None:
     third.metric(
         "rarer gene → up, DIR",
         f"{result.rarer_up_dir.value:.3f}",
-        help="AUROC of: the fewer rows a gene has, the more it goes up.",
+        help="AUROC of the rule: the fewer rows a gene has, the more likely it goes up.",
     )
     third.caption(interval_text(result.rarer_up_dir.two_way))
     fourth.metric(
@@ -53,11 +53,11 @@ def show(context: PageContext) -> None:
     table = gene_row_counts.table(run_scores.label_array(known), known["gene"])
     caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
     show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
-    _spread(rows)
+    _show_row_counts(rows)
 
 
-def _spread(rows: pd.DataFrame) -> None:
-    """How many genes and perturbations have how many rows, per split: the other rows carry the same fingerprint."""
+def _show_row_counts(rows: pd.DataFrame) -> None:
+    """Show per split how many genes have how many rows."""
     st.markdown("**Genes by their number of rows**")
     counts = rows.groupby(["split", "gene"]).size().reset_index(name="rows")
     counts["rows of the gene"] = counts["rows"].clip(upper=20).astype(str).where(counts["rows"] < 20, "20 or more")

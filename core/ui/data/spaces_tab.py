@@ -2,49 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.actions import spaces as actions
-from core.errors import DeskError
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.ui.shared import loaders
-from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-# What can be built here: words for people → kind, the knowledge it needs, columns (0: as many as it has).
+# Title → kind of space, kind of knowledge pack that it needs, columns (0: as many as the source has).
 KINDS = {
     "words of gene descriptions (TF-IDF)": ("text", "descriptions", 200),
     "gene descriptions through MiniLM": ("sentences", "descriptions", 0),
     "neighbourhoods in a network": ("network", "network", 128),
     "a published LPS response": ("response", "lps_response", 0),
-    "what responds alike in this dataset": ("coresponse", "", 64),
+    "genes with similar responses in this dataset": ("coresponse", "", 64),
 }
-SEEDED = "A randomized SVD: another seed gives a slightly, for networks visibly, different space and score."
+SEEDED = "Of a randomized SVD: another seed gives a slightly different space and score, for networks a visibly different one."
 
 
 def show(context: PageContext) -> None:
-    """Every space with how much of the dataset it covers; build and delete."""
+    """Show every space with its coverage of the dataset, ways to build and delete one, and the knowledge packs."""
     spaces = loaders.all_spaces()
     if spaces:
-        _table(context.dataset, spaces)
+        _show_table(context.dataset, spaces)
     else:
         show_empty("No gene space is here yet: build one below, or import an embedding (Import).")
     if not context.workspace.settings.read_only:
-        build, drop = st.columns([0.66, 0.34], gap="medium")
+        build, delete = st.columns([0.66, 0.34], gap="medium")
         with build:
-            _build(context)
-        with drop:
-            _delete(context, spaces)
-    _packs()
+            _show_build(context)
+        with delete:
+            _show_delete(context, spaces)
+    _show_packs()
 
 
-def _table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
+def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
     st.dataframe(
-        pd.DataFrame([_line(dataset, space) for space in spaces]),
+        pd.DataFrame([_space_line(dataset, space) for space in spaces]),
         hide_index=True,
         height="content",
         placeholder="–",
@@ -54,16 +54,16 @@ def _table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
                 name: st.column_config.NumberColumn(format="percent", help=f"Rows of the dataset whose {what} the space has.")
                 for name, what in (("by gene", "target gene"), ("by pert", "perturbation"), ("by both", "gene and perturbation"))
             },
-            "matched": st.column_config.TextColumn(help="Symbols spelled the same, in another case, by their ortholog."),
+            "matched": st.column_config.TextColumn(help="How many symbols have the same spelling, another case, an ortholog."),
         },
     )
     if dataset is not None:
         several = {space.name: names for space in spaces if (names := loaders.space_matches(space.id, dataset.id)[1])}
         for name, symbols in several.items():
-            st.caption(as_text(f"{name}: several spellings fit {', '.join(symbols[:5])}; the first by character is used."))
+            st.caption(as_text(f"{name}: several spellings match {', '.join(symbols[:5])}; the alphabetically first is used."))
 
 
-def _line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
+def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     covered = loaders.space_coverage(space.id, dataset.id) if dataset else None
     matched = loaders.space_matches(space.id, dataset.id)[0] if dataset else {}
     return {
@@ -81,13 +81,13 @@ def _line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     }
 
 
-def _build(context: PageContext) -> None:
+def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
-    words = kind_side.selectbox("From", list(KINDS), key="build_kind", label_visibility="collapsed")
-    kind, needed, columns = KINDS[words]
-    name = name_side.text_input("Name", placeholder="its name", key="build_name", label_visibility="collapsed")
+    title = kind_side.selectbox("From", list(KINDS), key="build_kind", label_visibility="collapsed")
+    kind, needed, columns = KINDS[title]
+    name = name_side.text_input("Name", placeholder="name of the space", key="build_name", label_visibility="collapsed")
     seed = 0
     if columns:
         left, right = st.columns(2)
@@ -97,35 +97,33 @@ def _build(context: PageContext) -> None:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
     if kind == "coresponse":
-        st.caption("Built from labels: it is never scored on them, unless it is built anew for each fold.")
+        st.caption("Built from labels: it is never scored on them, unless it is rebuilt for each fold.")
     if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
         options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
         options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
-        _done(lambda: actions.embed(context.workspace, kind, name.strip(), options), "Building …")
+        _run_and_rerun(lambda: actions.embed(context.workspace, kind, name.strip(), options), "Building …")
 
 
-def _delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
-    st.markdown("**Take a space away**")
-    gone = st.selectbox(
+def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
+    st.markdown("**Delete a space**")
+    name = st.selectbox(
         "Space", [s.name for s in spaces], index=None, key="space_gone", placeholder="choose", label_visibility="collapsed"
     )
-    st.caption("Runs that were made with it stay.")
-    if st.button("Delete space", disabled=gone is None):
-        _done(lambda: actions.delete(context.workspace, str(gone)), "Deleting …")
+    st.caption("Runs that were made with it are kept.")
+    if st.button("Delete space", disabled=name is None):
+        _run_and_rerun(lambda: actions.delete(context.workspace, str(name)), "Deleting …")
 
 
-def _done(act: Any, words: str) -> None:
-    try:
-        with st.spinner(words):
-            act()
-    except DeskError as error:
-        show_error(error)
-    else:
+def _run_and_rerun(action: Callable[[], object], progress: str) -> None:
+    """Run an action that changes the spaces, then the page again, so that it shows the change."""
+    with explain_errors():
+        with st.spinner(progress):
+            action()
         st.rerun()
 
 
-def _packs() -> None:
+def _show_packs() -> None:
     st.markdown("### Knowledge packs")
     packs = loaders.all_packs()
     if not packs:

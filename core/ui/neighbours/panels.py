@@ -18,85 +18,85 @@ from core.ui.shared.neighbour_controls import Around
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_figure
 
-PER = ("gene", "row")  # what a line of the table stands for
-LISTED = 400  # neighbours in the table; the rest is counted
-MAPPED = 0.5  # of the prior: nearly every gene has some weight, and only those that hold half of it are marked on the map
+PER = ("gene", "row")  # what a point of the figure, and a line of the table, stands for
+LISTED = 400  # neighbours in the table; the others are counted
+MAPPED = 0.5  # nearly every gene has some weight: the map marks only those that make up this share of the prior
 
 
-def choose_row(dataset: Dataset, wanted: str | None) -> str:
-    """The row to explain: perturbation, then target gene. The one the link names, or the dataset's first."""
+def choose_row(dataset: Dataset, linked: str | None) -> str:
+    """Show the choice of a row, by perturbation and target gene; its id. At first the linked row, else the dataset's first."""
     rows = loaders.dataset_rows(dataset.id)
-    named = rows[rows["pair_id"] == wanted]
-    if wanted is not None and named.empty:
+    named = rows[rows["pair_id"] == linked]
+    if linked is not None and named.empty:
         st.warning("The row that this link names is not in this dataset; showing another.")
     row = (rows if named.empty else named).iloc[0]
     left, right = st.columns(2)
     perts = sorted(rows["pert"].unique())
     pert = left.selectbox("Perturbation", perts, index=perts.index(row["pert"]), key=f"pert-{dataset.id}-{row['pair_id']}")
-    mine = rows[rows["pert"] == pert].sort_values("gene")
-    genes = mine["gene"].tolist()
+    of_pert = rows[rows["pert"] == pert].sort_values("gene")
+    genes = of_pert["gene"].tolist()
     at = genes.index(row["gene"]) if row["gene"] in genes else 0
     gene = right.selectbox("Target gene", genes, index=at, key=f"gene-{dataset.id}-{pert}-{row['pair_id']}")
-    pair_id = str(mine[mine["gene"] == gene]["pair_id"].iloc[0])
+    pair_id = str(of_pert[of_pert["gene"] == gene]["pair_id"].iloc[0])
     links.set_parameter("row", pair_id)
     return pair_id
 
 
-def explain(found: Around, pair_id: str) -> tuple[Provenance, Provenance]:
-    """Where the row's priors come from, and what is left of that without the neighbours picked in the table."""
+def explain_priors(found: Around, pair_id: str) -> tuple[Provenance, Provenance]:
+    """The provenance of the row's priors from all neighbours, and from those that are not picked in the table."""
     plan = found.plan
     whole = found.near.explain(0, plan.spaces, plan.setting)
-    picked = st.session_state.get(_picked(found, pair_id), {}).get("selection", {}).get("rows", [])
-    lines = table(found, whole, _grouped()) if picked else pd.DataFrame()
-    chosen = [at for i in picked if i < len(lines) for at in lines["at"].iloc[i]]
-    without = np.array(chosen, dtype=np.intp)
-    return whole, found.near.explain(0, plan.spaces, plan.setting, without) if chosen else whole
+    picked = st.session_state.get(_table_key(found, pair_id), {}).get("selection", {}).get("rows", [])
+    lines = list_neighbours(found, whole) if picked else pd.DataFrame()
+    positions = [position for i in picked if i < len(lines) for position in lines["positions"].iloc[i]]
+    without = np.array(positions, dtype=np.intp)
+    return whole, found.near.explain(0, plan.spaces, plan.setting, without) if positions else whole
 
 
-def _grouped() -> bool:
+def _is_grouped() -> bool:
     return bool(st.session_state.get("per", PER[0]) == PER[0])
 
 
-def _picked(found: Around, pair_id: str) -> str:
-    """The key of the table of neighbours: another row, or other settings, list others."""
-    return f"picked {pair_id} {found.plan.describe()} {_grouped()}"
+def _table_key(found: Around, pair_id: str) -> str:
+    """The key of the table: another row, or other settings, make another table with nothing picked."""
+    return f"picked {pair_id} {found.plan.describe()} {_is_grouped()}"
 
 
-def numbers(found: Around, whole: Provenance, rest: Provenance, label: str | None) -> None:
-    """The priors, their support, and how they move without the picked neighbours."""
+def show_priors(found: Around, whole: Provenance, rest: Provenance, label: str | None) -> None:
+    """Show the priors, how they change without the picked neighbours, and the row's label."""
     columns = st.columns(4)
     for column, name, before, after in (
         (columns[0], "P(DE)", whole.prior_de, rest.prior_de),
         (columns[1], "P(up | DE)", whole.prior_up, rest.prior_up),
     ):
-        moved = None if rest is whole or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
+        change = None if rest is whole or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
         shown = "–" if math.isnan(after) else f"{after:.3f}"
-        column.metric(f"Prior {name}", shown, moved, delta_color="off", help=widgets.PROBABILITY_HELP[name])
+        column.metric(f"Prior {name}", shown, change, delta_color="off", help=widgets.PROBABILITY_HELP[name])
     columns[2].metric("Neighbours", f"{len(rest.neighbours):,}", help="Labelled rows with a weight above 0.")
-    columns[3].metric("Label", widgets.label_text(label), help="What the screen found; the priors never see it.")
+    columns[3].metric("Label", widgets.label_text(label), help="The result of the screen; the priors are computed without it.")
     if found.plan.setting.strength:
-        st.caption("Shown before support draws the prior of an effect to a half; What-if and runs have it drawn.")
+        st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
 
 
-def masked(found: Around) -> None:
-    """Which labelled rows the row may not see, and why."""
+def show_masked_rows(found: Around) -> None:
+    """Show which labelled rows the row may not use, and why."""
     layout, parts = found.layout, found.near.parts
     known = layout.known.rows
     n = len(known)
     if parts is None:
-        st.caption(f"A row without a label: it sees all {n:,} labelled rows of the dataset.")
+        st.caption(f"This row has no label: it may use all {n:,} labelled rows of the dataset.")
         return
     pert, gene = int(found.near.queries.pert[0]), int(found.near.queries.gene[0])
     seen = int(visible_rows((pert, gene), known, parts).sum())
     by_pert, by_gene = parts.pert[known.pert] == parts.pert[pert], parts.gene[known.gene] == parts.gene[gene]
     own_pert, own_gene = known.pert == pert, known.gene == gene
-    where = "lie in its fold of" if found.plan.protocol.kind == "folds" else "share"
+    where = "are in its fold of" if found.plan.protocol.kind == "folds" else "share"
     whose = ("perturbations", "genes") if found.plan.protocol.kind == "folds" else ("its perturbation", "its gene")
-    with st.expander(f"Sees {seen:,} of {n:,} labelled rows: {n - seen:,} are masked"):
+    with st.expander(f"May use {seen:,} of {n:,} labelled rows: {n - seen:,} are masked"):
         st.markdown(
             f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}, "
             f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
-            "the gene itself, which would say most:"
+            "the gene itself, and would be the most informative:"
         )
         st.dataframe(_masked_rows(found, np.flatnonzero(own_pert | own_gene)), hide_index=True, height=200)
 
@@ -123,11 +123,16 @@ def _pair(found: Around, at: int) -> str:
     return f"{found.layout.symbol(int(known.pert[at]))} ⟶ {found.layout.symbol(int(known.gene[at]))}"
 
 
-def table(found: Around, whole: Provenance, grouped: bool) -> pd.DataFrame:
-    """One line a neighbour, heaviest first, or one a symbol of the axis that counts, all of its rows together.
+def list_neighbours(found: Around, whole: Provenance) -> pd.DataFrame:
+    """The neighbours as `neighbour_table` gives them, grouped as the visitor chose."""
+    return neighbour_table(found, whole, _is_grouped())
 
-    Columns neighbour, label (that of most rows, "mixed" where none has most), up, down, none (counts), similarity, one a
-    space where there are several, weight, share, share_up, cumulative, at (positions in the knowledge base).
+
+def neighbour_table(found: Around, whole: Provenance, grouped: bool) -> pd.DataFrame:
+    """The neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
+
+    Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
+    one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
     """
     layout, at, axis = found.layout, whole.neighbours, found.plan.setting.weighting.axis
     known = layout.known.rows
@@ -143,52 +148,46 @@ def table(found: Around, whole: Provenance, grouped: bool) -> pd.DataFrame:
             "weight": whole.weight,
             "share": whole.share,
             "share_up": whole.share_up,
-            "at": [[int(i)] for i in at],
+            "positions": [[int(i)] for i in at],
         }
     )
     if grouped and axis != "both":
         rows["neighbour"] = rows["symbol"]
-        adding = dict.fromkeys(("up", "down", "none", "weight", "share", "share_up", "at"), "sum")
+        summed = dict.fromkeys(("up", "down", "none", "weight", "share", "share_up", "positions"), "sum")
         first = dict.fromkeys(("symbol", "similarity", *spaces), "first")
-        rows = rows.groupby("neighbour", sort=False).agg({**first, **adding}).reset_index()
+        rows = rows.groupby("neighbour", sort=False).agg({**first, **summed}).reset_index()
         rows = rows.sort_values("share", ascending=False, kind="stable", ignore_index=True)
     counts = rows[["up", "down", "none"]].astype(int)
-    return rows.assign(**counts, label=_most(counts), cumulative=rows["share"].cumsum())
+    return rows.assign(**counts, label=_majority_label(counts), cumulative=rows["share"].cumsum())
 
 
-def _most(counts: pd.DataFrame) -> pd.Series:
-    """The label that more than half of the rows have, "mixed" where none has."""
+def _majority_label(counts: pd.DataFrame) -> pd.Series:
+    """The label of more than half of the rows, "mixed" if no label has that many; counts: one column per label."""
     return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 
-def lines(found: Around, whole: Provenance) -> pd.DataFrame:
-    """The table as the visitor wants it."""
-    return table(found, whole, _grouped())
-
-
-def listing(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
-    """The neighbours, of which some can be picked to be left out."""
-    shown = rows.head(LISTED).drop(columns=["symbol", "at"])
-    counted = _grouped() and found.plan.setting.weighting.axis != "both"
-    if counted:
+def show_neighbours(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
+    """Show the table of neighbours, in which some can be picked to see the priors without them."""
+    shown = rows.head(LISTED).drop(columns=["symbol", "positions"])
+    if _is_grouped() and found.plan.setting.weighting.axis != "both":
         shown = shown.drop(columns="label")
     else:
         shown["label"] = [widgets.label_text(label) for label in shown["label"]]
         shown = shown.drop(columns=["up", "down", "none"])
     first = [name for name in ("neighbour", "label", "up", "down", "none") if name in shown]
     shown = shown[[*first, *(name for name in shown if name not in first)]]
-    shares = {"share": "% of P(DE)", "cumulative": "together, %", "share_up": "% of P(up | DE)"}
+    shares = {"share": "% of P(DE)", "cumulative": "cumulative, %", "share_up": "% of P(up | DE)"}
     shown = shown.assign(**{name: 100 * shown[name] for name in shares})
     number = st.column_config.NumberColumn
     st.caption(
-        f"{len(shown):,} of {len(rows):,}, heaviest first; the shares of all sum to 100%. "
+        f"{len(shown):,} of {len(rows):,}, highest share first; the shares of all sum to 100%. "
         "Pick some in the first column to see the priors without them."
     )
     st.dataframe(
         shown,
         hide_index=True,
         height=420,
-        key=_picked(found, pair_id),
+        key=_table_key(found, pair_id),
         on_select="rerun",
         selection_mode="multi-row",
         placeholder="–",
@@ -199,52 +198,52 @@ def listing(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
     )
 
 
-def pictures(context: PageContext, found: Around, rows: pd.DataFrame, pair_id: str) -> None:
-    """How few neighbours hold the prior, and where they lie."""
+def show_figures(context: PageContext, found: Around, rows: pd.DataFrame, pair_id: str) -> None:
+    """Show how the prior is shared among the neighbours, and where they are on a map of genes."""
     assert context.dataset is not None
-    caption = f"{context.dataset.name} · {pair_id} · {rows['at'].map(len).sum():,} labelled rows · {found.plan.describe()}"
-    st.segmented_control("One line a", PER, default=PER[0], key="per", bind="query-params", required=True)
+    caption = f"{context.dataset.name} · {pair_id} · {rows['positions'].map(len).sum():,} labelled rows · {found.plan.describe()}"
+    st.segmented_control("One point per", PER, default=PER[0], key="per", bind="query-params", required=True)
     left, right = st.columns(2, gap="medium")
     with left:
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)")
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", f"{caption} · shares, so no interval")
     with right:
-        _map(context.dataset, found, rows, caption)
+        _show_map(context.dataset, found, rows, caption)
 
 
-def _map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> None:
-    """The genes (or perturbations) of the first chosen space on its two principal components."""
+def _show_map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> None:
+    """Show the genes (or perturbations) on the first two principal components of the first chosen space."""
     axis = "pert" if found.plan.setting.weighting.axis == "pert" else "gene"
     layout, space = found.layout, found.plan.spaces[0]
-    places, shares = loaders.principal_axes(dataset.id, space)
+    coordinates, variances = loaders.principal_axes(dataset.id, space)
     query = int(getattr(found.near.queries, axis)[0])
     known = np.unique(getattr(layout.known.rows, axis))
     codes = known if query in known else np.append(known, query)
     share = rows.groupby("symbol")["share"].sum().sort_values(ascending=False)
-    heavy = share[share.cumsum().shift(fill_value=0.0) <= MAPPED]
-    label = _most(rows.groupby("symbol")[["up", "down", "none"]].sum())
+    marked = share[share.cumsum().shift(fill_value=0.0) <= MAPPED]
+    label = _majority_label(rows.groupby("symbol")[["up", "down", "none"]].sum())
     symbols, of_query = [layout.symbol(int(code)) for code in codes], layout.symbol(query)
     table = pd.DataFrame(
         {
             "symbol": symbols,
-            "x": places[codes, 0],
-            "y": places[codes, 1],
-            "kind": ["query" if s == of_query else "neighbour" if s in heavy else "other" for s in symbols],
-            "share": [float(heavy.get(s, 0.0)) for s in symbols],
-            "label": [str(label[s]) if s in heavy else "" for s in symbols],
+            "x": coordinates[codes, 0],
+            "y": coordinates[codes, 1],
+            "kind": ["query" if s == of_query else "neighbour" if s in marked else "other" for s in symbols],
+            "share": [float(marked.get(s, 0.0)) for s in symbols],
+            "label": [str(label[s]) if s in marked else "" for s in symbols],
         }
     )
     if table[["x", "y"]].dropna().empty:
         st.markdown(f"{space} covers none of these genes: there is no map to draw.")
         return
-    axes = tuple(f"principal component {i + 1} ({share:.0%} of the variance)" for i, share in enumerate(shares))
+    axes = tuple(f"principal component {i + 1} ({variance:.0%} of the variance)" for i, variance in enumerate(variances))
     chart = gene_map.figure(table, of_query, (axes[0], axes[1]))
-    show_figure(chart, table, "gene-map", f"{space} · {caption} · marked: the genes that hold half of the prior")
+    show_figure(chart, table, "gene-map", f"{space} · {caption} · marked: the genes that make up half of the prior")
 
 
-def links_out(context: PageContext, pair_id: str, pert: str, gene: str) -> None:
-    """Where to read on: the run's row, both symbols' pages."""
+def show_links(context: PageContext, pair_id: str, pert: str, gene: str) -> None:
+    """Show links to the row in the chosen run and to the pages of both symbols."""
     with st.container(horizontal=True):
         if context.run is not None and context.run.id in loaders.runs_with_row(context.run.dataset, pair_id):
             links.to_row(context.run, pair_id, f"This row in {as_text(context.run.name)}")

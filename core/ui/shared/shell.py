@@ -46,7 +46,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
-    with explain_errors():
+    with _record_unexpected_errors(), explain_errors():
         loaders.refresh(*_QUERIES.get(page.url_path, ()))
         st.session_state[_CONTEXT] = _sidebar(pages)
         try:
@@ -79,7 +79,7 @@ def show_error(error: DeskError) -> None:
 def explain_errors() -> Iterator[None]:
     """Show an expected error of the block in words, in the place of what the block would have drawn.
 
-    Every page and every fragment runs inside this block. Every error is recorded; an unexpected one is left to Streamlit.
+    Every page and every fragment runs inside this block.
     """
     try:
         yield
@@ -89,6 +89,13 @@ def explain_errors() -> Iterator[None]:
         st.button("Try again", key=f"try-again-{id(error)}")  # any click runs the page again
     except DeskError as error:
         show_error(error)
+
+
+@contextmanager
+def _record_unexpected_errors() -> Iterator[None]:
+    """Record an error of the block that is not explained, and leave it to Streamlit to show."""
+    try:
+        yield
     except Exception as error:
         log.record_error(_address(), error)
         raise
@@ -109,7 +116,7 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     @st.fragment(run_every=every_s)
     @wraps(draw)
     def run() -> None:
-        with explain_errors():
+        with _record_unexpected_errors(), explain_errors():
             draw()
 
     return run

@@ -1,4 +1,4 @@
-"""The parts of the Submit page: a run as it would be packaged, a file as it is, and what is wrong with either."""
+"""The parts of the Submit page: a run packaged as a submission, a file, and the problems of either."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import streamlit as st
 
 from core.actions import submissions
 from core.actions.submissions import CheckedPackage, PackageOptions
-from core.errors import DeskError
 from core.store.runs import Run
 from core.submission.check import frame, is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders
-from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
 TRACKS: tuple[Track, ...] = get_args(Track)
@@ -30,7 +29,7 @@ ABOUT = {
     "B": "evidence tools, one language model",
     "C": "a small model of one's own",
 }
-MENDED_BY = {
+FIXED_BY = {
     "prompt_missing": "Give it above, under “Prompt and tools”.",
     "tools_missing": "Give them above, under “Prompt and tools”.",
     "trace_differs": "The switch above adds the arithmetic to every trace.",
@@ -38,64 +37,67 @@ MENDED_BY = {
 LISTED_PX = 300
 
 
-def package(run: Run) -> None:
-    """A run as a submission: what is wrong with it, row by row, and the zip where nothing is."""
-    track = _track(TRACK_OF.get(run.method, "B"), "track")
-    given, more, download = st.columns([0.44, 0.24, 0.32], vertical_alignment="bottom")
-    fusion_trace = _left_something_out(run) and given.toggle(
-        "Add to each trace what the fusion left out",
-        help="Puts the arithmetic from the debate's probabilities to the submitted ones at the end of every trace.",
+def show_package(run: Run) -> None:
+    """Show a run as a submission: its problems, row by row, and the zip if it has none."""
+    track = _choose_track(TRACK_OF.get(run.method, "B"), "track")
+    option, more, download = st.columns([0.44, 0.24, 0.32], vertical_alignment="bottom")
+    fusion_trace = _needs_fusion_trace(run) and option.toggle(
+        "Add the fusion's arithmetic to each trace",
+        help="Appends the arithmetic from the debate's probabilities to the submitted ones to every trace.",
         key="fusion_trace",
         bind="query-params",
     )
     with more.popover("Prompt and tools", width="stretch", icon=":material/attach_file:"):
-        prompt, tools = _attachments(track)
-    try:
+        prompt, tools = _choose_attachments(track)
+    with explain_errors():
         with st.spinner(f"Packaging {len(loaders.run_rows(run.id)):,} rows …"):
-            made = _made(run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id))
-    except DeskError as error:
-        show_error(error)
-        return
-    valid = is_valid(made.problems)
-    download.download_button(
+            package = _make_package(run.id, track, prompt, tools, fusion_trace, loaders.run_version(run.id))
+        with download:
+            _show_download(package, f"{run.name.replace(' ', '_')}_track_{track}.zip")
+        _show_verdict(f"{run.name} for track {track}", package.problems)
+        if is_valid(package.problems):
+            sha256 = hashlib.sha256(package.content).hexdigest()
+            st.caption(f"{len(package.content):,} bytes, SHA-256 {sha256}; the same run always gives the same bytes.")
+        _show_problems(package.problems, run)
+
+
+def _show_download(package: CheckedPackage, file_name: str) -> None:
+    """Show the button that downloads a package, disabled if the package has errors."""
+    valid = is_valid(package.problems)
+    st.download_button(
         "Download the zip",
-        made.content,
-        file_name=f"{run.name.replace(' ', '_')}_track_{track}.zip",
+        package.content,
+        file_name=file_name,
         mime="application/zip",
         type="primary",
         icon=":material/download:",
         width="stretch",
         disabled=not valid,
-        help=None if valid else "Nothing that has errors can be submitted: they are listed below.",
+        help=None if valid else "A package with errors cannot be submitted; they are listed below.",
         key="download-zip",
     )
-    _verdict(f"{run.name} for track {track}", made.problems)
-    if valid:
-        sha256 = hashlib.sha256(made.content).hexdigest()
-        st.caption(f"{len(made.content):,} bytes, SHA-256 {sha256}; the same run always gives the same bytes.")
-    _problems(made.problems, run)
 
 
-def check(context: PageContext) -> None:
-    """A file that was made anywhere, held against the dataset's test rows."""
+def show_check(context: PageContext) -> None:
+    """Check an uploaded file against the rows of the dataset."""
     if context.dataset is None:
-        show_empty("There is no dataset to hold a file against.", lambda: links.to_data("Go to Data"))
+        show_empty("There is no dataset to check a file against.", lambda: links.to_data("Go to Data"))
         return
-    track = _track("B", "check_track")
+    track = _choose_track("B", "check_track")
     upload, rows = st.columns([0.6, 0.4], gap="medium")
     file = upload.file_uploader("A submission: zip or CSV", type=["zip", "csv"], key="check_file")
     labelled = rows.toggle(
-        "It is about labelled rows",
-        help="By default every row of the test split is expected, once and in order.",
+        "Predictions for labelled rows",
+        help="Without this, every row of the test split is expected, once and in order.",
         key="check_labelled",
     )
     if file is None:
         split = "training" if labelled else "test"
         st.caption(f"Every row of {as_text(context.dataset.name)}'s {split} split is expected, once and in order.")
         return
-    try:
+    with explain_errors():
         with st.spinner(f"Checking {file.name} …"):
-            found = submissions.check_file(
+            problems = submissions.check_file(
                 context.workspace,
                 file.getvalue(),
                 track,
@@ -103,28 +105,25 @@ def check(context: PageContext) -> None:
                 rows="split=train" if labelled else "",
                 name=file.name,
             )
-    except DeskError as error:
-        show_error(error)
-        return
-    _verdict(f"{file.name} for track {track}", found)
-    _problems(found, None)
+        _show_verdict(f"{file.name} for track {track}", problems)
+        _show_problems(problems, None)
 
 
-def _track(default: Track, key: str) -> Track:
+def _choose_track(default: Track, key: str) -> Track:
     chosen: Track = st.segmented_control("Track", TRACKS, default=default, key=key, bind="query-params", required=True)
     st.caption(f"Track {chosen}: {ABOUT[chosen]}.")
     return chosen
 
 
-def _left_something_out(run: Run) -> bool:
-    """Whether traces may not lead to the submitted numbers."""
+def _needs_fusion_trace(run: Run) -> bool:
+    """Whether the traces may lead to other numbers than the submitted ones."""
     flags = loaders.run_rows(run.id)["flags"]
     return run.method == "fusion" or any(Flag.TRACE_DIFFERS in row for row in flags)
 
 
-def _attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
-    """A prompt's text and tools, where people give some."""
-    st.caption("A run that was made here brings its own. An imported one needs those that it was made with.")
+def _choose_attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...]]:
+    """Show uploads for a prompt and tools; the prompt's text and the tools' (name, content), if any."""
+    st.caption("A run made here includes its own. For an imported run, add those that it was made with.")
     prompt = st.file_uploader("prompt.txt", type=["txt", "md"], key="prompt_file")
     tools = st.file_uploader("Tools", type=["py"], accept_multiple_files=True, key="tool_files") if track == "B" else []
     return (
@@ -134,10 +133,10 @@ def _attachments(track: Track) -> tuple[str | None, tuple[tuple[str, bytes], ...
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
-def _made(
+def _make_package(
     run: str, track: Track, prompt: str | None, tools: tuple[tuple[str, bytes], ...], fusion_trace: bool, version: tuple[int, ...]
 ) -> CheckedPackage:
-    """The package of a run at this version of the store, and its problems."""
+    """The package of a run and its problems; cached while the counters in `version` stand still."""
     del version  # part of the key only
     with TemporaryDirectory() as place:
         folder = Path(place)
@@ -156,17 +155,17 @@ def _made(
         return submissions.check_run(loaders.workspace(), run, wanted)
 
 
-def _verdict(what: str, problems: Sequence[Problem]) -> None:
+def _show_verdict(what: str, problems: Sequence[Problem]) -> None:
     errors = sum(problem.severity == "error" for problem in problems)
     warnings = len(problems) - errors
-    told = f"{errors:,} error{'s' * (errors != 1)}, {warnings:,} warning{'s' * (warnings != 1)}"
+    counts = f"{errors:,} error{'s' * (errors != 1)}, {warnings:,} warning{'s' * (warnings != 1)}"
     sign = "✗ not valid" if errors else "✓ valid"
     st.markdown(f"### {sign}: {as_text(what)}")
-    st.caption(told if problems else "No problem was found.")
+    st.caption(counts if problems else "No problem was found.")
 
 
-def _problems(problems: Sequence[Problem], run: Run | None) -> None:
-    """All problems in a table, and the rows of the one that is chosen."""
+def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
+    """Show all problems in a table, and the rows of the chosen one."""
     if not problems:
         return
     table = frame(problems)
@@ -175,7 +174,7 @@ def _problems(problems: Sequence[Problem], run: Run | None) -> None:
             "": table["severity"].map(SIGNS),
             "rule": table["rule"].str.replace("_", " "),
             "rows": table["n"],
-            "what was found, and what was expected": table["message"],
+            "found, and expected": table["message"],
         }
     )
     chosen = st.dataframe(
@@ -195,18 +194,18 @@ def _problems(problems: Sequence[Problem], run: Run | None) -> None:
     )
     picked = chosen["selection"]["rows"] or [0]
     if picked[0] < len(problems):
-        _rows(problems[picked[0]], run)
+        _show_problem(problems[picked[0]], run)
 
 
-def _rows(problem: Problem, run: Run | None) -> None:
-    """What one problem says in full, and every row that it is about."""
+def _show_problem(problem: Problem, run: Run | None) -> None:
+    """Show one problem in full, and every row that it concerns."""
     with st.container(border=True):
         st.markdown(f"**{as_text(problem.rule.replace('_', ' '))}**")
         st.text(problem.message)
-        if run is not None and problem.rule in MENDED_BY:
-            st.caption(MENDED_BY[problem.rule])
+        if run is not None and problem.rule in FIXED_BY:
+            st.caption(FIXED_BY[problem.rule])
         if not problem.rows:
-            st.caption("It is about the file, not about single rows.")
+            st.caption("It concerns the file, not single rows.")
             return
         table = pd.DataFrame({"row": [str(row) for row in problem.rows]})
         config = {}
