@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from core import __version__
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
+from core.store import runs
 from core.version import commit_of, describe, version_in
 from tests import commands
 
@@ -77,3 +79,10 @@ def test_a_description_holds_both() -> None:
 def test_the_command_line_tells_it(tmp_path: Path) -> None:
     done = commands.core(tmp_path, "--version")
     assert (done.status, done.out) == (0, f"perturbdesk {describe()}\n")
+
+
+def test_every_run_records_the_version_and_the_commit(small_workspace: Workspace) -> None:
+    commands.core_json(small_workspace.settings.workspace, "run", "evidence_rules", "--name", "made here")
+    with small_workspace.store.read() as db:
+        recorded = {run.name: run.code_version for run in runs.list_all(db)}
+    assert recorded == {"debate": describe(), "made here": describe()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core import __version__
 from core.actions import run_writer
 from core.actions.components import load_components_of
 from core.actions.packs import read_packs
@@ -26,6 +25,7 @@ from core.methods.components import ComponentLoader
 from core.methods.registry import method_named
 from core.store import Cursor, cache_versions, ingest, runs
 from core.store.runs import Run
+from core.version import describe as describe_version
 
 Begin = Callable[[Workspace, str, str], object]  # of a workspace, a run's id and the key
 CACHE = "llm.sqlite"  # of replies, in the workspace's cache
@@ -124,7 +124,7 @@ def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None) -> Run:
         collapsed=0,
         tokens=None,
         tokens_unknown=0,
-        code_version=__version__,
+        code_version=describe_version(),
         expected_calls=calls,
     )
 

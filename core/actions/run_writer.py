@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core import __version__
 from core.actions.run_folders import refuse_live
 from core.actions.workspace import Workspace
 from core.audit import brief_checks
@@ -15,6 +14,7 @@ from core.errors import StateError
 from core.store import Cursor, cache_versions, evidence, imports, predictions, runs, traces
 from core.store.runs import Run
 from core.types import FALLBACKS, Flag, RowResult
+from core.version import describe as describe_version
 
 RUN_HERE = "run here"  # the origin of runs that a worker of this workspace makes
 
@@ -107,7 +107,7 @@ def write_run(db: Cursor, origin: RunMetadata, batch: AuditedRows) -> Run:
         collapsed=sum(Flag.ROLE_COLLAPSE in flags for flags in batch.flags),
         tokens=sum(known) if known else None,
         tokens_unknown=len(batch.rows) - len(known),
-        code_version=__version__,
+        code_version=describe_version(),
         note=origin.note,
     )
     runs.add(db, run)
