@@ -110,7 +110,7 @@ def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: Find
 
 async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
     """Returns what a model server can do; by default the one of the settings."""
-    return await llm_health.check(Endpoint(base_url or workspace.settings.endpoint, workspace.settings.api_key), model)
+    return await llm_health.check_health(Endpoint(base_url or workspace.settings.endpoint, workspace.settings.api_key), model)
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:

@@ -6,15 +6,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, TypedDict
+from functools import partial
+from typing import TypedDict
 
 from core.evidence.source_client import Batch, SourceClient
-from core.evidence.sources import Site, SourceRequest, check_symbol
+from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
 from core.net.response_cache import CachedResponse
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MAX_SYMBOLS = 1_000  # in one request, as the source asks
 _FIELDS = "symbol,name,summary,go.BP.term,pathway.kegg.name"
@@ -66,17 +63,8 @@ class _Metadata:
     build_version: str
 
 
-@cache
-def _hits_adapter() -> TypeAdapter[list[_Hit]]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[_Hit])
-
-
 def _read_version(text: str) -> str:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_Metadata).validate_json(text).build_version
+    return parse_json(_Metadata, text).build_version
 
 
 SITE = Site("mygene", "mygene.info", per_s=1.0, version=SourceRequest("GET", "metadata"), read_version=_read_version)
@@ -97,7 +85,7 @@ def _request(symbols: Sequence[str]) -> SourceRequest:
 async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str | None]:
     """The genes whose symbol equals the one asked for in any case, as JSON by symbol; hits by another name are dropped."""
     genes: dict[str, list[Gene]] = {}
-    for hit in await client.send(SITE, _request(symbols), lambda text: _hits_adapter().validate_json(text)) or []:
+    for hit in await client.send(SITE, _request(symbols), partial(parse_json, list[_Hit])) or []:
         if hit.symbol.casefold() == hit.query.casefold():
             genes.setdefault(hit.query, []).append(_gene(hit))
     return {symbol: json.dumps(listed) for symbol, listed in genes.items()}

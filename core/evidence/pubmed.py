@@ -6,16 +6,12 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, ParseError
 
 from core.evidence.source_client import Batch, SourceClient
-from core.evidence.sources import Site, SourceRequest, SourceSettings
+from core.evidence.sources import Site, SourceRequest, SourceSettings, parse_json
 from core.net.response_cache import CachedResponse
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MAX_FOUND = 8  # articles of one query
 MAX_FETCHED = 200  # articles in one request
@@ -47,13 +43,6 @@ class _Result:
 @dataclass(frozen=True)
 class _Search:
     esearchresult: _Result
-
-
-@cache
-def _search_adapter() -> TypeAdapter[_Search]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(_Search)
 
 
 def _identify(settings: SourceSettings) -> Mapping[str, str]:
@@ -103,7 +92,7 @@ async def _search(client: SourceClient, queries: Sequence[str]) -> dict[str, str
 
 def _read_pmids(text: str) -> list[str]:
     """The PMIDs of a search; none if PubMed does not know a word, since it then searches for the other words alone."""
-    result = _search_adapter().validate_json(text).esearchresult
+    result = parse_json(_Search, text).esearchresult
     if not all(pmid.isascii() and pmid.isdecimal() for pmid in result.idlist):
         raise ValueError("no PMIDs")
     unknown = result.errorlist.phrasesnotfound or result.errorlist.fieldsnotfound

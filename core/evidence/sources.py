@@ -7,8 +7,9 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 
 from core.config import MYGENE, PUBMED, STRING, Settings
 from core.errors import InputError
@@ -16,6 +17,11 @@ from core.evidence.errors import SourceRefused
 from core.net.addresses import check_address, is_local
 from core.net.retry import RetryPolicy
 from core.net.secrets import scrub
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+T = TypeVar("T")
 
 SiteName = Literal["mygene", "string", "pubmed"]
 SITE_NAMES: tuple[SiteName, ...] = ("mygene", "string", "pubmed")
@@ -141,3 +147,16 @@ def check_symbol(site: Site, symbol: str) -> str:
     if not is_askable(symbol):
         raise SourceRefused(f"{site.title}: symbol {symbol!r}, expected letters and digits that may be joined by . - _ ( ) / @ '")
     return symbol
+
+
+def parse_json(kind: type[T], text: str) -> T:
+    """The value of a JSON text as a type, such as a list of dataclasses. Raises ValueError if it has another shape."""
+    value: T = _adapter(cast("Any", kind)).validate_json(text)
+    return value
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import partial
 
 from core.evidence.packs import Partner
 from core.evidence.source_client import Batch, SourceClient
-from core.evidence.sources import Site, SourceRequest, check_symbol
+from core.evidence.sources import Site, SourceRequest, check_symbol, parse_json
 from core.net.response_cache import CachedResponse
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 MAX_PARTNERS = 25
 MAX_SYMBOLS = 50  # in one request: STRING is not meant for thousands at once
@@ -42,24 +38,8 @@ class _Version:
     string_version: str
 
 
-@cache
-def _proteins_adapter() -> TypeAdapter[list[_Protein]]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[_Protein])
-
-
-@cache
-def _interactions_adapter() -> TypeAdapter[list[_Interaction]]:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(list[_Interaction])
-
-
 def _read_version(text: str) -> str:
-    from pydantic import TypeAdapter
-
-    versions = TypeAdapter(list[_Version]).validate_json(text)
+    versions = parse_json(list[_Version], text)
     if not versions:
         raise ValueError("no version")
     return versions[0].string_version
@@ -96,7 +76,7 @@ async def _fetch(client: SourceClient, symbols: Sequence[str]) -> dict[str, str 
     """The proteins whose name equals each symbol in any case, with their partners, as JSON by symbol."""
     params = {"identifiers": "\r".join(symbols), "species": _MOUSE, "limit": _HITS_PER_SYMBOL, "echo_query": "1"}
     request = SourceRequest("POST", "json/get_string_ids", params)
-    hits = await client.send(SITE, request, lambda text: _proteins_adapter().validate_json(text))
+    hits = await client.send(SITE, request, partial(parse_json, list[_Protein]))
     same_name = [hit for hit in hits or [] if hit.preferredName.casefold() == hit.queryItem.casefold()]
     partners = await _fetch_partners_by_id(client, {hit.stringId for hit in same_name})
     proteins: dict[str, dict[str, list[Partner]]] = {}
@@ -111,7 +91,7 @@ async def _fetch_partners_by_id(client: SourceClient, ids: set[str]) -> dict[str
         return {}
     request = _partners_request(sorted(ids))
     partners: dict[str, list[Partner]] = {}
-    for interaction in await client.send(SITE, request, lambda text: _interactions_adapter().validate_json(text)) or []:
+    for interaction in await client.send(SITE, request, partial(parse_json, list[_Interaction])) or []:
         partner = Partner(interaction.preferredName_B, round(interaction.score * 1000))
         partners.setdefault(interaction.stringId_A, []).append(partner)
     return {key: sorted(listed, key=lambda p: (-p.score, p.symbol))[:MAX_PARTNERS] for key, listed in partners.items()}

@@ -1,4 +1,4 @@
-"""The JSON of one chat completion, read without trusting it."""
+"""Reads the JSON of a chat completion; nothing about its shape is taken for granted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.llm.messages import TokenLogprob, Usage
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The first choice of a completion. content is None where the server sent none; usage holds tokens only."""
+    """The first choice of a completion. content: None if the server sent none. usage: holds tokens only."""
 
     content: str | None
     reasoning: str
@@ -23,17 +23,17 @@ class Answer:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there is content, and the token limit did not cut it."""
+        """Whether there is content, and it was not cut at the token limit."""
         return bool(self.content and self.content.strip()) and self.finish_reason != "length"
 
 
-def well_formed(text: str) -> str:
-    """The text with a mark for each half of a surrogate pair: nobody could be sent it, and no file could hold it."""
+def replace_surrogates(text: str) -> str:
+    """The text with � for each unpaired surrogate, which can be neither sent nor written to a file."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_json(text: str) -> Any:
-    """Any JSON value, NaN and Infinity included; raises ValueError for everything else."""
+    """A JSON value; NaN and Infinity are allowed. Raises ValueError for anything else."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -41,7 +41,7 @@ def read_json(text: str) -> Any:
 
 
 def read_answer(text: str) -> Answer | str:
-    """The answer in a body, or in words what is wrong with it."""
+    """The answer in the body of a response, or a phrase that says what is wrong with the body."""
     try:
         body = read_json(text)
     except ValueError as error:
@@ -50,39 +50,40 @@ def read_answer(text: str) -> Answer | str:
         case {"choices": [{"message": {**message}, **choice}, *_]}:
             pass
         case {"error": _}:
-            return f"no choices but an error: {message_of(text)}"
+            return f"no choices but an error: {error_message_of(text)}"
         case _:
             return "no choices"
     content = message.get("content")
     if content is not None and not isinstance(content, str):
         return f"content of type {type(content).__name__}"
-    reasoning = (said for name in ("reasoning", "reasoning_content") if isinstance(said := message.get(name), str) and said)
+    reasoning = (part for name in ("reasoning", "reasoning_content") if isinstance(part := message.get(name), str) and part)
     return Answer(
-        None if content is None else well_formed(content),
-        well_formed(next(reasoning, "")),
+        None if content is None else replace_surrogates(content),
+        replace_surrogates(next(reasoning, "")),
         str(choice.get("finish_reason") or ""),
         _usage(body.get("usage")),
         _logprobs(choice.get("logprobs")),
     )
 
 
-def message_of(text: str, longest: int = 300) -> str:
-    """What a server says is wrong, on one line: the text under error, message or detail, else the whole body."""
+def error_message_of(text: str, max_length: int = 300) -> str:
+    """A server's own error message on one line: the text under error, message or detail, else the whole body."""
     try:
-        said = read_json(text)
+        value = read_json(text)
     except ValueError:
-        said = text
-    while isinstance(said, Mapping):
-        said = next((said[name] for name in ("error", "message", "detail") if said.get(name)), None)
-    line = " ".join((said if isinstance(said, str) else text).split())
-    return line if len(line) <= longest else f"{line[:longest]}…"
+        value = text
+    while isinstance(value, Mapping):
+        value = next((value[name] for name in ("error", "message", "detail") if value.get(name)), None)
+    line = " ".join((value if isinstance(value, str) else text).split())
+    return line if len(line) <= max_length else f"{line[:max_length]}…"
 
 
-def _usage(given: Any) -> Usage:
-    if not isinstance(given, Mapping):
+def _usage(report: Any) -> Usage:
+    """The tokens that the server reports; one uncounted answer if it reports none."""
+    if not isinstance(report, Mapping):
         return Usage(uncounted=1)
-    prompt, completion = _count(given.get("prompt_tokens")), _count(given.get("completion_tokens"))
-    details = given.get("completion_tokens_details")
+    prompt, completion = _count(report.get("prompt_tokens")), _count(report.get("completion_tokens"))
+    details = report.get("completion_tokens_details")
     reasoning = _count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
     return Usage(
         prompt_tokens=prompt or 0,
@@ -96,18 +97,18 @@ def _count(value: Any) -> int | None:
     return value if isinstance(value, int) and value >= 0 else None
 
 
-def _logprobs(given: Any) -> tuple[TokenLogprob, ...] | None:
-    """None where they are absent, or not a list of tokens with numbers."""
-    if not isinstance(given, Mapping) or not isinstance(given.get("content"), list):
+def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
+    """The tokens with their log-probabilities; None if they are missing or malformed."""
+    if not isinstance(value, Mapping) or not isinstance(value.get("content"), list):
         return None
     try:
         return tuple(
             TokenLogprob(
-                str(place["token"]),
-                _number(place["logprob"]),
-                tuple((str(other["token"]), _number(other["logprob"])) for other in place.get("top_logprobs") or ()),
+                str(token["token"]),
+                _number(token["logprob"]),
+                tuple((str(other["token"]), _number(other["logprob"])) for other in token.get("top_logprobs") or ()),
             )
-            for place in given["content"]
+            for token in value["content"]
         )
     except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
         return None

@@ -1,4 +1,4 @@
-"""What is asked of a language model, what comes back, and what it cost."""
+"""A request to a language model, its reply, and its cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from core.errors import InputError
 
-MOST_ALTERNATIVES = 20
+MAX_TOP_LOGPROBS = 20
 
 
 class Message(NamedTuple):
@@ -21,9 +21,9 @@ class Message(NamedTuple):
 
 
 class TokenLogprob(NamedTuple):
-    """A generated token, its log-probability, and the likeliest (token, log-probability) at its place.
+    """A generated token, its log-probability, and the likeliest tokens in its place with theirs.
 
-    As the server gave them: −inf, NaN and −9999 occur, and null is NaN.
+    The numbers are the server's: −inf, NaN and −9999 occur; null is NaN.
     """
 
     token: str
@@ -33,11 +33,11 @@ class TokenLogprob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One chat completion to ask for.
+    """A request for one chat completion.
 
-    seed, max_completion_tokens, reasoning_effort: left to the server where None. top_logprobs: how many alternatives to
-    give with each token, 0 to 20; None asks for no log-probabilities. repeat: tells apart requests that are otherwise the
-    same and shall be asked again; it is not sent. Raises InputError for values that no server could take.
+    seed, max_completion_tokens, reasoning_effort: None leaves them to the server. top_logprobs: the number of alternatives
+    to each token, 0 to 20; None asks for no log-probabilities. repeat: distinguishes equal requests that are all to be
+    sent; it is not sent itself. Raises InputError for values that no server accepts.
     """
 
     model: str
@@ -52,62 +52,62 @@ class Request:
     repeat: int = 0
 
     def __post_init__(self) -> None:
-        budget, top = self.max_completion_tokens, self.top_logprobs
+        limit, top = self.max_completion_tokens, self.top_logprobs
         _check("model", self.model, bool(self.model), "a name")
         _check("messages", len(self.messages), len(self.messages) > 0, "at least one")
         _check("temperature", self.temperature, 0 <= self.temperature < math.inf, "0 or more")
         _check("top_p", self.top_p, 0 < self.top_p <= 1, "more than 0, at most 1")
-        _check("max_completion_tokens", budget, budget is None or budget >= 1, "1 or more")
-        _check("top_logprobs", top, top is None or 0 <= top <= MOST_ALTERNATIVES, f"0 to {MOST_ALTERNATIVES}")
+        _check("max_completion_tokens", limit, limit is None or limit >= 1, "1 or more")
+        _check("top_logprobs", top, top is None or 0 <= top <= MAX_TOP_LOGPROBS, f"0 to {MAX_TOP_LOGPROBS}")
         _check("repeat", self.repeat, self.repeat >= 0, "0 or more")
         for text in (self.model, *self.stop, *(part for message in self.messages for part in message)):
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                place = f"character {error.start + 1} of {len(text):,}"
-                raise InputError(f"request: {place} is half of a surrogate pair, expected text") from error
+                character = f"character {error.start + 1} of {len(text):,}"
+                raise InputError(f"request: {character} is half of a surrogate pair, expected text") from error
 
     @property
     def body(self) -> dict[str, Any]:
-        """What is sent; what is left to the server does not stand in it."""
-        given: dict[str, Any] = {
+        """The JSON object that is sent; settings left to the server are not in it."""
+        body: dict[str, Any] = {
             "model": self.model,
             "messages": [message._asdict() for message in self.messages],
             "temperature": float(self.temperature),
             "top_p": float(self.top_p),
         }
         if self.top_logprobs is not None:
-            given |= {"logprobs": True, "top_logprobs": self.top_logprobs}
+            body |= {"logprobs": True, "top_logprobs": self.top_logprobs}
         if self.stop:
-            given["stop"] = list(self.stop)
+            body["stop"] = list(self.stop)
         for name in ("seed", "max_completion_tokens", "reasoning_effort"):
             if getattr(self, name) is not None:
-                given[name] = getattr(self, name)
-        return given
+                body[name] = getattr(self, name)
+        return body
 
     @property
     def text(self) -> str:
-        """The JSON that is sent."""
+        """The JSON text that is sent."""
         return json.dumps(self.body, ensure_ascii=False, separators=(",", ":"))
 
     @property
     def key(self) -> str:
-        """The identity of the request, 64 hexadecimal digits: its whole content and `repeat`, no server address."""
+        """The identity of the request, 64 hexadecimal digits: of its whole content and `repeat`, not of the server."""
         return hashlib.sha256(f"{self.repeat}\n{self.text}".encode()).hexdigest()
 
     def with_twice_the_limit(self) -> Request:
         """The same request with twice the token limit; the request itself if it leaves the limit to the server."""
-        budget = self.max_completion_tokens
-        return self if budget is None else replace(self, max_completion_tokens=2 * budget)
+        limit = self.max_completion_tokens
+        return self if limit is None else replace(self, max_completion_tokens=2 * limit)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What calls cost, over all their attempts; summed by `+`.
+    """The cost of calls over all their attempts; `+` adds two costs.
 
-    Tokens are those that servers reported; `uncounted` is how many answers came without a report, so that a total with
-    some is a lower bound. attempts: HTTP requests. cached_calls: calls among `calls` that the cache answered; their tokens
-    and times are those of the first time. latency_ms: time on the wire, without queueing and without waits between attempts.
+    Tokens are those that servers reported. uncounted: answers without such a report; with any, the totals are lower bounds.
+    attempts: HTTP requests. cached_calls: the calls among `calls` that the cache answered; their tokens and times are those
+    of the first time. latency_ms: time of the exchanges, without queueing and waits between attempts.
     """
 
     calls: int = 0
@@ -138,9 +138,9 @@ class Usage:
 class Reply:
     """An answer with content.
 
-    reasoning is "" where none came. usage: what the call cost over all its attempts, the first time it was asked. logprobs:
-    None where they were not asked for. request: the JSON that was answered (its budget may be twice the one asked for);
-    raw: the JSON that answered it.
+    reasoning: "" if there is none. usage: the cost over all attempts, when the request was first sent. logprobs: None if
+    they were not asked for. request: the JSON that was answered (its token limit may be twice the original one); raw: the
+    JSON of the answer.
     """
 
     content: str
@@ -162,7 +162,7 @@ class Reply:
 
     @property
     def spent(self) -> Usage:
-        """What was spent on it this time: nothing but the call itself where the cache answered."""
+        """The cost this time: only the call itself if the cache answered."""
         return Usage(calls=1, cached_calls=1) if self.cached else self.usage
 
 

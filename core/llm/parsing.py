@@ -1,4 +1,4 @@
-"""Numbers and classes out of what a model wrote. No input raises, takes more than linear time, or is guessed at."""
+"""Reads numbers and classes from the text of a model. No text raises an error, and every search takes linear time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OPTIONS: Mapping[str, Label] = MappingProxyType({"A": Label.UP, "B": Label.DOWN,
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """Why a text holds no answer."""
+    """The reason why a text holds no answer."""
 
     reason: str
 
@@ -40,14 +40,14 @@ _OPEN_TAG, _CLOSE_TAG = "<answer>", "</answer>"
 def probability(text: str) -> float | Unparsed:
     """The probability in a numeric answer, in [0, 1].
 
-    In this order: the last <prob>NN</prob>, the last <prob>NN that is not closed, NN%, a bare number; NN counts per cent
-    and must lie in 0 to 100. The last two are looked for in the last line, then in all of the text, and have to be the only
-    value there: where several stand, nobody says which is the answer.
+    Forms in order of preference: the last <prob>NN</prob>, the last unclosed <prob>NN, NN%, a bare number; NN is in per cent
+    from 0 to 100. The last two forms are searched for in the last line, then in the whole text, and count only if they give
+    a single value there.
     """
     for tag in (_CLOSED, _OPENED):
-        found = tag.findall(text)
-        if found:
-            return _of_hundred(found[-1])
+        numbers = tag.findall(text)
+        if numbers:
+            return _from_percent(numbers[-1])
     if "<prob>" in text.lower():
         return Unparsed("<prob> holds no number")
     for pattern in (_PERCENT, _BARE):
@@ -56,26 +56,26 @@ def probability(text: str) -> float | Unparsed:
             if len(values) > 1:
                 return Unparsed(f"{len(values)} numbers, expected one")
             if values:
-                return _of_hundred(values.pop())
+                return _from_percent(values.pop())
     return Unparsed("no number")
 
 
 def label(text: str) -> Label | Unparsed:
-    """The label that an answer names by its letter: A up, B down, C none; see `choice`."""
+    """The label that an answer names by its letter: A up, B down, C none. See `choice`."""
     return choice(text, OPTIONS)
 
 
 def choice(text: str, classes: Mapping[str, T]) -> T | Unparsed:
-    """The class that an answer names; `classes` maps what may be written to what it means, which has to be hashable.
+    """The class that an answer names; `classes` maps what may be written to a hashable value.
 
-    Looked for in this order, in the first of these places that names any: inside <answer>…</answer>, after the last
-    "Answer:", in the last line, in all of the text. Exactly one class must be named there. A single letter counts in its
-    own case and where it stands alone; an A that may be the article of a sentence ("A knockdown of …") names nothing, and
-    beside another class leaves it open which is meant. Words count in any case.
+    The first of these places that names any class must name exactly one: inside <answer>…</answer>, after the last
+    "Answer:", the last line, the whole text. A letter counts in its own case and if it stands alone; words count in any
+    case. An A that may be the article of a sentence ("A knockdown of …") names nothing by itself, and makes the answer
+    ambiguous if another class is named, too.
     """
     for place, article in _places(text):
         without = article.sub(". ", place) if "A" in classes else place
-        named = {classes[mark]: mark for mark in classes if alone(mark).search(without)}
+        named = {classes[mark]: mark for mark in classes if standalone_pattern(mark).search(without)}
         if named and without != place:
             named.setdefault(classes["A"], "A")
         if len(named) > 1:
@@ -86,7 +86,7 @@ def choice(text: str, classes: Mapping[str, T]) -> T | Unparsed:
 
 
 def answer_span(text: str) -> tuple[int, int] | None:
-    """Where the answer stands: inside the last <answer>…</answer>, else from the last unclosed <answer> to the end."""
+    """The start and end of the answer: inside the last <answer>…</answer>, else from the last unclosed <answer> to the end."""
     close = text.rfind(_CLOSE_TAG)
     start = text.rfind(_OPEN_TAG, 0, close) if close >= 0 else -1
     if start >= 0:
@@ -95,14 +95,14 @@ def answer_span(text: str) -> tuple[int, int] | None:
     return None if start < 0 else (start + len(_OPEN_TAG), len(text))
 
 
-def alone(mark: str) -> re.Pattern[str]:
-    """Where `mark` stands by itself: a letter in its own case, a word in any."""
+def standalone_pattern(mark: str) -> re.Pattern[str]:
+    """A pattern that finds `mark` as a whole word: a letter in its own case, a longer mark in any case."""
     return re.compile(
         rf"(?<![A-Za-z0-9_-]){re.escape(mark)}(?![A-Za-z0-9_]|-[A-Za-z0-9])", 0 if len(mark) == 1 else re.IGNORECASE
     )
 
 
-def _of_hundred(number: str | float) -> float | Unparsed:
+def _from_percent(number: str | float) -> float | Unparsed:
     value = float(number)
     if not 0 <= value <= 100:
         return Unparsed(f"{value:g} lies outside 0 to 100")
@@ -114,7 +114,7 @@ def _last_line(text: str) -> str:
 
 
 def _places(text: str) -> list[tuple[str, re.Pattern[str]]]:
-    """Where to look for a class, in this order, each with what may be an article there."""
+    """The texts to search for a class, in order, each with the pattern of an A that may be an article there."""
     marked = []
     span = answer_span(text)
     if span is not None:

@@ -1,4 +1,4 @@
-"""How many tokens a text has, and who says so."""
+"""Counts the tokens of a text: by the server, by tiktoken, or as an upper bound."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from core.net.transport import Fault
 
 @dataclass(frozen=True, slots=True)
 class TokenCount:
-    """The tokens of a text alone, without a chat template.
+    """The number of tokens of a text, without a chat template.
 
-    counted_by: "server", the model's own tokenizer; "tiktoken", that package's for this model; "bytes", an upper bound: a
-    byte-level tokenizer never makes more tokens than bytes.
+    counted_by: "server", the model's own tokenizer; "tiktoken", that package's tokenizer for this model; "bytes", an upper
+    bound, since a byte-level tokenizer never makes more tokens than bytes.
     """
 
     tokens: int
@@ -27,49 +27,50 @@ class TokenCount:
 
 
 class TokenCounter:
-    """Counts tokens for one model; finds out once which way there is."""
+    """Counts tokens for one model; a server that cannot count is asked once."""
 
     def __init__(self, client: Client, model: str) -> None:
         self.client, self.model = client, model
         self._server_counts = True
 
     async def count(self, text: str) -> TokenCount:
-        """By the server's /tokenize (vLLM has it beside /v1), else by tiktoken where it knows the model, else the bound."""
+        """The count of the server's /tokenize (vLLM has it beside /v1), else tiktoken's if it knows the model, else the bound."""
         if self._server_counts:
-            found = await self._ask(text)
-            if found is not None:
-                return TokenCount(found, "server")
-        known = by_tiktoken(self.model, text)
-        return TokenCount(len(text.encode()), "bytes") if known is None else TokenCount(known, "tiktoken")
+            count = await self._request_count(text)
+            if count is not None:
+                return TokenCount(count, "server")
+        count = count_with_tiktoken(self.model, text)
+        return TokenCount(len(text.encode()), "bytes") if count is None else TokenCount(count, "tiktoken")
 
-    async def _ask(self, text: str) -> int | None:
+    async def _request_count(self, text: str) -> int | None:
+        """The server's count; None if it gives none."""
         url = f"{self.client.endpoint.base_url.rstrip('/').removesuffix('/v1')}/tokenize"
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
-        found = await self.client.fetch("POST", url, json.dumps(body, ensure_ascii=False))
-        if isinstance(found, Fault):
-            self._server_counts = found.retryable  # a server that does not offer it is not asked again
+        response = await self.client.fetch("POST", url, json.dumps(body, ensure_ascii=False))
+        if isinstance(response, Fault):
+            self._server_counts = response.retryable  # a server that does not offer it is not asked again
             return None
         try:
-            answer = read_json(found)
+            answer = read_json(response)
         except ValueError:
             return None
         count = answer.get("count") if isinstance(answer, Mapping) else None
         return count if isinstance(count, int) else None
 
 
-def _no_download(address: str) -> bytes:
-    """Stands in for tiktoken's download, for which it would wait without end, also in a run that is to ask nobody."""
+def _refuse_download(address: str) -> bytes:
+    """Replaces tiktoken's download, which has no time limit and ignores that a run may ask nobody."""
     raise OSError(f"{address}: not on this machine")
 
 
-def by_tiktoken(model: str, text: str) -> int | None:
-    """None where the package is not installed, does not know the model, or has no table of it on this machine."""
+def count_with_tiktoken(model: str, text: str) -> int | None:
+    """The number of tokens; None if tiktoken is not installed, does not know the model, or lacks the model's table here."""
     try:
         tiktoken = importlib.import_module("tiktoken")
     except ImportError:
         return None
     with contextlib.suppress(ImportError):
-        setattr(importlib.import_module("tiktoken.load"), "read_file", _no_download)  # noqa: B010 - no attribute that mypy knows
+        setattr(importlib.import_module("tiktoken.load"), "read_file", _refuse_download)  # noqa: B010 - no attribute that mypy knows
     try:
         encoding = tiktoken.encoding_for_model(model.rpartition("/")[2])
     except (KeyError, OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any, Literal
 
-from core.llm.answers import message_of
+from core.llm.answers import error_message_of
 from core.llm.endpoint import Endpoint
 from core.net.transport import ConnectionFailed, Fault, HttpResponse, exchange, fault_of_status, open_http_client
 
@@ -48,7 +48,7 @@ class ModelTransport:
         text = self.endpoint.scrub(response.content.decode("utf-8", "replace"))
         if 200 <= response.status < 300:
             return text
-        return fault_of_status(response, f" ({message_of(text)})", text)
+        return fault_of_status(response, f" ({error_message_of(text)})", text)
 
     async def _send(self, method: Method, url: str, body: str | None) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError

@@ -12,7 +12,7 @@ from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
-from core.llm.messages import MOST_ALTERNATIVES, Message, Reply, Request, Usage
+from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
@@ -91,7 +91,7 @@ class RowConversation:
             seed=spec.seed,
             max_completion_tokens=spec.max_tokens,
             reasoning_effort=spec.effort or None,
-            top_logprobs=MOST_ALTERNATIVES if spec.logprobs else None,
+            top_logprobs=MAX_TOP_LOGPROBS if spec.logprobs else None,
             repeat=self._context.repeat,
         )
         place = len(self._calls)

@@ -223,7 +223,7 @@ def test_a_source_that_asks_for_too_much_time_is_given_up_at_once(tmp_path: Path
 
 def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, of("pubmed"), max_bytes=50)
+        found = within(server, tmp_path, of("pubmed"), max_bytes=50, rate_factor=1.0)  # slowly, so that only one query is out
         assert found.status == "error"
         assert "an answer of more than 50 bytes" in found.source
         assert len(server.requests) == 1

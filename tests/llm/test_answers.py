@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.llm.answers import Answer, message_of, read_answer
+from core.llm.answers import Answer, error_message_of, read_answer
 from core.llm.messages import TokenLogprob, Usage
 from tests.llm.canned import completion
 
@@ -128,7 +128,7 @@ def test_what_is_no_answer(text: str, said: str) -> None:
     ],
 )
 def test_what_a_server_says_is_wrong(text: str, said: str) -> None:
-    assert message_of(text) == said
+    assert error_message_of(text) == said
 
 
 json_values = st.recursive(
@@ -147,4 +147,4 @@ json_values = st.recursive(
 def test_no_json_makes_it_raise(body: Any) -> None:
     text = json.dumps(body)
     assert isinstance(read_answer(text), Answer | str)
-    assert "\n" not in message_of(text)
+    assert "\n" not in error_message_of(text)

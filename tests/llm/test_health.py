@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.llm.endpoint import Endpoint
-from core.llm.health import TO_START, Health, check
+from core.llm.health import START_COMMAND, Health, check_health
 from core.llm.scripted_server import Script, serving
 from tests.llm import canned
 from tests.llm.canned import KEY, Asked, Canned, completion
@@ -15,7 +15,7 @@ MODELS = {"object": "list", "data": [{"id": "m", "max_model_len": 4096}, {"id": 
 
 
 def health(url: str, model: str | None = None, key: str = "") -> Health:
-    return asyncio.run(check(Endpoint(url, api_key=key), model, timeout_s=5.0))
+    return asyncio.run(check_health(Endpoint(url, api_key=key), model, timeout_s=5.0))
 
 
 def server(asked: Asked) -> Canned:
@@ -57,8 +57,8 @@ def test_nobody_there_says_what_to_start() -> None:
         pass
     found = health(url)
     assert (found.reachable, found.models, found.logprobs) == (False, (), False)
-    assert found.problem.endswith(f"start a server, for example: {TO_START}")
-    assert TO_START == "vllm serve openai/gpt-oss-120b --port 8000 --enforce-eager --no-enable-prefix-caching"
+    assert found.problem.endswith(f"start a server, for example: {START_COMMAND}")
+    assert START_COMMAND == "vllm serve openai/gpt-oss-120b --port 8000 --enforce-eager --no-enable-prefix-caching"
 
 
 def test_a_wrong_key_is_a_problem_and_not_shown() -> None:

@@ -98,7 +98,7 @@ def test_the_command_line_on_a_gpu() -> None:
         *("--enforce-eager", "--no-enable-prefix-caching", "--tensor-parallel-size", "4", "--dtype", "auto"),
     )
     # What the health check tells people to type starts the same server.
-    assert set(health.TO_START.split()[1:]) <= set(command)
+    assert set(health.START_COMMAND.split()[1:]) <= set(command)
     assert "--max-model-len" in command_of(replace(asked, max_model_len=9000), PYTHON, "gpu")
 
 

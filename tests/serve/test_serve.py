@@ -29,7 +29,7 @@ from core.engine.spec import ExecutionSettings
 from core.llm.answers import Answer, read_answer
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.health import check
+from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import Message, Request
 from core.llm.serve import HOST, OWN_PYTHON, default_python
@@ -132,7 +132,7 @@ def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: objec
 
 
 def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
-    found = asyncio.run(check(server, MODEL))
+    found = asyncio.run(check_health(server, MODEL))
     assert (found.reachable, found.models, found.logprobs, found.max_model_len, found.problem) == (
         True,
         (MODEL,),
@@ -140,7 +140,7 @@ def test_the_health_check_says_what_the_server_can_do(server: Endpoint) -> None:
         LENGTH,
         "",
     )
-    other = asyncio.run(check(server, "another"))
+    other = asyncio.run(check_health(server, "another"))
     assert "'another' is not served, expected one of tiny" in other.problem
 
 

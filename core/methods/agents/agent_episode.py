@@ -12,7 +12,7 @@ from typing import Any
 
 from core.errors import DeskError
 from core.evidence.label_view import LabelView
-from core.llm.answers import well_formed
+from core.llm.answers import replace_surrogates
 from core.llm.messages import Message, Reply
 from core.llm.tokens import TokenCount
 from core.methods.base import Context
@@ -79,7 +79,7 @@ class Episode:
         """The model's reply to these messages. Raises what the client raises, or the error that has already ended the row."""
         if self.failure is not None:
             raise self.failure
-        sent = tuple(Message(str(message["role"]), well_formed(str(message["content"]))) for message in messages)
+        sent = tuple(Message(str(message["role"]), replace_surrogates(str(message["content"]))) for message in messages)
         try:
             reply = await self.conversation.ask(self.call_spec(), sent)
         except DeskError as error:
@@ -107,7 +107,7 @@ class Episode:
         tokens = sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies) if replies else None
         latency = round(sum(reply.latency_ms for reply in replies), 1) if replies else None
         where = {"depth": len(self._agents) - 1, "agent": self.agent, "step": self._steps[-1]}
-        self.events.append(TraceEvent(self.stage, role, kind, well_formed(content), tokens, latency, {**where, **meta}))
+        self.events.append(TraceEvent(self.stage, role, kind, replace_surrogates(content), tokens, latency, {**where, **meta}))
 
     def keep_evidence(self, item: Evidence) -> None:
         """Store a tool's evidence; an answer replaces a failure under the same key."""

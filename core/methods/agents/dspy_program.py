@@ -14,7 +14,7 @@ import dspy
 from dspy.utils.callback import BaseCallback
 from dspy.utils.exceptions import AdapterParseError, ContextWindowExceededError
 
-from core.llm.answers import well_formed
+from core.llm.answers import replace_surrogates
 from core.llm.errors import Malformed, Refused
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_options import PromptOutline
@@ -62,7 +62,9 @@ class _CallableTool:
         self._episode, self._bound = episode, bound
 
     async def acall(self, /, **given: Any) -> str:
-        return await call_tool(self._episode, self._bound, {well_formed(name): _plain(value) for name, value in given.items()})
+        return await call_tool(
+            self._episode, self._bound, {replace_surrogates(name): _plain(value) for name, value in given.items()}
+        )
 
 
 class _Finish:
@@ -169,4 +171,4 @@ def _record_cut_short(episode: Episode, most: int) -> None:
 
 def _plain(value: Any) -> Any:
     """A JSON value, its text repaired so that it can be sent and stored."""
-    return well_formed(value) if isinstance(value, str) else value
+    return replace_surrogates(value) if isinstance(value, str) else value

@@ -6,7 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 
-from core.llm.tokens import by_tiktoken
+from core.llm.tokens import count_with_tiktoken
 from core.methods.track_limits import B_TOOLS
 from core.submission.parsed import File, Finding, is_tool
 from core.submission.rules.registry import list_names, rule
@@ -78,7 +78,7 @@ def _tokens(file: File) -> int | None:
     """None where nobody counts, and where the bytes say enough."""
     prompt = file.prompt or ""
     enough = len(prompt.encode()) <= (file.layout.most_prompt_tokens or 0)
-    return None if enough else by_tiktoken(MODEL, prompt)
+    return None if enough else count_with_tiktoken(MODEL, prompt)
 
 
 @rule("tools_missing", "error", "B")

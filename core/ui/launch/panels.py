@@ -16,7 +16,7 @@ from core.engine.request import RunRequest
 from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import RunSpec
 from core.errors import DeskError
-from core.llm.health import TO_START, Health
+from core.llm.health import START_COMMAND, Health
 from core.log import record_error
 from core.methods.base import Method, Option
 from core.methods.registry import methods
@@ -129,7 +129,7 @@ def _server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[R
         st.warning("No model answers there.", icon=":material/cloud_off:")
         st.caption(as_text(health.problem))
         st.markdown("Start one, for example on a machine with a GPU:")
-        st.code(TO_START, language=None, wrap_lines=True)
+        st.code(START_COMMAND, language=None, wrap_lines=True)
     else:
         facts = f"log-probabilities {'yes' if health.logprobs else 'no'} · longest context {health.max_model_len or 'unknown'}"
         st.success(f"{', '.join(map(as_text, health.models[:3]))} answers · {facts}", icon=":material/check_circle:")
