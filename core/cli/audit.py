@@ -17,7 +17,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Was it a debate? Collapsed roles, option answers, fallbacks."""
+    """Find out whether a run was a debate: collapsed roles, option answers, fallbacks."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
         result = debate_audit.audit_debate(
@@ -37,11 +37,11 @@ def leakage(
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     as_json: Json = False,
 ) -> None:
-    """How far row counts alone go, and whether test rows share genes with labelled ones."""
+    """Score what row counts alone give away, and find genes that test rows share with labelled ones."""
     with context.obj.store.read() as db:
         found = datasets.find(db, dataset) if dataset else datasets.default(db)
         if found is None:
             raise InputError("audit leakage: this workspace has no dataset; import one first")
-        rows_ = pairs.frame(db, found.id)
-    result = json_shapes.leakage(run_scores.audit_leakage(rows_))
+        rows = pairs.frame(db, found.id)
+    result = json_shapes.leakage(run_scores.audit_leakage(rows))
     show(result, as_json, "\n".join(f"{key:34} {value}" for key, value in result.items() if key != "intervals"))

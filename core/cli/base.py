@@ -19,7 +19,7 @@ from core.version import describe
 if TYPE_CHECKING:
     from core.store.runs import Run
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="PerturbDesk.")
+app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
@@ -48,20 +48,20 @@ def workspace(
 
 
 def say(text: str) -> None:
-    """Progress and remarks: never on standard output."""
+    """Print progress or a remark on standard error."""
     print(text, file=sys.stderr)
 
 
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
-    """A command's result: one JSON object (NaN as null), or text for people."""
-    print(json.dumps(_plain(result), ensure_ascii=False) if as_json else text)
+    """Print a command's result: one JSON object (NaN as null), or text for people."""
+    print(json.dumps(_without_nan(result), ensure_ascii=False) if as_json else text)
 
 
-def _plain(value: Any) -> Any:
+def _without_nan(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(inner) for key, inner in value.items()}
+        return {key: _without_nan(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [_without_nan(inner) for inner in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

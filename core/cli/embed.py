@@ -18,21 +18,21 @@ from core.store.spaces import SpaceRecord
 
 app = typer.Typer(no_args_is_help=True)
 
-Name = Annotated[str, typer.Option("--name", help="What the space is called here.")]
+Name = Annotated[str, typer.Option("--name", help="The space's name.")]
 Pack = Annotated[str | None, typer.Option(help="The knowledge pack to build from; by default the latest of its kind.")]
 Columns = Annotated[int, typer.Option(help="How many columns the SVD keeps.")]
-Seed = Annotated[int, typer.Option(help="Of the randomized SVD.")]
+Seed = Annotated[int, typer.Option(help="The SVD's random seed.")]
 NO_COVERAGE = (None, None, None)
-Replace = Annotated[bool, typer.Option("--replace", help="An existing space of that name goes.")]
+Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing space of that name.")]
 
 
-def _known(context: typer.Context, dataset: str | None) -> str | None:
-    """Refuses a dataset that is not here before anything is built."""
+def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
+    """The name of a dataset, asked for before anything is built. Raises NotFound if the workspace has no such dataset."""
     return None if dataset is None else components.default_dataset(context.obj, dataset).name
 
 
 DatasetName = Annotated[
-    str | None, typer.Option("--dataset", callback=_known, help="By default the only one that is not the demo.")
+    str | None, typer.Option("--dataset", callback=_check_dataset, help="By default the only one that is not the demo.")
 ]
 
 
@@ -54,7 +54,7 @@ def text(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """From gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
+    """Build a space from gene descriptions: TF-IDF and SVD, or an encoder, or a server's embeddings."""
     options: dict[str, Any]
     if endpoint is not None:
         if model is None:
@@ -78,7 +78,7 @@ def network(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """From a network's edges: normalised adjacency, then SVD."""
+    """Build a space from a network's edges: normalised adjacency, then SVD."""
     options = {"columns": columns, "seed": seed}
     _show(context.obj, actions.embed(context.obj, "network", name, options, pack=pack, replace=replace), dataset, as_json)
 
@@ -92,7 +92,7 @@ def response(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """From a published LPS response: log fold change and mean expression."""
+    """Build a space from a published LPS response: log fold change and mean expression."""
     _show(context.obj, actions.embed(context.obj, "response", name, {}, pack=pack, replace=replace), dataset, as_json)
 
 
@@ -107,7 +107,8 @@ def coresponse(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """From a dataset's labels: what responds alike. Never evaluated on these labels unless rebuilt per fold."""
+    """Build a space from a dataset's labels: genes that respond alike are close. Never evaluated on these labels, unless it is
+    built anew in each fold."""
     if of not in ("gene", "pert"):
         raise InputError(f"embed coresponse --of {of}: expected gene or pert")
     options = {"dataset": components.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
@@ -123,22 +124,22 @@ def load(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """From a file: safetensors, npz, parquet, CSV, word2vec text, scGPT's or Geneformer's folder."""
+    """Load a space from a file: safetensors, npz, parquet, CSV, word2vec text, scGPT's or Geneformer's folder."""
     _show(context.obj, imports.import_space(context.obj, file, name, replace=replace), dataset, as_json)
 
 
 @app.command("list")
 def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = False) -> None:
-    """The spaces that are here."""
+    """List the spaces."""
     with context.obj.store.read() as db:
         found = spaces.list_all(db)
     records = [_listed(context.obj, space, dataset) for space in found]
-    show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces here; try: python -m core embed --help")
+    show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces yet; try: perturbdesk embed --help")
 
 
 @app.command()
 def delete(context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE")], as_json: Json = False) -> None:
-    """Take a space away; runs that were made with it stay."""
+    """Delete a space; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)
     show({"deleted": gone.name}, as_json, f"{gone.name}: deleted")
 

@@ -22,7 +22,7 @@ from core.store import runs
 app = typer.Typer()
 
 Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
-Detach = Annotated[bool, typer.Option("--detach", help="Return at once; the worker goes on by itself.")]
+Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
 
 
 @app.command()
@@ -31,18 +31,20 @@ def run(
     method: Annotated[str, typer.Argument(metavar="METHOD", help="Such as debate, prompt_only, evidence_rules.")],
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     rows: Annotated[str, typer.Option(help='Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = "",
-    name: Annotated[str | None, typer.Option(help="Of the run; made from method and rows by default.")] = None,
+    name: Annotated[str | None, typer.Option(help="The run's name; by default made from the method and the rows.")] = None,
     endpoint: Address = None,
     model: Annotated[str | None, typer.Option(help="By default the first that the server lists.")] = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
-    labels: Annotated[str, typer.Option(help="Which may be seen: all, blinded, folds; auto: folds for labelled rows.")] = "auto",
-    seed: Annotated[int, typer.Option(help="Of the run.")] = 0,
-    repeat: Annotated[int, typer.Option(help="Tells apart runs that are otherwise the same and shall be asked again.")] = 0,
-    concurrency: Annotated[int, typer.Option(help="Calls under way at once.")] = 16,
+    labels: Annotated[
+        str, typer.Option(help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.")
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="The run's random seed.")] = 0,
+    repeat: Annotated[int, typer.Option(help="Tells apart runs that are the same in everything else.")] = 0,
+    concurrency: Annotated[int, typer.Option(help="How many calls to wait for at once.")] = 16,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for one answer.")] = 600.0,
-    token_budget: Annotated[int | None, typer.Option(help="No row is begun once so many tokens are spent.")] = None,
+    token_budget: Annotated[int | None, typer.Option(help="Start no further row once so many tokens are spent.")] = None,
     detach: Detach = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask again for what was answered before.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model again where an answer is cached.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -86,19 +88,19 @@ def pause(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 @app.command()
 def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """End a run and keep what is finished."""
+    """Stop a run for good; its finished rows are kept."""
     _show(context.obj, run_control.cancel(context.obj, run).id, as_json)
 
 
 @app.command()
 def resume(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
-    """Go on with a run that is paused, crashed or was ended."""
+    """Continue a run that is paused, crashed or was stopped."""
     _show(context.obj, run_control.resume(context.obj, run, begin=_begin(detach)).id, as_json)
 
 
 @app.command()
 def retry(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
-    """Ask again for the rows that failed."""
+    """Predict the failed rows again."""
     _show(context.obj, run_control.retry(context.obj, run, begin=_begin(detach)).id, as_json)
 
 
@@ -110,18 +112,18 @@ def _begin(detach: bool) -> run_control.Begin:
 def log(
     context: typer.Context,
     run: RunName,
-    lines: Annotated[int, typer.Option(help="How many of the last lines.")] = 50,
+    lines: Annotated[int, typer.Option(help="How many lines to show.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """The last lines that a run's worker said."""
+    """Show the last lines of a run's log."""
     found = run_control.log_tail(context.obj, run, lines)
     _, status = _now(context.obj, run)
-    show({"run": run, "status": status["status"], "lines": found}, as_json, "\n".join(found) or "nothing was said yet")
+    show({"run": run, "status": status["status"], "lines": found}, as_json, "\n".join(found) or "the log is empty")
 
 
 @app.command()
 def endpoint(context: typer.Context, endpoint: Address = None, model: str | None = None, as_json: Json = False) -> None:
-    """Is a model server there, and what can it do?"""
+    """Check a model server: whether it answers, and what it can do."""
     health = asyncio.run(launch.health(context.obj, endpoint, model))
     result = asdict(health) | {"models": list(health.models)}
     lines = [
@@ -167,11 +169,11 @@ def _show(workspace: Workspace, run: str, as_json: bool) -> None:
 @app.command()
 def serve(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A name that vLLM can fetch, or a folder.")],
-    port: Annotated[int, typer.Option(help="Where it listens, on this machine alone.")] = PORT,
+    port: Annotated[int, typer.Option(help="The port it listens on, on this machine only.")] = PORT,
     gpus: Annotated[int, typer.Option(help="How many GPUs to spread it over.")] = 1,
     max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
     python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
 ) -> None:
-    """Start vLLM with the flags that a run needs, and watch over it until Ctrl-C."""
+    """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C."""
     stopped_by = serve_model(Serving(model, port, python, gpus, max_model_len))
     raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)

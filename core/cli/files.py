@@ -22,7 +22,7 @@ app = typer.Typer()
 
 @app.command()
 def demo(context: typer.Context, as_json: Json = False) -> None:
-    """Make the simulated workspace."""
+    """Create the simulated demo: a dataset and three runs."""
     made = demo_actions.make_demo(context.obj)
     names = [run.name for run in made]
     show({"dataset": datasets.DEMO, "runs": names}, as_json, f"dataset {datasets.DEMO}: {', '.join(names)}")
@@ -33,14 +33,14 @@ def import_(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Files or folders; recognised by content.")],
     name: Annotated[str | None, typer.Option(help="Name of the run, or of the dataset for files of pairs.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="The dataset to attach to.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="One bad row refuses its whole file.")] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="An existing run of that name goes.")] = False,
+    dataset: Annotated[str | None, typer.Option(help="The dataset that the rows belong to.")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     as_json: Json = False,
 ) -> None:
     """Import challenge files, submissions, bundles of runs, PerturbQA, knowledge packs and gene spaces."""
     options = imports.ImportOptions(name, dataset, strict, replace)
-    _report_imports(imports.import_paths(context.obj, paths, options), as_json)
+    _show_imports(imports.import_paths(context.obj, paths, options), as_json)
 
 
 @app.command()
@@ -50,7 +50,7 @@ def fetch(
     as_json: Json = False,
 ) -> None:
     """Download public files, pinned and checked, and import them."""
-    _report_imports(fetch_action.fetch_and_import(context.obj, group, _say_progress), as_json)
+    _show_imports(fetch_action.fetch_and_import(context.obj, group, _say_progress), as_json)
 
 
 def _say_progress(name: str, done: int, total: int) -> None:
@@ -58,7 +58,7 @@ def _say_progress(name: str, done: int, total: int) -> None:
         say(f"{name}: {done:,} of {total:,} bytes")
 
 
-def _report_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
+def _show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
     for outcome in outcomes:
         if outcome.message:
             say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")
@@ -80,10 +80,10 @@ def _report_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
 def undo(
     context: typer.Context,
     what: Annotated[str, typer.Argument(metavar="IMPORT", help="An import's id, file name or run.")],
-    with_runs: Annotated[bool, typer.Option("--with-runs", help="Also the runs that stand on its rows.")] = False,
+    with_runs: Annotated[bool, typer.Option("--with-runs", help="Also delete the runs that predict its rows.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Take back an import."""
+    """Undo an import: delete what it brought."""
     done = undo_action.undo(context.obj, what, with_runs=with_runs)
     show({"undone": done.file, "kind": done.kind, "rows": done.rows}, as_json, f"{done.file}: undone, {done.rows:,} rows")
 
@@ -92,7 +92,7 @@ def undo(
 def export(
     context: typer.Context,
     run: RunName,
-    form: Annotated[export_action.Format, typer.Option("--format")] = "csv",
+    form: Annotated[export_action.Format, typer.Option("--format", help="How the rows are written.")] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     as_json: Json = False,

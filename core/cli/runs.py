@@ -40,7 +40,7 @@ def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json
         f"  fallbacks {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
         for r in records
     ]
-    show(result, as_json, "\n".join(lines) or "no runs here; try: python -m core demo")
+    show(result, as_json, "\n".join(lines) or "no runs yet; try: perturbdesk demo")
 
 
 def _show_run(workspace: Workspace, run: Run, as_json: bool) -> None:
@@ -71,10 +71,10 @@ def note(
     context: typer.Context,
     run: RunName,
     text: str,
-    row: Annotated[str | None, typer.Option(help="The row's id; without it the note is on the run.")] = None,
+    row: Annotated[str | None, typer.Option(help="A row's id; without it the note is about the whole run.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Remark on a run or one of its rows."""
+    """Add a note to a run, or to one of its rows."""
     key = run_actions.add_note(context.obj, run, row, text)
     show({"note": key}, as_json, f"note {key}")
 

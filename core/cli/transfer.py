@@ -1,4 +1,4 @@
-"""Commands that lend labels and mix runs: knn, neighbours, fuse, decompose."""
+"""Commands that transfer labels and combine runs: knn, neighbours, fuse, decompose."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ from core.types import Flag
 app = typer.Typer()
 
 Spaces = Annotated[str, typer.Option("--space", metavar="S[,S2]", help="Gene spaces; several are averaged.")]
-Centre = Annotated[bool, typer.Option("--centre", help="Take the mean of the labelled genes away first.")]
+Centre = Annotated[bool, typer.Option("--centre", help="Subtract the mean of the labelled genes first.")]
 Power = Annotated[float, typer.Option(help="Weight = similarity ^ power.")]
-DePower = Annotated[float | None, typer.Option(help="Another power for the prior of an effect.")]
-Nearest = Annotated[int | None, typer.Option("--k", help="Only so many nearest genes.")]
-OnAxis = Annotated[Axis, typer.Option("--axis", help="What has to be alike: gene, pert or both.")]
+DePower = Annotated[float | None, typer.Option(help="A different power for the prior of an effect.")]
+Nearest = Annotated[int | None, typer.Option("--k", help="Use only so many nearest genes.")]
+OnAxis = Annotated[Axis, typer.Option("--axis", help="What has to be similar: gene, pert or both.")]
 Strength = Annotated[
-    float, typer.Option("--support-aware", help="Draw well supported priors of an effect to a half, 0 to 1; sets --de-power 1.")
+    float,
+    typer.Option("--support-aware", help="Shrink well supported priors of an effect towards a half, 0 to 1; sets --de-power 1."),
 ]
-Folds = Annotated[int, typer.Option(help="Parts that perturbations and genes are each cut into, under folds.")]
-Seed = Annotated[int, typer.Option(help="Of the cut into folds.")]
+Folds = Annotated[int, typer.Option(help="How many parts perturbations and genes are each cut into, for folds.")]
+Seed = Annotated[int, typer.Option(help="The random seed of the folds.")]
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
 LISTED = 20  # neighbours printed for people; --json has all
-NewName = Annotated[str, typer.Option("--name", help="Of the new run.")]
+NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 
 
 def _setting(
@@ -70,7 +71,7 @@ def knn(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Labels lent by similar genes: coverage and score, beside the score of a space that knows nothing."""
+    """Predict from the labels of similar genes: coverage and score, beside the score of a space that knows nothing."""
     target = default_dataset(context.obj, dataset)
     settings = KnnSettings(
         _names(space), EvaluationProtocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength)
@@ -106,7 +107,7 @@ def neighbours(
     dataset: DatasetName = None,
     as_json: Json = False,
 ) -> None:
-    """The labelled rows behind a row's priors, heaviest first."""
+    """List the labelled rows behind a row's priors, heaviest first."""
     target = default_dataset(context.obj, dataset)
     found = transfer.neighbours_of(
         context.obj,
@@ -142,7 +143,7 @@ def fuse(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Rank-percentile fusion of runs, as a run."""
+    """Fuse runs by rank percentiles, as a new run."""
     with context.obj.store.read() as db:
         base_run, *with_runs = (runs.find(db, run) for run in (base, *_names(others)))
         references = {runs.find(db, one).id: runs.find(db, run).id for one, run in map(read_reference, reference_run or ())}
@@ -164,7 +165,7 @@ def decompose(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """The other component of a published fusion, as a run."""
+    """Recover the other component of a published fusion, as a new run."""
     with context.obj.store.read() as db:
         found = runs.find(db, base)
     request = transfer.recovered_request(found.dataset, found.id, fused, (w_de, w_dir), name)
