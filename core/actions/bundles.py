@@ -1,13 +1,12 @@
-"""A run as one file for a colleague, and the way back in."""
+"""Bundles: write a run with all that is known of it to one file, and import such a file."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from dataclasses import replace as replace_in
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from core.datasets.bundle_parts import SCHEMAS, cast_to_part
 from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
 from core.engine.run_state import status_of
 from core.errors import InputError, StateError
+from core.row_schema import TABLES, field_names
 from core.store import Cursor, cache_versions, datasets, ingest, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
@@ -39,7 +39,7 @@ from core.store.runs import Run
 from core.submission.package import write
 from core.submission.rules.registry import Problem, list_names, printable
 from core.transfer.knn_settings import read_knn_settings
-from core.types import Rejected
+from core.types import Rejected, RunRecord
 
 SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
 _SHORTEST_KEY = 8  # characters; a shorter one would be found in any text
@@ -49,7 +49,7 @@ _ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")
 
 @dataclass(frozen=True, slots=True)
 class BuiltBundle:
-    """A run's bundle. file_name: to save it under. problems: what it lacks, or what was changed on its way out."""
+    """A bundle's bytes. file_name: a name to save them under. problems: what the bundle lacks, and what was removed from it."""
 
     content: bytes
     sha256: str
@@ -58,30 +58,30 @@ class BuiltBundle:
 
 
 def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
-    """The bundle of a run; nothing is changed or written.
+    """Build the bundle of a run; nothing is written.
 
     Raises StateError while a worker is on the run, or where an API key stands in it; InputError for a run without rows.
     """
     with workspace.store.read() as db:
         found = runs.find(db, run)
-    _settle(workspace, found)
+    _settle_run(workspace, found)
     with workspace.store.read() as db:
-        bundle, problems = _bundle_of(db, workspace.settings, runs.find(db, found.id))
+        bundle, problems = _build(db, workspace.settings, runs.find(db, found.id))
     content = write_bundle(bundle)
     _refuse_unreadable(content, bundle)
-    plain = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
-    return BuiltBundle(content, hashlib.sha256(content).hexdigest(), f"{plain[:80]}.bundle.zip", problems)
+    stem = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
+    return BuiltBundle(content, hashlib.sha256(content).hexdigest(), f"{stem[:80]}.bundle.zip", problems)
 
 
 def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltBundle:
     """Write the bundle of a run. Raises StateError where another file lies at `out`, unless `replace`."""
-    found = build_bundle(workspace, run)
-    write(found.content, out, replace=replace)
-    return found
+    bundle = build_bundle(workspace, run)
+    write(bundle.content, out, replace=replace)
+    return bundle
 
 
-def _settle(workspace: Workspace, run: Run) -> None:
-    """Have the whole journal in the store."""
+def _settle_run(workspace: Workspace, run: Run) -> None:
+    """Ingest what the run's journal has and the store has not. Raises StateError while a worker is on the run."""
     folder = run_folders.folder_of(workspace, run.id)
     if not folder.exists:
         return
@@ -91,35 +91,39 @@ def _settle(workspace: Workspace, run: Run) -> None:
         run_control.settle(workspace, run.id)
 
 
-def _bundle_of(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
-    """A run as it travels, and what is to be said about that."""
+def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
+    """The bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
     parts = {part: cast_to_part(table, part) for part, table in records.parts(db, run.id).items()}
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
     names = records.run_names(db)
-    told = {f.name: getattr(run, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
-    told |= {
+    values = _record_values(run) | {
         "origin": records.origin_of(db, run.id) or run.origin,
         "parent_names": {parent: names[parent] for parent in run.parents if parent in names},
     }
-    bundle = Bundle(BundledRun(**told), _sent_dataset(db, datasets.find(db, run.dataset)), parts)
-    stripped = _without_places(bundle, settings)
+    bundle = Bundle(BundledRun(**values), _bundled_dataset(db, datasets.find(db, run.dataset)), parts)
+    stripped = _remove_machine_names(bundle, settings)
     changed = differences(bundle, stripped)
     for key in (settings.api_key, settings.ncbi_api_key):
-        if len(key) >= _SHORTEST_KEY and _holds(stripped, key):
+        if len(key) >= _SHORTEST_KEY and _contains(stripped, key):
             raise StateError(
                 f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first"
             )
-    return stripped, list(_problems(stripped, changed))
+    return stripped, list(_list_problems(stripped, changed))
 
 
-def _sent_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
+def _record_values(run: RunRecord) -> dict[str, Any]:
+    """The fields that a run in the store and a run in a bundle share."""
+    return {name: getattr(run, name) for name in field_names(RunRecord)}
+
+
+def _bundled_dataset(db: Cursor, dataset: Dataset) -> BundledDataset:
     frame = pairs.frame(db, dataset.id)
     rows = zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True)
     return BundledDataset(dataset.name, dataset.kind, dataset.organism, dataset.context, len(frame), pairs_sha256(rows))
 
 
-def _problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
+def _list_problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
     run, rows = bundle.run, bundle.parts["prediction"]
     if run.done + run.failed < run.total:
         missing = run.total - run.done - run.failed
@@ -131,15 +135,16 @@ def _problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
         named = [run.parent_names.get(parent, parent) for parent in run.parents]
         yield Problem("parents", "warning", (), f"made from {', '.join(named)}, which have bundles of their own")
     if changed:
-        told = f"paths and addresses of this machine are left out of {', '.join(changed)}"
-        yield Problem("places", "warning", (), told)
+        message = f"paths and addresses of this machine are left out of {', '.join(changed)}"
+        yield Problem("places", "warning", (), message)
 
 
-def _without_places(bundle: Bundle, settings: Settings) -> Bundle:
-    """Without what only this machine knows: paths of files, of which the name stays, and addresses of servers."""
+def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
+    """The bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
     places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
 
-    def plain(text: str, *, inside: bool = True) -> str:
+    def without_places(text: str, *, inside: bool = True) -> str:
+        """inside: whether a path may stand in the middle of the text; else the text is one or has none."""
         for place in reversed(places):
             text = text.replace(place, "")
         text = _PATH.sub(r"\1", text) if inside or _PATH.fullmatch(text) else text
@@ -148,29 +153,31 @@ def _without_places(bundle: Bundle, settings: Settings) -> Bundle:
     parts = dict(bundle.parts)
     for part in ("prediction", "row_call"):
         at = SCHEMAS[part].get_field_index("error")
-        column = [text and plain(text) for text in parts[part]["error"].to_pylist()]
+        column = [text and without_places(text) for text in parts[part]["error"].to_pylist()]
         parts[part] = parts[part].set_column(at, SCHEMAS[part].field(at), pa.array(column, pa.string()))
-    run = replace_in(bundle.run, spec=_each_text(bundle.run.spec, plain), cause=plain(bundle.run.cause))
+    run = replace_in(bundle.run, spec=_change_texts(bundle.run.spec, without_places), cause=without_places(bundle.run.cause))
     return Bundle(run, bundle.dataset, parts)
 
 
-def _each_text(value: Any, change: Callable[..., str]) -> Any:
-    """Plain data with every text changed; keys stay."""
+def _change_texts(value: Any, change: Callable[..., str]) -> Any:
+    """A copy of plain data with `change` applied to every text that is not a key."""
     if isinstance(value, str):
         return change(value, inside=False)
     if isinstance(value, Mapping):
-        return {key: _each_text(inner, change) for key, inner in value.items()}
-    return [_each_text(inner, change) for inner in value] if isinstance(value, list | tuple) else value
+        return {key: _change_texts(inner, change) for key, inner in value.items()}
+    return [_change_texts(inner, change) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def _holds(bundle: Bundle, key: str) -> bool:
-    texts = [table[field.name] for table in bundle.parts.values() for field in table.schema if field.type == pa.string()]
-    told = [*map(str, (getattr(bundle.run, f.name) for f in fields(BundledRun)))]
-    return any(key in text for text in told) or any(pc.any(pc.match_substring(column, key)).as_py() for column in texts)
+def _contains(bundle: Bundle, text: str) -> bool:
+    """Whether a text stands anywhere in a bundle."""
+    if any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)):
+        return True
+    columns = [table[field.name] for table in bundle.parts.values() for field in table.schema if field.type == pa.string()]
+    return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)
 
 
 def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
-    """Raise InputError for a bundle that nobody could import, which no run should ever meet."""
+    """Raise InputError for a bundle that cannot be read back, which would be a bug."""
     name = f"run {bundle.run.name}"
     back = read_bundle(content, name)
     records.refuse_wrong_ids(back.parts)
@@ -179,24 +186,24 @@ def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
 
 
 def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: ImportOptions) -> Imported:
-    """Store the run of a bundle; nothing changes where it is here with the same content.
+    """Store the run of a bundle; nothing changes where the workspace has it with the same content.
 
-    Raises StateError where it is here with other content, unless options.replace; InputError where no dataset knows its rows.
+    Raises StateError where it has other content here, unless options.replace; InputError where no dataset knows its rows.
     """
     sent = file.bundle.run
     with workspace.store.read() as db:
-        there = _here(db, sent.id)
-        differ = [] if there is None else differences(_bundle_of(db, workspace.settings, there)[0], file.bundle)
-    if there is not None and not differ:
-        message = f"{path}: its run is here already, as {there.name}, with the same content; nothing changed"
-        return Imported(path, file.kind, there.name, there.done, new=False, message=message)
-    if there is not None and not options.replace:
-        told = f"its run is here already, as {there.name}, with other content ({', '.join(differ)})"
-        raise StateError(f"{path}: {told}; expected a run that is not here, or --replace")
-    if there is None and run_folders.folder_of(workspace, sent.id).exists:
+        existing = _find_run(db, sent.id)
+        differ = [] if existing is None else differences(_build(db, workspace.settings, existing)[0], file.bundle)
+    if existing is not None and not differ:
+        message = f"{path}: its run is here already, as {existing.name}, with the same content; nothing changed"
+        return Imported(path, file.kind, existing.name, existing.done, new=False, message=message)
+    if existing is not None and not options.replace:
+        message = f"its run is here already, as {existing.name}, with other content ({', '.join(differ)})"
+        raise StateError(f"{path}: {message}; expected a run that is not here, or --replace")
+    if existing is None and run_folders.folder_of(workspace, sent.id).exists:
         raise StateError(f"{path}: a journal of its run lies in data/runs/{sent.id}; expected none, so move it away first")
     with workspace.change("import", path) as (db, detail):
-        outcome = _write(db, workspace, file, path, options, detail)
+        outcome = _store_run(db, workspace, file, path, options, detail)
         cache_versions.bump(db, "runs", "datasets", "notes", f"run:{sent.id}")
         detail |= {"kind": file.kind, "name": outcome.name, "run": sent.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
@@ -205,43 +212,41 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     return outcome
 
 
-def _here(db: Cursor, run: str) -> Run | None:
+def _find_run(db: Cursor, run: str) -> Run | None:
     return next((each for each in runs.list_all(db) if each.id == run), None)
 
 
-def _write(
+def _store_run(
     db: Cursor, workspace: Workspace, file: BundleFile, path: str, options: ImportOptions, detail: dict[str, Any]
 ) -> Imported:
     sent = file.bundle.run
     _refuse_unusable(db, sent, path)
-    target, keep, rejected = _rows_here(db, file.bundle, path, options)
-    there = _here(db, sent.id)
-    if there is not None:
-        detail |= delete_replaced_run(db, workspace, there)
-    chosen = replace_in(options, replace=options.replace and there is None)  # one file takes the place of one run
-    name, other = free_name(db, target.id, sent.name, path, file.sha256, chosen)
+    target, keep, rejected = _match_rows(db, file.bundle, path, options)
+    existing = _find_run(db, sent.id)
+    if existing is not None:
+        detail |= delete_replaced_run(db, workspace, existing)
+    naming = replace_in(options, replace=options.replace and existing is None)  # a file replaces one run, not two
+    name, other = free_name(db, target.id, sent.name, path, file.sha256, naming)
     if other is not None and other.id in sent.parents:
         raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
     if other is not None:
         detail |= delete_replaced_run(db, workspace, other)
-    parts = file.bundle.parts if all(keep) else _of_rows(file.bundle.parts, pa.array(keep))
-    told = {f.name: getattr(sent, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
-    told |= {"name": name, "dataset": target.id, "total": sent.total - len(rejected)}
-    told["origin"] = SIMULATED if sent.origin == SIMULATED else "imported"
-    runs.add(db, Run(**told))
+    parts = file.bundle.parts if all(keep) else _select_rows(file.bundle.parts, pa.array(keep))
+    values = _record_values(sent) | {"name": name, "dataset": target.id, "total": sent.total - len(rejected)}
+    values["origin"] = SIMULATED if sent.origin == SIMULATED else "imported"
+    runs.add(db, Run(**values))
     records.add(db, sent.id, parts)
     records.add_origin(db, sent.id, sent.origin, sent.parent_names)
     ingest.update_counts(db, sent.id)
     record_import(db, workspace, file, path, target.id, sent.id, sum(keep), rejected)
-    lost = missing_parents(db, [runs.find(db, sent.id)])
-    message = f"made from {', '.join(lost.values())}, not in this workspace" if lost else ""
+    missing = missing_parents(db, [runs.find(db, sent.id)])
+    message = f"made from {', '.join(missing.values())}, not in this workspace" if missing else ""
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
 
 
 def _refuse_unusable(db: Cursor, sent: BundledRun, path: str) -> None:
     """Raise InputError for a record that pages could not show: a specification that cannot be read, or a run made from itself."""
-    known = {f.name: getattr(sent, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
-    run = Run(**known, dataset="")
+    run = Run(**_record_values(sent), dataset="")
     try:
         if sent.method == "knn":
             read_knn_settings(sent.spec).describe()
@@ -249,55 +254,57 @@ def _refuse_unusable(db: Cursor, sent: BundledRun, path: str) -> None:
         int(sent.spec.get("options", {}).get("shots", 0))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: the specification of its {sent.method} cannot be read ({error!r})") from error
-    above = [line for parent in map(partial(_here, db), sent.parents) if parent is not None for line in lineage(db, parent)]
-    if sent.id in sent.parents or any(sent.id in (line.id, *line.parents) for line in above):
+    parents = [parent for key in sent.parents if (parent := _find_run(db, key)) is not None]
+    ancestors = [ancestor for parent in parents for ancestor in lineage(db, parent)]
+    if sent.id in sent.parents or any(sent.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
         raise InputError(f"{path}: its run {sent.id} is among its own parents; expected runs that were there before it")
 
 
-def _rows_here(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """The dataset that a bundle's rows are of, which of them it knows as the same pair, and the rejections."""
-    columns = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
-    rows = dict(zip((ids := next(columns)), zip(*columns, strict=True), strict=True))
-    target = _dataset_of(db, bundle.dataset, ids, path, options)
+def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
+    """The dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
+    ids, perts, genes = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
+    target = _choose_dataset(db, bundle.dataset, ids, path, options)
     keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
     frame = pairs.frame(db, target.id)
     known = dict(zip(frame["pair_id"], zip(frame["pert"], frame["gene"], strict=True), strict=True))
-    for at, (key, symbols) in enumerate(rows.items()):
-        if keep[at] and known[key] != symbols:
+    for at, (key, *symbols) in enumerate(zip(ids, perts, genes, strict=True)):
+        if keep[at] and known[key] != tuple(symbols):
             keep[at] = False
-            told = f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in dataset {target.name}"
-            rejected.append(Rejected(path, at + 1, "id mismatch", printable(told)))
+            message = f"{key!r} is {' on '.join(symbols)} in the bundle, {' on '.join(known[key])} in dataset {target.name}"
+            rejected.append(Rejected(path, at + 1, "id mismatch", printable(message)))
     rejected.sort(key=lambda row: row.line)
     refuse_empty_import(path, sum(keep), rejected, options)
     return target, keep, rejected
 
 
-def _dataset_of(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """The chosen dataset, else, of those of its kind that know most of the ids, the one that is the same."""
-    told = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
+def _choose_dataset(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
+    """The chosen dataset, else that of the same kind with most of the ids, and among several the one with the same pairs."""
+    theirs = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
     if options.dataset is not None:
         chosen = datasets.find(db, options.dataset)
         if chosen.kind != sent.kind:
-            raise StateError(f"{path}: its dataset is {told}, but {chosen.name} is {chosen.kind}")
+            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.kind}")
         return chosen
-    knowing = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
-    alike = [(dataset, n) for dataset, n in knowing if dataset.kind == sent.kind]
-    if not alike:
-        raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {told}; import its files first")
-    best = [dataset for dataset, n in alike if n == alike[0][1]]
-    same = [dataset for dataset in best if _sent_dataset(db, dataset).sha256 == sent.sha256] if len(best) > 1 else []
+    known = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
+    of_kind = [(dataset, n) for dataset, n in known if dataset.kind == sent.kind]
+    if not of_kind:
+        raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
+    best = [dataset for dataset, n in of_kind if n == of_kind[0][1]]
+    same = [dataset for dataset in best if _bundled_dataset(db, dataset).sha256 == sent.sha256] if len(best) > 1 else []
     if len(same or best) > 1:
         names = ", ".join(dataset.name for dataset in same or best)
-        raise StateError(f"{path}: its dataset {told} could be {names}; say which with --dataset")
+        raise StateError(f"{path}: its dataset {theirs} could be {names}; say which with --dataset")
     return (same or best)[0]
 
 
-def _of_rows(parts: Mapping[str, pa.Table], keep: pa.Array) -> dict[str, pa.Table]:
-    """The parts without the rows that are not kept, and without what belongs to none of the others."""
-    kept = {"prediction": parts["prediction"].filter(keep)}
-    gone = parts["prediction"].filter(pc.invert(keep))["pair_id"]
-    for part in ("trace_event", "row_evidence", "row_call", "note"):
-        kept[part] = parts[part].filter(pc.invert(pc.is_in(parts[part]["pair_id"], value_set=gone)))
-    for part, row_part in (("evidence", "row_evidence"), ("call", "row_call")):
-        kept[part] = parts[part].filter(pc.is_in(parts[part]["id"], value_set=kept[row_part][part]))
-    return kept
+def _select_rows(parts: Mapping[str, pa.Table], keep: pa.Array) -> dict[str, pa.Table]:
+    """The parts with the rows to keep and what belongs to them. keep: one value a prediction; notes on the run stay."""
+    left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
+    selected = {
+        part: table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))
+        for part, table in parts.items()
+        if not TABLES[part].shared
+    }
+    for part in (part for part in parts if TABLES[part].shared):
+        selected[part] = parts[part].filter(pc.is_in(parts[part]["id"], value_set=selected[f"row_{part}"][part]))
+    return selected

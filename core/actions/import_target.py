@@ -1,4 +1,4 @@
-"""Where the rows that a file brings land: which dataset knows them, what the run is called, and that the file was imported."""
+"""The dataset that a file's rows belong to, the name of its run, and the record of its import."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ImportOptions:
     """How to import.
 
     name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
-    whole file. replace: an existing run of that name goes.
+    whole file. replace: an existing run of that name is replaced.
     """
 
     name: str | None = None
@@ -36,7 +36,7 @@ DEFAULT_OPTIONS = ImportOptions()
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of one file.
+    """The outcome for one file.
 
     kind is "failed" where nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
     `message` says why. new is False when its content was here already, so that nothing changed.
@@ -64,62 +64,62 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
     """The chosen dataset, else the one that knows most of these ids. Raises InputError where none knows any."""
     if options.dataset is not None:
         return datasets.find(db, options.dataset)
-    knowing = pairs.datasets_with(db, pair_ids)
-    if not knowing:
+    known = pairs.datasets_with(db, pair_ids)
+    if not known:
         raise InputError(
             f"{path}: no dataset here knows any of its {len(pair_ids)} ids (the first is {pair_ids[0] if pair_ids else '…'}); "
             "import the challenge's train.csv and test.csv first"
         )
-    return datasets.find(db, knowing[0][0])
+    return datasets.find(db, known[0][0])
 
 
 def known_rows(
     db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
 ) -> tuple[list[bool], list[Rejected]]:
-    """Which rows a dataset knows, and the rejections of the others."""
+    """Whether a dataset has each row, and the rejections of those that it has not."""
     known = pairs.labels(db, target.id)
     keep = [key in known for key in ids]
     rejected = [
         Rejected(path, line, "unknown id", f"{key!r} is not in dataset {target.name}")
-        for key, line, kept in zip(ids, lines, keep, strict=True)
-        if not kept
+        for key, line, is_known in zip(ids, lines, keep, strict=True)
+        if not is_known
     ]
     return keep, rejected
 
 
-def refuse_empty_import(path: str, kept: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
+def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
     """Raise InputError where no row is left, or, under --strict, where one was rejected."""
     first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
     if options.strict and rejected:
         raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
-    if kept == 0:
+    if n_rows == 0:
         raise InputError(f"{path}: no row could be imported ({first or 'the file has no rows'})")
 
 
 def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
-    """The chosen name, or the file's own (`wanted`), told apart if need be, and the run that has to make room for it.
+    """A name for the run, and the run of that name to replace: the chosen name, or the file's own with a hash if it is taken.
 
     Raises StateError where a chosen name is another run's, unless options.replace.
     """
     name = options.name or wanted
-    there = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
-    if there is None or options.replace:
-        return name, there
+    existing = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
+    if existing is None or options.replace:
+        return name, existing
     if options.name:
         raise StateError(f"{path}: run {name!r} exists with other content; choose another --name, or use --replace")
     return f"{name} ({sha256[:6]})", None
 
 
 def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; what the trail keeps of it. Its journal is for `folders.remove_folder`, afterwards.
+    """Delete a run that is replaced; what the audit log records of it. `run_folders.remove_folder` deletes its journal later.
 
     Raises StateError while a worker is on it.
     """
     run_folders.refuse_live(workspace, run.id)
-    told: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
+    detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
     imports.delete_with_run(db, run.id)
     cache_versions.bump(db, "notes", f"run:{run.id}")
-    return told
+    return detail
 
 
 def record_import(
@@ -132,7 +132,7 @@ def record_import(
     rows: int,
     rejected: Sequence[Rejected],
 ) -> str:
-    """Note that a file was imported; the import's id."""
+    """Record that a file was imported; the import's id."""
     key = file.sha256[:12]
     entry = Import(key, file.sha256, Path(path).name, file.kind, dataset, run, rows, len(rejected), workspace.settings.author)
     imports.add(db, entry, rejected)

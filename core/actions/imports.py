@@ -1,4 +1,4 @@
-"""Files in: challenge files, PerturbQA, submissions, bundles, knowledge packs and gene spaces, recognised by content."""
+"""Import challenge files, PerturbQA, submissions, bundles, knowledge packs and gene spaces, recognised by their content."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _import_files(workspace: Workspace, files: Sequence[tuple[Path, bool]], opti
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
     for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
-        outcomes.append(_import_or_explain(workspace, table, str(path), options))
+        outcomes.append(_import_or_report(workspace, table, str(path), options))
     return outcomes
 
 
@@ -77,7 +77,7 @@ def import_upload(workspace: Workspace, content: bytes, name: str, options: Impo
         table = recognise_upload(content, name)
     except DeskError as error:
         return _failed(name, error)
-    return _import_or_explain(workspace, table, name, options)
+    return _import_or_report(workspace, table, name, options)
 
 
 def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
@@ -86,14 +86,14 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
     file = SpaceFile(embeddings.load_space(path, name))
-    outcome = _import_table(workspace, file, str(path), ImportOptions(name=name, replace=replace))
+    outcome = _import_content(workspace, file, str(path), ImportOptions(name=name, replace=replace))
     with workspace.store.read() as db:
         return space_records.find(db, str(outcome.name))
 
 
-def _import_or_explain(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
+def _import_or_report(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
     try:
-        return _import_table(workspace, table, path, options)
+        return _import_content(workspace, table, path, options)
     except DeskError as error:
         return _failed(path, error, table.rejected)
 
@@ -104,14 +104,14 @@ def _failed(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) ->
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
 
-def _import_table(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
+def _import_content(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
-        here = None if earlier is None else _already(db, earlier, path)
-        if here is None and isinstance(table, SubmissionTable):
-            here = _brought_by_a_bundle(db, table, path, options)
-    if here is not None:
-        return _put_back(workspace, table, here)
+        existing = None if earlier is None else _describe_existing(db, earlier, path)
+        if existing is None and isinstance(table, SubmissionTable):
+            existing = _find_bundled_run(db, table, path, options)
+    if existing is not None:
+        return _restore_file(workspace, table, existing)
     if isinstance(table, PackFile):
         return _write_pack(workspace, table, path, options)
     if isinstance(table, SpaceFile):
@@ -134,7 +134,8 @@ def _import_table(workspace: Workspace, table: Found, path: str, options: Import
     return outcome
 
 
-def _already(db: Cursor, earlier: Import, path: str) -> Imported:
+def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
+    """The outcome for a file whose content was imported before."""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
@@ -148,26 +149,28 @@ def _already(db: Cursor, earlier: Import, path: str) -> Imported:
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 
-def _put_back(workspace: Workspace, table: Found, here: Imported) -> Imported:
-    """What was here already, its file too where somebody had removed or changed it."""
-    name = str(here.name)
+def _restore_file(workspace: Workspace, table: Found, existing: Imported) -> Imported:
+    """The outcome for content that is here already; a pack's or space's file that was removed or changed is written again."""
+    name = str(existing.name)
     if isinstance(table, PackFile):
         restored = packs.restore(workspace, name, table.content, table.sha256)
     else:
         restored = isinstance(table, SpaceFile) and spaces.restore(workspace, name, table.space)
-    return replace(here, message=f"{here.path}: here already, as {name}; its file was lost, and is back") if restored else here
+    if not restored:
+        return existing
+    return replace(existing, message=f"{existing.path}: here already, as {name}; its file was lost, and is back")
 
 
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
     name = options.name or Path(path).stem
     with workspace.change("import", path) as (db, detail):
-        there = next((pack for pack in knowledge.list_all(db) if pack.name == name), None)
-        if there is not None and not options.replace:
+        existing = next((pack for pack in knowledge.list_all(db) if pack.name == name), None)
+        if existing is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
         source = record_import(db, workspace, file, path, None, None, len(file.pack), ())
         packs.add_pack(workspace, db, file.pack, file.content, name, source)
-        if there is not None:
-            imports.delete(db, there.source_file)
+        if existing is not None:
+            imports.delete(db, existing.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
     return Imported(path, file.kind, name, len(file.pack))
 
@@ -187,41 +190,43 @@ def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: Impo
 def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
     target = _dataset_for_pairs(db, table, path, options)
     known = pairs.labels(db, target.id)
-    kept, fresh, rejected = 0, [], list(table.rejected)
+    n_rows, new_pairs, rejected = 0, [], list(table.rejected)
     for pair, line in zip(table.pairs, table.lines, strict=True):
         if pair.pair_id not in known:
-            fresh.append(pair)
+            new_pairs.append(pair)
         elif known[pair.pair_id] != pair.label:
-            here, there = pair.label or "unlabelled", known[pair.pair_id] or "unlabelled"
-            detail = f"{pair.pair_id} is {here} in this file, {there} in dataset {target.name}"
+            label, known_label = pair.label or "unlabelled", known[pair.pair_id] or "unlabelled"
+            detail = f"{pair.pair_id} is {label} in this file, {known_label} in dataset {target.name}"
             rejected.append(Rejected(path, line, "conflicting label", detail))
             continue
-        kept += 1
-    refuse_empty_import(path, kept, rejected, options)
-    source = record_import(db, workspace, table, path, target.id, None, kept, rejected)
-    pairs.add(db, target.id, fresh, source)
-    pairs.add_genes(db, [symbol for pair in fresh for symbol in (pair.pert, pair.gene)], {})
+        n_rows += 1
+    refuse_empty_import(path, n_rows, rejected, options)
+    source = record_import(db, workspace, table, path, target.id, None, n_rows, rejected)
+    pairs.add(db, target.id, new_pairs, source)
+    pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(workspace, db)
-    message = f"{kept - len(fresh)} rows were in {target.name} already" if kept > len(fresh) else ""
-    return Imported(path, table.kind, target.name, kept, tuple(rejected), message=message)
+    n_known = n_rows - len(new_pairs)
+    message = f"{n_known} rows were in {target.name} already" if n_known else ""
+    return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
 def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
     """The dataset that a file of pairs belongs to; created where it is new."""
     wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
-    there = datasets.list_all(db)
+    existing = datasets.list_all(db)
     if wanted is not None:
-        found = next((d for d in there if wanted in (d.id, d.name)), None)
+        found = next((d for d in existing if wanted in (d.id, d.name)), None)
         if found is not None and found.kind != table.dataset_kind:
             raise StateError(f"{path}: labels are {table.dataset_kind}, but dataset {found.name} is {found.kind}")
         organism, context = ("human", "") if table.kind == "perturbqa" else CHALLENGE[1:]
         return found or _create(db, wanted, table, organism, context)
-    real = [d for d in there if d.kind == table.dataset_kind and d.origin != "simulated"]
-    knowing = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
-    mostly = [d for d in real if knowing.get(d.id, 0) * 2 > len(table.pairs)]
-    if len(mostly or real) > 1:
-        raise StateError(f"{path}: could belong to {', '.join(d.name for d in mostly or real)}; say which with --dataset")
-    return next(iter(mostly or real), None) or _create(db, CHALLENGE[0], table, *CHALLENGE[1:])
+    real = [d for d in existing if d.kind == table.dataset_kind and d.origin != "simulated"]
+    known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
+    with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
+    candidates = with_most_rows or real
+    if len(candidates) > 1:
+        raise StateError(f"{path}: could belong to {', '.join(d.name for d in candidates)}; say which with --dataset")
+    return next(iter(candidates), None) or _create(db, CHALLENGE[0], table, *CHALLENGE[1:])
 
 
 def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str) -> Dataset:
@@ -246,7 +251,7 @@ def _known_rows(
 
 
 def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
-    """A sample submission is a form to fill in: its ids are checked, but it is no run."""
+    """Record a sample submission, a form to fill in: its ids are checked, no run is made."""
     target, keep, rejected = _known_rows(db, table, path, options)
     record_import(db, workspace, table, path, target.id, None, sum(keep), rejected)
     return Imported(
@@ -262,12 +267,12 @@ def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path
 def _write_run(
     db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
-    """What became of the file, and what the trail keeps of a run that made room for it."""
+    """The outcome for a submission, and what the audit log records of a run that it replaced."""
     target, keep, rejected = _known_rows(db, table, path, options)
     if not all(keep):
-        batch = run_writer.audit_rows([row for row, kept in zip(batch.rows, keep, strict=True) if kept])
-    name, there = free_name(db, target.id, Path(path).stem, path, table.sha256, options)
-    replaced = {} if there is None else delete_replaced_run(db, workspace, there)
+        batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])
+    name, existing = free_name(db, target.id, Path(path).stem, path, table.sha256, options)
+    replaced = {} if existing is None else delete_replaced_run(db, workspace, existing)
     origin = run_writer.RunMetadata(
         id=_run_id(table, target),
         dataset=target.id,
@@ -287,14 +292,14 @@ def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
     return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
 
 
-def _brought_by_a_bundle(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
-    """The run of a submission that is here without its file."""
+def _find_bundled_run(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
+    """The outcome for a submission whose run is here without its file, because a bundle brought it; None for any other."""
     ids = [row.prediction.pair_id for row in table.rows]
     if not ids or table.kind != "submission":
         return None
     key = _run_id(table, dataset_of_rows(db, ids, path, options))
-    there = next((run for run in runs.list_all(db) if run.id == key), None)
-    if there is None:
+    existing = next((run for run in runs.list_all(db) if run.id == key), None)
+    if existing is None:
         return None
-    message = f"{path}: here already, as {there.name}, which a bundle brought; nothing changed"
-    return Imported(path, table.kind, there.name, there.done, table.rejected, new=False, message=message)
+    message = f"{path}: here already, as {existing.name}, which a bundle brought; nothing changed"
+    return Imported(path, table.kind, existing.name, existing.done, table.rejected, new=False, message=message)

@@ -1,4 +1,4 @@
-"""What the store knows of a run and of the runs that it was made from: prompts, tools, models, what was learned."""
+"""A run, the runs that it was made from, and what they used: prompts, tools, models, labels."""
 
 from __future__ import annotations
 
@@ -40,31 +40,30 @@ def lineage(db: Cursor, run: Run) -> list[Run]:
 
 
 def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
-    """Id → name of every run that one of a lineage was made from and that is not in it; the id again where no bundle told it."""
+    """Id → name of every parent of a lineage's runs that is not in the workspace; the id again where no bundle names it."""
     here = {run.id for run in line}
-    lost = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
-    named = bundles.run_names(db) if lost else {}
-    return {parent: named.get(parent, parent) for parent in lost}
+    missing = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
+    names = bundles.run_names(db) if missing else {}
+    return {parent: names.get(parent, parent) for parent in missing}
 
 
 def prompts_of(line: Sequence[Run]) -> Prompts:
-    """The texts of every run in a lineage that recorded a prompt, one after the other, each once."""
+    """The prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran."""
     texts: dict[str, str] = {}
     faults, recorded = [], []
     for run in line:
-        said = run.spec.get("prompts_sha256")
-        if not said:
+        prompts_sha256 = run.spec.get("prompts_sha256")
+        if not prompts_sha256:
             continue
-        recorded.append(str(said))
+        recorded.append(str(prompts_sha256))
         try:
             today = method_named(run.method).prompts(run.spec["options"])
         except (DeskError, KeyError) as error:
             faults.append(f"the prompt of {run.name} cannot be made again ({error})")
             continue
-        if sha256_of(today) != said:
-            faults.append(
-                f"the texts of {run.method} are others than when {run.name} ran (hash {sha256_of(today)[:10]}, {said[:10]})"
-            )
+        if sha256_of(today) != prompts_sha256:
+            hashes = f"hash {sha256_of(today)[:10]}, {prompts_sha256[:10]}"
+            faults.append(f"the texts of {run.method} have changed since {run.name} ran ({hashes})")
         else:
             texts[today] = run.name
     fault = "; ".join(faults)
@@ -72,29 +71,29 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
 
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
-    """File name → source of every evidence tool that a row of the lineage asked, as far as it is still here."""
-    asked = {name for run in line for name in run_records.tools(db, run.id)}
-    return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in asked}
+    """File name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
+    used = {name for run in line for name in run_records.tools(db, run.id)}
+    return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in used}
 
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
-    """What rules may ask about the first run of a lineage."""
-    asked = [request for run in line for request in run_records.request_settings(db, run.id)]
-    models = [*(run.model for run in line), *(model for model, _, _ in asked)]
-    sampling = {(heat, top_p) for _, heat, top_p in asked if heat is not None and top_p is not None}
+    """What rules check about the first run of a lineage."""
+    requests = [request for run in line for request in run_records.request_settings(db, run.id)]
+    models = [*(run.model for run in line), *(model for model, _, _ in requests)]
+    sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}
     return RunProvenance(
         run=line[0].name,
         prompt=prompts.text,
         prompt_fault=prompts.fault,
         sampling=tuple(sorted(sampling)),
         models=tuple(dict.fromkeys(model for model in models if model)),
-        learned=tuple(_learned(line)),
+        learned=tuple(_learned_parts(line)),
         shots=max((int(run.spec.get("options", {}).get("shots", 0)) for run in line), default=0),
-        changed="; ".join(_changed(line, list(missing_parents(db, line).values()))),
+        changed="; ".join(_code_changes(line, list(missing_parents(db, line).values()))),
     )
 
 
-def _learned(line: Sequence[Run]) -> Iterator[str]:
+def _learned_parts(line: Sequence[Run]) -> Iterator[str]:
     for run in line:
         if run.method == "knn":
             spaces = run.spec.get("spaces") or run.spec.get("options", {}).get("spaces") or "unknown"
@@ -104,9 +103,9 @@ def _learned(line: Sequence[Run]) -> Iterator[str]:
             yield f"{run.name}, recovered from a fusion, of which nobody here knows what it learned"
 
 
-def _changed(line: Sequence[Run], lost: Sequence[str]) -> Iterator[str]:
-    if lost:
-        yield f"made from {', '.join(lost)}, not in this workspace, so nothing is known of it"
+def _code_changes(line: Sequence[Run], missing: Sequence[str]) -> Iterator[str]:
+    if missing:
+        yield f"made from {', '.join(missing)}, not in this workspace, so nothing is known of it"
     old = sorted({version_in(run.code_version) for run in line} - {__version__})
     if old:
         yield f"made by version {', '.join(old)}; prompt and tools are those of {__version__}"

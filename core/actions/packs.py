@@ -1,4 +1,4 @@
-"""Knowledge packs of a workspace: keep, read, take back. Their files lie in data/knowledge."""
+"""Knowledge packs of a workspace: add, read, restore and remove them. Their files lie in data/knowledge."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
 def add_pack(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
-    """Record a pack that came with an import and keep its bytes, in the caller's transaction.
+    """Record a pack that came with an import and write its file, in the caller's transaction.
 
-    A pack of another content under that name is replaced. Descriptions also describe the genes that are here.
+    A pack of that name is replaced. A pack of descriptions also describes the genes of the workspace.
     """
-    told = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
-    record = PackRecord(name, pack.kind, pack.sha256, len(pack), told, source)
+    source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
+    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source)
     _write(workspace, name, content)
     knowledge.delete(db, name)
     knowledge.add(db, record)
@@ -35,7 +35,7 @@ def add_pack(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name:
 
 
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
-    """Give the genes that are here the descriptions of the workspace's packs, the latest's where several have one."""
+    """Set the descriptions of the workspace's genes from its packs; where several packs have one, the latest counts."""
     for record in knowledge.list_all(db):
         if record.kind == Descriptions.kind and isinstance(pack := read(workspace, record.name), Descriptions):
             pairs.describe(db, pack.texts)
@@ -53,7 +53,7 @@ def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
 
 
 def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> bool:
-    """Put back a pack's file that was removed or changed, from the same bytes; whether that was needed."""
+    """Write a pack's file again where it was removed or changed; whether that was needed."""
     try:
         read(workspace, name, sha256)
     except (InputError, StateError):
@@ -74,10 +74,10 @@ def _write(workspace: Workspace, name: str, content: bytes) -> None:
 
 
 def _file(workspace: Workspace, name: str) -> Path:
-    """The pack's name where a file can be called so, else what is left of it and a hash, so that no two packs share one."""
+    """Named like the pack; with a hash where the name has characters that files should not, so that no two packs share one."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
-    told = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return workspace.settings.data / "knowledge" / f"{told}.json"
+    stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return workspace.settings.data / "knowledge" / f"{stem}.json"
 
 
 # Of each kind of pack that evidence tools read: its name among `Packs`, and where its contents are.

@@ -1,4 +1,4 @@
-"""Take back an import."""
+"""Undo an import."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.store.imports import Import
 
 
 def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
-    """Take back an import, by id, file or run name. Raises StateError while runs stand on its rows, unless `with_runs`."""
+    """Undo an import, by id, file or run name. Raises StateError while runs predict its rows, unless `with_runs`."""
     with workspace.change("undo import", name) as (db, detail):
         found = _find_import(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
@@ -34,17 +34,17 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
 
 
 def _forget_packs_and_spaces(db: Cursor, workspace: Workspace, found: Import) -> list[Callable[[], None]]:
-    """Take the records away; what deletes their files afterwards. Descriptions that genes have stay."""
-    gone: list[Callable[[], None]] = []
+    """Delete the records; returns what deletes their files afterwards. Genes keep their descriptions."""
+    removals: list[Callable[[], None]] = []
     for pack in knowledge.list_all(db):
         if pack.source_file == found.id:
             knowledge.delete(db, pack.name)
-            gone.append(partial(packs.remove_file, workspace, pack))
+            removals.append(partial(packs.remove_file, workspace, pack))
     for space in spaces.list_all(db):
         if space.source_file == found.id:
             spaces.delete(db, space.id)
-            gone.append(partial(space_actions.remove_file, workspace, space))
-    return gone
+            removals.append(partial(space_actions.remove_file, workspace, space))
+    return removals
 
 
 def _find_import(db: Cursor, name: str) -> Import:
@@ -53,15 +53,15 @@ def _find_import(db: Cursor, name: str) -> Import:
 
 
 def _undo_pairs(workspace: Workspace, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
-    """Take the rows away, and the runs that stand on them; what deletes the runs' journals afterwards."""
-    relying = runs.names_using_import(db, found.id)
-    if relying and not with_runs:
-        raise StateError(f"{found.file}: {len(relying)} runs stand on its rows ({', '.join(relying)}); undo those first")
-    gone: list[Callable[[], None]] = []
+    """Delete the rows and the runs that predict them; returns what deletes the runs' journals afterwards."""
+    dependent = runs.names_using_import(db, found.id)
+    if dependent and not with_runs:
+        raise StateError(f"{found.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")
+    removals: list[Callable[[], None]] = []
     for run in runs.list_all(db, found.dataset):
-        if run.name in relying:
+        if run.name in dependent:
             run_folders.refuse_live(workspace, run.id)
             imports.delete_with_run(db, run.id)
-            gone.append(partial(run_folders.remove_folder, workspace, run.id))
+            removals.append(partial(run_folders.remove_folder, workspace, run.id))
     pairs.delete_import(db, found.id)
-    return gone
+    return removals

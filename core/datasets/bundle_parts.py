@@ -52,7 +52,7 @@ def cast_to_part(table: pa.Table, part: str) -> pa.Table:
 
 
 def encode(table: pa.Table) -> bytes:
-    """A part's file: equal tables give equal bytes, however they came to be in pieces."""
+    """The bytes of a part's file: equal tables give equal bytes, however many chunks they consist of."""
     out = io.BytesIO()
     parquet.write_table(
         table.combine_chunks(), out, compression="none", use_dictionary=False, write_statistics=False, store_schema=False
@@ -61,24 +61,24 @@ def encode(table: pa.Table) -> bytes:
 
 
 def decode(content: bytes, part: str, where: str) -> pa.Table:
-    """The table in a part's file. Raises InputError for what is none or has other columns, UnsafeFile for what claims to be
-    more than its bytes can hold."""
+    """The table in a part's file. Raises InputError where it is not parquet or has other columns, UnsafeFile where it claims
+    more content than its bytes can hold."""
     texts = [field.name for field in SCHEMAS[part] if field.type == pa.string()]
     try:
-        told = parquet.read_metadata(pa.BufferReader(content))
-        _refuse_other_columns(told.schema.to_arrow_schema(), SCHEMAS[part], where)
-        rows = told.num_rows
+        metadata = parquet.read_metadata(pa.BufferReader(content))
+        _refuse_other_columns(metadata.schema.to_arrow_schema(), SCHEMAS[part], where)
+        rows = metadata.num_rows
         _refuse_larger(rows, len(content), where)
-        _refuse_packed(told, where)
+        _refuse_compressed(metadata, where)
         # As dictionaries, a text that is repeated a million times takes no more room than in the file.
         table = parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read(use_threads=False)
         table.validate(full=True)
-        _refuse_larger(sum(_length(table[name]) for name in texts), len(content), where)
+        _refuse_larger(sum(_text_bytes(table[name]) for name in texts), len(content), where)
         table = table.cast(SCHEMAS[part])
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        told = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"{where}: cannot be read as parquet ({told})") from error
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{where}: cannot be read as parquet ({reason})") from error
     if table.num_rows != rows:
         raise InputError(f"{where}: {table.num_rows:,} rows, but it says {rows:,}")
     return table
@@ -87,19 +87,21 @@ def decode(content: bytes, part: str, where: str) -> pa.Table:
 def _refuse_other_columns(found: pa.Schema, expected: pa.Schema, where: str) -> None:
     if found.equals(expected):
         return
-    there, wanted = (
+    actual, wanted = (
         [f"{field.name} {field.type}{'' if field.nullable else ', never missing'}" for field in schema]
         for schema in (found, expected)
     )
-    odd, lacking = (sorted(set(one) - set(other)) for one, other in ((there, wanted), (wanted, there)))
-    told = f"columns {quote('; '.join(odd or there), 200)}, expected {'; '.join(lacking) or 'none of them'}"
-    raise InputError(f"{where}: {told}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}")
+    odd, lacking = (sorted(set(one) - set(other)) for one, other in ((actual, wanted), (wanted, actual)))
+    message = f"columns {quote('; '.join(odd or actual), 200)}, expected {'; '.join(lacking) or 'none of them'}"
+    raise InputError(
+        f"{where}: {message}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}"
+    )
 
 
-def _refuse_packed(told: parquet.FileMetaData, where: str) -> None:
-    """A packed page is unpacked in one piece, of whatever size it claims."""
-    groups = (told.row_group(at) for at in range(told.num_row_groups))
-    kinds = {group.column(at).compression for group in groups for at in range(told.num_columns)}
+def _refuse_compressed(metadata: parquet.FileMetaData, where: str) -> None:
+    """Raise UnsafeFile for compressed pages: one is unpacked in one piece, of whatever size it claims."""
+    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
+    kinds = {group.column(at).compression for group in groups for at in range(metadata.num_columns)}
     if kinds - {"UNCOMPRESSED"}:
         raise UnsafeFile(f"{where}: packed by {', '.join(sorted(kinds))}, expected plain pages")
 
@@ -109,14 +111,14 @@ def _refuse_larger(claimed: int, size: int, where: str) -> None:
         raise UnsafeFile(f"{where}: {size:,} bytes that claim to hold {claimed:,}, expected at most what they are")
 
 
-def _length(column: pa.ChunkedArray) -> int:
+def _text_bytes(column: pa.ChunkedArray) -> int:
     """Bytes of a column of texts once each value stands for itself."""
     lengths = [pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() for chunk in column.chunks]
     return sum(length or 0 for length in lengths)
 
 
 def check(parts: Parts, where: str) -> None:
-    """Raise InputError for the first thing in the parts that no run of this desk can have."""
+    """Raise InputError for the first value in the parts that no run can have."""
     for part, table in parts.items():
         _refuse_repeated(table, part, where)
         for column in TABLES[part].columns:
@@ -124,7 +126,7 @@ def check(parts: Parts, where: str) -> None:
     _check_predictions(parts["prediction"], f"{where}/prediction")
     for part, name, other, key in _LINKS:
         unknown = pc.invert(pc.is_in(parts[part][name], value_set=parts[other][key]))
-        _refuse(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
+        _refuse_rows(unknown, parts[part][name], f"{where}/{part}, {name}", f"one that stands in {other}")
 
 
 def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
@@ -136,20 +138,20 @@ def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
 
 def _check_column(part: str, column: Column, values: pa.ChunkedArray, where: str) -> None:
     if column.kind in ("index", "count", "total"):  # its type sees to what is too large
-        _refuse(pc.less(values, 0), values, where, "0 or more")
+        _refuse_rows(pc.less(values, 0), values, where, "0 or more")
     if column.kind == "share":
-        _refuse(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1")
+        _refuse_rows(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1")
     if column.kind == "number":
-        _refuse(pc.invert(pc.is_finite(values)), values, where, "a finite number")
+        _refuse_rows(pc.invert(pc.is_finite(values)), values, where, "a finite number")
     if column.choices:
         known = pa.array([*column.choices, None], pa.string())
-        _refuse(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices))
+        _refuse_rows(pc.invert(pc.is_in(values, value_set=known)), values, where, " or ".join(column.choices))
     if column.kind == "words":
-        _refuse(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them")
+        _refuse_rows(pc.invert(pc.match_substring_regex(values, _LISTED)), values, where, "words with blanks between them")
     if part == "note" and column.name == "id":
-        _refuse(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits")
+        _refuse_rows(pc.invert(pc.match_substring_regex(values, _NOTE_ID)), values, where, "12 hexadecimal digits")
     if column.name == "pair_id" or (part == "note" and column.name == "author"):
-        _refuse(pc.equal(values, ""), values, where, "a text")
+        _refuse_rows(pc.equal(values, ""), values, where, "a text")
     if column.kind in ("json", "json text"):
         for text in pc.unique(values).to_pylist():
             if not is_json_object(text):
@@ -163,49 +165,49 @@ def _check_predictions(table: pa.Table, where: str) -> None:
     failed = pc.is_valid(table["error"])
     for name in (column.name for column in TABLES["prediction"].columns if column.missing == "in failures"):
         odd = pc.equal(pc.is_valid(table[name]), failed)
-        _refuse(odd, table[name], f"{where}, {name}", "a value, unless the row failed")
+        _refuse_rows(odd, table[name], f"{where}, {name}", "a value, unless the row failed")
     total = pc.add(table["prediction_up"], table["prediction_down"])
-    _refuse(pc.greater(total, 1 + FILE_SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
-    _refuse(pc.and_(failed, pc.is_valid(table["p_up_given_de"])), table["p_up_given_de"], f"{where}, p_up_given_de", "none")
+    _refuse_rows(pc.greater(total, 1 + FILE_SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
+    _refuse_rows(pc.and_(failed, pc.is_valid(table["p_up_given_de"])), table["p_up_given_de"], f"{where}, p_up_given_de", "none")
 
 
-def _refuse(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str) -> None:
-    """Raise InputError for the first row that is wrong; a missing value is not."""
+def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str) -> None:
+    """Raise InputError for the first row that is wrong; one whose value is missing is not."""
     at = pc.index(wrong, True).as_py()
     if at >= 0:
         raise InputError(f"{where}, row {at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
 
 
 def is_json_object(text: str) -> bool:
-    """Whether a text is a JSON object that every reader takes: finite numbers, whole characters, not nested without end."""
+    """Whether a text is a JSON object that every JSON reader accepts: finite numbers, no lone surrogates, not too deep."""
     try:
-        value = json.loads(text, parse_int=_whole)
+        value = json.loads(text, parse_int=_parse_int)
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except (ValueError, RecursionError):
         return False
     return isinstance(value, dict)
 
 
-def _whole(digits: str) -> int:
+def _parse_int(digits: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise ValueError("too long a number")
     return int(digits)
 
 
 def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, Any]:
-    """done, failed, fallbacks, collapsed, tokens (None where no row knows) and tokens_unknown of a run's rows."""
+    """The counts of `RunRecord` that follow from its rows: done, failed, fallbacks, collapsed, tokens and tokens_unknown."""
     failed = pc.sum(pc.is_valid(predictions["error"])).as_py() or 0
     flags = [set(text.split()) for text in predictions["flags"].to_pylist()]
     return {
         "done": predictions.num_rows - failed,
         "failed": failed,
-        "fallbacks": sum(not found.isdisjoint(fallbacks) for found in flags),
-        "collapsed": sum(Flag.ROLE_COLLAPSE in found for found in flags),
+        "fallbacks": sum(not words.isdisjoint(fallbacks) for words in flags),
+        "collapsed": sum(Flag.ROLE_COLLAPSE in words for words in flags),
         "tokens": pc.sum(predictions["tokens"]).as_py(),
         "tokens_unknown": predictions["tokens"].null_count,
     }
 
 
 def is_finite_number(value: object) -> bool:
-    """Whether a value of JSON is a finite number."""
+    """Whether a value from JSON is a finite number; a bool is not."""
     return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]  # a bool is none

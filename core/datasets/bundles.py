@@ -24,7 +24,7 @@ from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
 from core.datasets.bundle_parts import SCHEMAS, Parts, check, count_rows, decode, encode, is_finite_number, is_json_object
 from core.datasets.tables import quote
 from core.errors import InputError
-from core.row_schema import VERSION
+from core.row_schema import VERSION, field_names
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
 
 FORMAT = "perturbdesk_bundle"
@@ -91,17 +91,17 @@ def differences(ours: Bundle, theirs: Bundle) -> list[str]:
 
 
 def write_bundle(bundle: Bundle) -> bytes:
-    """The bundle's bytes. Raises InputError where they are more than can be imported."""
+    """The bytes of a bundle's file. Raises InputError where they are more than `read_bundle` takes."""
     files = {part: encode(bundle.parts[part]) for part in SCHEMAS}
-    told = {
+    values = {
         FORMAT: VERSION,
         "written_by": __version__,
         "run": _run_as_json(bundle.run),
         "dataset": {f.name: getattr(bundle.dataset, f.name) for f in fields(BundledDataset)},
-        "parts": {part: _told_of(data, bundle.parts[part].num_rows) for part, data in files.items()},
+        "parts": {part: _describe_part(data, bundle.parts[part].num_rows) for part, data in files.items()},
     }
     try:
-        manifest = json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True).encode()
+        manifest = json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1, sort_keys=True).encode()
     except (ValueError, TypeError) as error:
         raise InputError(f"run {bundle.run.name}: cannot be written down ({error}), expected plain data") from error
     size = len(manifest) + sum(map(len, files.values()))
@@ -110,12 +110,12 @@ def write_bundle(bundle: Bundle) -> bytes:
     return pack({MANIFEST: manifest, **{_FILES[part]: data for part, data in files.items()}})
 
 
-def _told_of(data: bytes, rows: int) -> dict[str, Any]:
+def _describe_part(data: bytes, rows: int) -> dict[str, Any]:
     return {"sha256": hashlib.sha256(data).hexdigest(), "rows": rows}
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is, or began as, a bundle."""
+    """Whether a file is a bundle, or the damaged beginning of one."""
     with path.open("rb") as file:
         head = file.read(30 + len(MANIFEST))  # where a zip's first member is named
         if not is_zip(head):
@@ -127,78 +127,78 @@ def is_bundle(path: Path) -> bool:
 
 
 def read_bundle(content: bytes, name: str) -> Bundle:
-    """The bundle in a file's bytes, checked to the last cell. Raises InputError, or UnsafeFile."""
+    """The bundle in a file's bytes; every cell is checked. Raises InputError or UnsafeFile."""
     names = {MANIFEST, *_FILES.values()}
     paths, files = unpack(content, name, names.__contains__)
     if sorted(paths) != sorted(names):
         raise InputError(f"{name}: holds {quote(', '.join(paths), 200)}, expected a bundle's {', '.join(sorted(names))}")
     where = f"{name}/{MANIFEST}"
-    told = _manifest(files[MANIFEST], where)
+    manifest = _read_manifest(files[MANIFEST], where)
     parts = {}
     for part, file in _FILES.items():
-        said = _mapping(told["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
-        if hashlib.sha256(files[file]).hexdigest() != said["sha256"]:
+        stated = _require_keys(manifest["parts"].get(part), ("sha256", "rows"), f"{where}, {part}")
+        if hashlib.sha256(files[file]).hexdigest() != stated["sha256"]:
             raise InputError(f"{name}/{file}: its hash is not the one in {MANIFEST}; expected a file that nobody changed")
         parts[part] = decode(files[file], part, f"{name}/{file}")
-        if parts[part].num_rows != said["rows"]:
-            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(said['rows']))}")
+        if parts[part].num_rows != stated["rows"]:
+            raise InputError(f"{name}/{file}: {parts[part].num_rows:,} rows, expected {quote(str(stated['rows']))}")
     check(parts, name)
-    run = _run(told["run"], f"{where}, run")
+    run = _read_run(manifest["run"], f"{where}, run")
     for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
             raise InputError(f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}")
     if run.total < run.done + run.failed:
         raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
-    dataset = _checked(told["dataset"], _DATASET, f"{where}, dataset")
+    dataset = _require_values(manifest["dataset"], _DATASET, f"{where}, dataset")
     return Bundle(run, BundledDataset(**dataset), parts)
 
 
-def _manifest(data: bytes, where: str) -> dict[str, Any]:
+def _read_manifest(data: bytes, where: str) -> dict[str, Any]:
     if len(data) > MOST_MANIFEST_BYTES:
         raise InputError(f"{where}: {len(data):,} bytes, expected at most {MOST_MANIFEST_BYTES:,}")
     try:
         text = data.decode()
-        told = json.loads(text) if is_json_object(text) else None
+        manifest = json.loads(text) if is_json_object(text) else None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: no JSON ({error})") from error
-    version = told.get(FORMAT) if told else None
-    if told is None or type(version) is not int:
+        raise InputError(f"{where}: not JSON ({error})") from error
+    version = manifest.get(FORMAT) if manifest else None
+    if manifest is None or type(version) is not int:
         raise InputError(f"{where}: {quote(text)}, expected a JSON object with {FORMAT}")
     if version != VERSION:
         raise InputError(f"{where}: format {version}, this version reads {VERSION}; update PerturbDesk to import it")
-    found = _mapping(told, (FORMAT, "written_by", "run", "dataset", "parts"), where)
-    _mapping(found["parts"], tuple(SCHEMAS), f"{where}, parts")
-    return found
+    manifest = _require_keys(manifest, (FORMAT, "written_by", "run", "dataset", "parts"), where)
+    _require_keys(manifest["parts"], tuple(SCHEMAS), f"{where}, parts")
+    return manifest
 
 
-def _mapping(value: object, keys: Iterable[str], where: str) -> dict[str, Any]:
+def _require_keys(value: object, keys: Iterable[str], where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or set(value) != set(keys):
         found = ", ".join(map(str, value)) if isinstance(value, dict) else str(value)
         raise InputError(f"{where}: holds {quote(found, 200)}, expected {', '.join(keys)}")
     return value
 
 
-def _checked(value: object, expected: Mapping[str, tuple[Callable[[Any], bool], str]], where: str) -> dict[str, Any]:
-    found = _mapping(value, expected, where)
-    for key, (holds, words) in expected.items():
-        if not holds(found[key]):
-            raise InputError(f"{where}: {key} is {quote(json.dumps(found[key]))}, expected {words}")
-    return found
+def _require_values(value: object, expected: Mapping[str, tuple[Callable[[Any], bool], str]], where: str) -> dict[str, Any]:
+    values = _require_keys(value, expected, where)
+    for key, (is_valid, words) in expected.items():
+        if not is_valid(values[key]):
+            raise InputError(f"{where}: {key} is {quote(json.dumps(values[key]))}, expected {words}")
+    return values
 
 
 def _run_as_json(run: BundledRun) -> dict[str, Any]:
-    told = {f.name: getattr(run, f.name) for f in fields(BundledRun) if f.name != "parent_names"}
-    told |= {name: told[name] and told[name].isoformat() for name in _TIMES}
+    values = {name: getattr(run, name) for name in field_names(RunRecord)}
+    values |= {name: values[name] and values[name].isoformat() for name in _TIMES}
     parents = [{"id": parent, "name": run.parent_names.get(parent)} for parent in run.parents]
-    return told | {"spec": dict(run.spec), "parents": parents}
+    return values | {"spec": dict(run.spec), "parents": parents}
 
 
-def _run(value: object, where: str) -> BundledRun:
-    found = _checked(value, _RUN, where)
-    parents = [_checked(parent, _PARENT, f"{where}, parents") for parent in found["parents"]]
-    times = {name: found[name] and datetime.fromisoformat(found[name]) for name in _TIMES}
+def _read_run(value: object, where: str) -> BundledRun:
+    values = _require_values(value, _RUN, where)
+    parents = [_require_values(parent, _PARENT, f"{where}, parents") for parent in values["parents"]]
+    times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
     names = {parent["id"]: parent["name"] for parent in parents if parent["name"] is not None}
-    return BundledRun(**{**found, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
+    return BundledRun(**{**values, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
 
 
 def _is_name(value: object) -> bool:
