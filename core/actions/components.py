@@ -23,7 +23,7 @@ from core.store.runs import Run
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.protocols import predict_priors
-from core.transfer.row_index import RowIndex, build_row_index
+from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 
 UNLABELLED = "no labels"  # what test rows are held against
@@ -43,7 +43,7 @@ def load_index(workspace: Workspace, dataset: Dataset) -> RowIndex:
     with workspace.store.read() as db:
         frame = pairs.frame(db, dataset.id)
     labels = frame["label"].astype(object).where(frame["label"].notna(), None)
-    return build_row_index(frame["pair_id"].tolist(), frame["pert"].tolist(), frame["gene"].tolist(), labels.to_numpy())
+    return RowIndex.build(frame["pair_id"].tolist(), frame["pert"].tolist(), frame["gene"].tolist(), labels.to_numpy())
 
 
 def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: Sequence[str]) -> list[Space]:

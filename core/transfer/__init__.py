@@ -1,11 +1,11 @@
-"""kNN priors, evaluation protocols, rank fusion, and taking a published fusion apart. Pure arrays: knows no files.
+"""kNN priors, evaluation protocols, rank fusion, and fusions taken apart. Arrays in, arrays out: knows no files.
 
-rows         labelled rows, who may see whom      similarity   cosines of genes in one space or several
-knn          priors from similar rows             sums         the weighted label sums behind them
-protocols    test, leave-one-out, folds           within       intervals of an AUROC inside cells
-support      shrinking and weighing by support    provenance   which neighbours made a row's prior
-fusion       rank-percentile fusion               decompose    a component back from a fusion
-neighbourhood  turn a knob, see the neighbours    whatif       turn a knob, see the scores
-plane        scores over all weights, and their optimism
-layout       a dataset's rows as codes            plan         a kNN's settings as plain data
+labelled_rows         rows as codes, labelled rows, who may see whom   row_index         a dataset's rows as codes
+similarity            cosines of genes in one space or several         knn               priors from similar rows
+label_sums            the weighted label sums behind priors            two_axis_sums     the same for both axes at once
+protocols             test, leave one out, folds                       cell_auroc        scores within cells, intervals
+prior_support         shrinking and weighting by support               prior_provenance  a prior's neighbours
+fusion                rank-percentile fusion                           knn_settings      a kNN's settings as plain data
+fusion_decomposition  a component recovered from a fusion              weight_grid       scores over all weights
+neighbourhood         kNN priors while settings change                 live_fusion       scores while weights change
 """

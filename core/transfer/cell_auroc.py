@@ -1,7 +1,7 @@
-"""AUROC from pairs inside cells only, combined by their number, with the intervals that clustered rows need.
+"""AUROC from pairs inside cells only, combined by their number, with intervals for clustered rows.
 
-The values are those of `core.stats.stratified_score`; here each row's influence is kept, so that rows that share a
-perturbation or a gene, and two runs on the same rows, can be told apart from chance.
+The values are those of `core.stats.stratified_score`. Here the influence of each row is computed too, from which follow
+intervals for rows that share a perturbation or a gene, and paired intervals for two runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.transfer.labelled_rows import Rows
 
 
 def influence_within_cells(tasks: Sequence[Task], cells: Codes | None) -> Influence:
-    """The influence of each row on each AUROC within cells (codes of shape (n_rows,)), or overall for None."""
+    """The influence of each row on each AUROC within cells (codes of shape (n_rows,)); None: over all pairs."""
     if cells is None:
         return influence_of(tasks)
     n_cells = int(cells.max(initial=0)) + 1
@@ -41,7 +41,7 @@ def influence_within_cells(tasks: Sequence[Task], cells: Codes | None) -> Influe
 
 
 def score_within_cells(labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None) -> ScoreIntervals:
-    """DE, DIR and their mean within cells (None: overall), each with four intervals; everything of shape (n_rows,)."""
+    """DE, DIR and their mean within cells (None: over all pairs), each with four intervals; arrays of shape (n_rows,)."""
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores, rows=rows)
     de, direction, mean = estimates(influence_within_cells(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])

@@ -17,14 +17,14 @@ from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.types import Flag
 
 Reference = Literal["population", "train"]
-TOLERANCE = 1e-9  # by which weights may miss a sum of 1
+TOLERANCE = 1e-9  # by which the sum of weights may exceed 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Component:
-    """One run's scores on the rows of the base run, of shape (n_rows,), NaN where it does not cover a row.
+    """One run's scores on the rows of the base run, of shape (n_rows,), NaN for rows that it does not cover.
 
-    reference_de, reference_up: its scores on labelled rows (a kNN's own fold priors), of any length; None without.
+    reference_de, reference_up: its scores on labelled rows (a kNN's own fold priors), of any length; None if it has none.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Percentiles:
-    """Each component's percentiles, of shape (n_components, n_rows), NaN where it does not cover a row."""
+    """Each component's percentiles, of shape (n_components, n_rows), NaN for rows that it does not cover."""
 
     de: Floats
     up: Floats
@@ -44,7 +44,7 @@ class Percentiles:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """One weight a component (n_components,), or one a component and row (n_components, n_rows), on the simplex."""
+    """Weights from 0 that sum to 1, of shape (n_components,), or (n_components, n_rows) for weights that differ by row."""
 
     de: Floats
     up: Floats
@@ -52,7 +52,10 @@ class Weights:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FusionResult:
-    """p_de, p_up: of shape (n_rows,), in (0, 1). uncovered: rows where some component has no score of an effect."""
+    """The fused scores p_de and p_up, of shape (n_rows,), in (0, 1).
+
+    uncovered: flags of the rows for which some component has no score of an effect.
+    """
 
     p_de: Floats
     p_up: Floats
@@ -67,39 +70,42 @@ class FusionResult:
         return self.p_de * (1 - self.p_up)
 
     def scores(self) -> Scores:
-        """As they are ranked."""
+        """The scores as they are ranked."""
         return scores_from_probabilities(self.p_de, self.p_up)
 
 
 def component_of(
     name: str, wanted: Sequence[str], pair_ids: Sequence[str], p_de: ArrayLike, p_up: ArrayLike, flags: Sequence[Collection[str]]
 ) -> Component:
-    """A run's rows (all of length n) lined up with the wanted pair ids, NaN where it has none or a fallback stands in."""
+    """A run's scores in the order of the wanted pair ids, NaN for rows that it lacks or for which a fallback stands in.
+
+    pair_ids, p_de, p_up, flags: of the run's rows, all of one length.
+    """
     de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
-    odd = [frozenset(each) for each in flags]  # asking arrays, as frames hold them, is slow
-    de[[Flag.UNCOVERED in each for each in odd]] = np.nan
-    up[[not each.isdisjoint((Flag.UNCOVERED, Flag.UNCOVERED_DIR)) for each in odd]] = np.nan
-    place = {key: i for i, key in enumerate(pair_ids)}
-    at = np.array([place.get(key, -1) for key in wanted], dtype=np.intp)
-    there = at >= 0
-    if not len(de):  # a run of which no row was predicted
-        return Component(name, *np.full((2, len(at)), np.nan))
-    return Component(name, *(np.where(there, column[at], np.nan) for column in (de, up)))
+    flag_sets = [frozenset(row_flags) for row_flags in flags]  # looking flags up in arrays, as frames hold them, is slow
+    de[[Flag.UNCOVERED in row_flags for row_flags in flag_sets]] = np.nan
+    up[[not row_flags.isdisjoint((Flag.UNCOVERED, Flag.UNCOVERED_DIR)) for row_flags in flag_sets]] = np.nan
+    position_of = {pair_id: i for i, pair_id in enumerate(pair_ids)}
+    positions = np.array([position_of.get(pair_id, -1) for pair_id in wanted], dtype=np.intp)
+    if not len(de):  # no row of the run was predicted
+        return Component(name, *np.full((2, len(positions)), np.nan))
+    return Component(name, *(np.where(positions >= 0, column[positions], np.nan) for column in (de, up)))
 
 
 def weights_of(others_de: ArrayLike, others_up: ArrayLike) -> Weights:
-    """Weights from those of all components but the first, the base, which takes what is left of 1.
+    """The weights of all components from those of all but the first, the base, whose weight is the rest of 1.
 
-    Each of shape (n_others,), or (n_others, n_rows) for weights row by row. InputError for any below 0 or a sum above 1.
+    Each of shape (n_others,), or (n_others, n_rows) for weights that differ by row. Raises InputError for a weight below 0
+    or a sum above 1.
     """
-    return Weights(_with_base("w_de", others_de), _with_base("w_dir", others_up))
+    return Weights(_weights_with_base("w_de", others_de), _weights_with_base("w_dir", others_up))
 
 
 def percentiles_of(components: Sequence[Component], reference: Reference = "population") -> Percentiles:
-    """Percentiles over the rows themselves, or against each component's reference run.
+    """Each component's percentiles, over the rows themselves or against its reference run.
 
-    Against a reference, a row's percentile does not depend on which other rows there are; InputError names a component
-    that has none.
+    Against a reference, a row's percentile does not depend on which other rows there are. Raises InputError for a
+    component without a reference.
     """
     if not components:
         raise InputError("components: got none; expected at least the base")
@@ -109,35 +115,35 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
             np.stack([percentiles(c.p_de) for c in components]), np.stack([percentiles(c.p_up) for c in components])
         )
     return Percentiles(
-        np.stack([_against(c, c.reference_de, c.p_de) for c in components]),
-        np.stack([_against(c, c.reference_up, c.p_up) for c in components]),
+        np.stack([_percentiles_against_reference(c, c.reference_de, c.p_de) for c in components]),
+        np.stack([_percentiles_against_reference(c, c.reference_up, c.p_up) for c in components]),
     )
 
 
 def fuse(components: Percentiles, weights: Weights) -> FusionResult:
     """The weighted mean of the percentiles, row by row.
 
-    A component that does not cover a row leaves its weight to the others in proportion. Where no component with a weight
-    covers the row, the base speaks alone, and 0.5 stands where that does not cover it either.
+    The weight of a component that does not cover a row goes to the others in proportion. If no component with a weight
+    covers the row, the result is the base's percentile, or 0.5 if the base does not cover it either.
     """
     uncovered = ~np.logical_and.reduce(~np.isnan(components.de))
-    return FusionResult(_weighted(components.de, weights.de), _weighted(components.up, weights.up), uncovered)
+    return FusionResult(_weighted_mean(components.de, weights.de), _weighted_mean(components.up, weights.up), uncovered)
 
 
-def _weighted(values: Floats, weights: Floats) -> Floats:
-    """Sums written out over components, so that a row's bits do not depend on how many rows there are."""
+def _weighted_mean(values: Floats, weights: Floats) -> Floats:
+    """The weighted mean over components, summed in a loop so that a row's bits do not depend on the number of rows."""
     if len(weights) != len(values):
         raise InputError(f"weights: got {len(weights)}; expected one for each of {len(values)} components")
     total, weight = np.zeros((2, values.shape[1]))
     for pct, share in zip(values, weights, strict=True):
-        there = ~np.isnan(pct)
-        total += np.where(there, share * pct, 0.0)
-        weight += share * there
+        covered = ~np.isnan(pct)
+        total += np.where(covered, share * pct, 0.0)
+        weight += share * covered
     base = np.where(np.isnan(values[0]), 0.5, values[0])
     return np.divide(total, weight, out=base, where=weight > 0)
 
 
-def _with_base(name: str, others: ArrayLike) -> Floats:
+def _weights_with_base(name: str, others: ArrayLike) -> Floats:
     array = np.asarray(others, dtype=np.float64)
     base = 1 - array.sum(axis=0)
     if not np.isfinite(array).all() or (array < 0).any() or np.min(base, initial=0.0) < -TOLERANCE:
@@ -149,7 +155,7 @@ def _named_columns(component: Component) -> list[tuple[str, Floats]]:
     return [(f"{component.name} p_de", component.p_de), (f"{component.name} p_up", component.p_up)]
 
 
-def _against(component: Component, reference: Floats | None, values: Floats) -> Floats:
+def _percentiles_against_reference(component: Component, reference: Floats | None, values: Floats) -> Floats:
     if reference is None:
         raise InputError(
             f"component {component.name}: has no reference run on labelled rows to take percentiles against; "

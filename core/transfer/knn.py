@@ -21,11 +21,11 @@ from core.transfer.two_axis_sums import two_axis_sums
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """From similarities to weights.
+    """How similarities become weights.
 
-    power: above 0; de_power: another one for prior_de, None for the same. k: how many genes (perturbations) are kept,
-    None for all: the most similar ones that have rows which the row may see; those level with the k-th are kept too.
-    axis: what has to be alike; "both" multiplies the two similarities, each with its own k nearest.
+    power: above 0; de_power: another power for prior_de, None for the same. k: number of nearest genes (perturbations)
+    that count, None for all; only those with rows that the row may see are ranked, and ties with the k-th count too.
+    axis: which similarity counts; "both" multiplies the two, each limited to its own k nearest.
     """
 
     power: float = 2.0
@@ -50,7 +50,7 @@ DEFAULT = Weighting()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priors:
-    """de, up: of shape (n_rows,), NaN where nothing similar is known. support: Σ w behind `de`, 0 where that is NaN."""
+    """The priors of rows: de, up of shape (n_rows,), NaN if no similar row is known; support: Σ w behind `de`, else 0."""
 
     de: Floats
     up: Floats
@@ -61,13 +61,13 @@ class Priors:
 
     @property
     def covered(self) -> Bools:
-        """Rows with a prior of an effect."""
+        """Flags of the rows with a prior of an effect."""
         return ~np.isnan(self.de)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Similarities:
-    """The similarities of each axis; one that `Weighting.axis` does not name may be None."""
+    """The similarities of each axis; None is allowed for an axis that `Weighting.axis` does not name."""
 
     gene: Similarity | None = None
     pert: Similarity | None = None
@@ -76,7 +76,7 @@ class Similarities:
 def knn_priors(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting = DEFAULT, parts: Parts | None = None
 ) -> Priors:
-    """The priors of each query row; `parts` says which labelled rows it may not see (None: it sees all)."""
+    """The priors of each query row; parts: which labelled rows it may not see, None: it sees all of them."""
     de_power, power = weighting.powers
     up_sums = label_sums(queries, known, similar, weighting, power, parts)
     de_sums = up_sums if de_power == power else label_sums(queries, known, similar, weighting, de_power, parts)
@@ -91,15 +91,15 @@ def label_sums(
     """Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
     k = weighting.k
     if weighting.axis == "gene":
-        return axis_sums(queries, known, _given(similar.gene, "gene"), power, k, parts)
+        return axis_sums(queries, known, _required(similar.gene, "gene"), power, k, parts)
     if weighting.axis == "pert":
         swapped = None if parts is None else parts.swapped()
-        return axis_sums(queries.swapped(), known.swapped(), _given(similar.pert, "pert"), power, k, swapped)
-    both = _given(similar.gene, "gene"), _given(similar.pert, "pert")
+        return axis_sums(queries.swapped(), known.swapped(), _required(similar.pert, "pert"), power, k, swapped)
+    both = _required(similar.gene, "gene"), _required(similar.pert, "pert")
     return two_axis_sums(queries, known, both, power, k, parts)
 
 
-def _given(similarity: Similarity | None, axis: str) -> Similarity:
+def _required(similarity: Similarity | None, axis: str) -> Similarity:
     if similarity is None:
         raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
     return similarity

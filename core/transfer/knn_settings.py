@@ -1,4 +1,4 @@
-"""A kNN's settings as plain data: what a run's specification, a link and a command line hold."""
+"""The settings of a kNN as plain data, as run specifications, links and command lines hold them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.transfer.row_index import RowIndex
 
 @dataclass(frozen=True, slots=True)
 class KnnSettings:
-    """Which spaces (by name), which protocol, and how similarities become weights."""
+    """The spaces (by name), the protocol, and how similarities become priors."""
 
     spaces: tuple[str, ...]
     protocol: EvaluationProtocol = field(default_factory=EvaluationProtocol)
@@ -27,11 +27,11 @@ class KnnSettings:
     def __post_init__(self) -> None:
         if not self.spaces or len(set(self.spaces)) < len(self.spaces):
             raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
-        _known("protocol", self.protocol.kind, get_args(Kind))
-        _known("axis", self.setting.weighting.axis, get_args(Axis))
+        _check_choice("protocol", self.protocol.kind, get_args(Kind))
+        _check_choice("axis", self.setting.weighting.axis, get_args(Axis))
 
     def as_spec(self) -> dict[str, Any]:
-        """Plain values, from which `plan_of` makes it again."""
+        """Plain values, from which `read_knn_settings` builds the settings again."""
         weighting, protocol = self.setting.weighting, self.protocol
         folds = {"folds": protocol.k, "seed": protocol.seed} if protocol.kind == "folds" else {}
         return {
@@ -47,7 +47,7 @@ class KnnSettings:
         }
 
     def describe(self) -> str:
-        """The settings in a line for people."""
+        """The settings in one line of words."""
         weighting, protocol = self.setting.weighting, self.protocol
         parts = [
             " + ".join(self.spaces) + (", centred" if self.setting.centre else ""),
@@ -78,8 +78,10 @@ def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
 
 
 def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
-    """The plan that a specification holds, or the options of one; spaces may be a text with commas between them, and k 0
-    and de_power 0 stand for none. InputError for settings that make no sense."""
+    """The settings in a run's specification, or in its options.
+
+    spaces may be a text with commas; 0 for k or de_power means none. Raises InputError for impossible settings.
+    """
     given = spec.get("options", spec)
     spaces = given["spaces"].split(",") if isinstance(given["spaces"], str) else given["spaces"]
     protocol = EvaluationProtocol(given["protocol"], given.get("folds", 5), given.get("seed", 0))
@@ -88,6 +90,6 @@ def read_knn_settings(spec: Mapping[str, Any]) -> KnnSettings:
     return KnnSettings(names, protocol, SimilaritySettings(weighting, given["centre"], given["strength"]))
 
 
-def _known(name: str, value: str, expected: tuple[str, ...]) -> None:
+def _check_choice(name: str, value: str, expected: tuple[str, ...]) -> None:
     if value not in expected:
         raise InputError(f"{name}: got {value!r}; expected {', '.join(expected)}")

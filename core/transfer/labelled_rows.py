@@ -1,4 +1,4 @@
-"""Labelled rows, and which of them a row may see."""
+"""Rows as codes, the labelled rows among them, and which of these a row may see."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Knowledge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parts:
-    """Who may see whom: a row sees those rows alone whose perturbation and whose gene lie in other parts than its own.
+    """Which rows may see which: a row sees only rows whose perturbation and gene are both in other parts than its own.
 
     pert, gene: the part of each symbol, of shape (n_symbols,).
     """
@@ -71,14 +71,14 @@ class Parts:
 
 
 def rows_of(pert: ArrayLike, gene: ArrayLike) -> Rows:
-    """Rows from two arrays of codes of shape (n_rows,); InputError for anything but whole numbers from 0."""
+    """Rows from two arrays of codes of shape (n_rows,). Raises InputError for anything but whole numbers from 0."""
     perts, genes = _codes("pert", pert), _codes("gene", gene)
     validate.same_length(pert=perts, gene=genes)
     return Rows(perts, genes)
 
 
 def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
-    """The rows whose label is known; labels (up, down, none, de, or none given) of shape (n_rows,)."""
+    """The rows with a known label; labels of shape (n_rows,): up, down, none, de, or None if unknown."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows)
     flags = np.stack((outcome.labelled, outcome.effect, outcome.directed, outcome.up), axis=1)
@@ -86,12 +86,12 @@ def knowledge_of(labels: ArrayLike, rows: Rows) -> Knowledge:
 
 
 def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bools:
-    """Which known rows the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
+    """Flags of the known rows that the row of these (perturbation, gene) codes may see, of shape (n_known,)."""
     if parts is None:
         return np.ones(len(known), dtype=np.bool_)
     pert, gene = row
-    seen: Bools = (parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene])
-    return seen
+    visible: Bools = (parts.pert[known.pert] != parts.pert[pert]) & (parts.gene[known.gene] != parts.gene[gene])
+    return visible
 
 
 def _codes(name: str, values: ArrayLike) -> Codes:

@@ -1,4 +1,4 @@
-"""Turn a knob, see the neighbours: similarities are kept, so that a change of power, k or spaces costs one product."""
+"""A kNN whose settings change while somebody watches: similarities are cached, so a new power, k or space is cheap."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from core.transfer.protocols import (
 )
 from core.transfer.similarity import ConstantSimilarity, Cosines, SimilarityMatrices, Space, unit_vectors
 
-MAX_SYMBOLS = 4_000  # with more, a matrix of them takes more memory (128 MB) than the time it saves is worth
-MAX_MATRICES = 8  # matrices at a time; the oldest goes
+MAX_SYMBOLS = 4_000  # a matrix of more takes more memory (128 MB) than it saves time
+MAX_MATRICES = 8  # cached at a time; the oldest is dropped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhood:
-    """Query rows, their knowledge base and protocol, with each space's cosines kept once they have been needed.
+    """Query rows, their knowledge base and protocol, and a cache of each space's cosines; made by `build_neighbourhood`.
 
-    Make it with `neighbourhood`. It holds a matrix of shape (n_symbols, n_symbols) for each space and centring in use, of
-    up to MAX_SYMBOLS symbols.
+    cosines: (space, centred) → matrix of shape (n_symbols, n_symbols), for spaces over up to MAX_SYMBOLS symbols.
     """
 
     queries: Rows
@@ -41,24 +40,24 @@ class Neighbourhood:
     cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
 
     def priors(self, names: Sequence[str], setting: SimilaritySettings) -> Priors:
-        """The priors by the ensemble of the spaces of these names."""
+        """The priors by the ensemble of the named spaces."""
         similar = self.similar(names, setting)
         found = knn_priors(self.queries, self.known, similar, setting.weighting, self.parts)
         return shrink_by_support(found, setting, self.known, similar, self.parts)
 
     def null(self, setting: SimilaritySettings) -> Priors:
-        """The priors of a space that knows nothing."""
+        """The priors of a space in which all symbols are equally similar."""
         return knn_priors(
             self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, self.parts
         )
 
     def explain(self, row: int, names: Sequence[str], setting: SimilaritySettings, without: Codes | None = None) -> Provenance:
-        """The neighbours of one query row; without: positions in the knowledge base that are left out."""
+        """The neighbours of one query row; without: positions in the knowledge base to leave out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
         return explain_prior(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
 
     def similar(self, names: Sequence[str], setting: SimilaritySettings) -> Similarities:
-        """The ensemble of the spaces of these names."""
+        """The similarities of the ensemble of the named spaces."""
         if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
             return similarities_of([self.spaces[name] for name in names], self.known, setting)
         matrices = tuple(self._cosines(name, setting.centre) for name in names)
@@ -70,10 +69,10 @@ class Neighbourhood:
         if found is None:
             columns = self.spaces[name].columns
             units = unit_vectors(columns, np.unique(self.known.rows.gene) if centre else None)
-            everyone = np.arange(len(columns))
+            symbols = np.arange(len(columns))
             while len(self.cosines) >= MAX_MATRICES:
                 self.cosines.pop(next(iter(self.cosines)), None)
-            found = self.cosines[name, centre] = Cosines((units,)).block(everyone, everyone)
+            found = self.cosines[name, centre] = Cosines((units,)).block(symbols, symbols)
         return found
 
 
@@ -85,9 +84,9 @@ def build_neighbourhood(
     evaluated: str = "",
     cosines: dict[tuple[str, bool], Floats] | None = None,
 ) -> Neighbourhood:
-    """Prepares kNN priors; InputError for a space that was built from the labels it would be evaluated on.
+    """Prepare kNN priors. Raises InputError for a space that was built from the labels it would be evaluated on.
 
-    cosines: where to keep them, to be shared among neighbourhoods over the same symbols and knowledge base.
+    cosines: the cache, which neighbourhoods over the same symbols and knowledge base may share.
     """
     for space in find_leaking_spaces(spaces, evaluated):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Which labelled rows made a row's prior, and what the prior would be without some of them."""
+"""Which labelled rows a row's prior comes from, and what the prior would be without some of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
 from core.transfer.knn import DEFAULT, Similarities, Weighting
-from core.transfer.label_sums import LEVEL, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks
+from core.transfer.label_sums import TIE_FACTOR, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, visible_rows
 from core.transfer.similarity import Similarity
 
@@ -18,10 +18,10 @@ from core.transfer.similarity import Similarity
 class Provenance:
     """The neighbours of one row: every labelled row with a weight, heaviest first.
 
-    neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product where both axes
-    count. per_space: of shape (n_spaces, n), NaN where a space does not cover both; on the axis that counts, of genes
-    where both do. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The
-    shares sum to 1, and weighted by the labels to the priors (NaN without neighbours).
+    neighbours: positions in the knowledge base, of shape (n,). similarity: of shape (n,), a product if both axes count.
+    per_space: of shape (n_spaces, n), NaN if a space does not cover both symbols; on the axis that counts, on the gene
+    axis if both do. weight, share: in prior_de; weight_up, share_up: in prior_up, 0 for rows without a direction. The
+    shares sum to 1, and weighted by the labels to the priors, which are NaN without neighbours.
     """
 
     neighbours: Codes
@@ -43,14 +43,14 @@ def explain_prior(
     parts: Parts | None = None,
     without: Codes | None = None,
 ) -> Provenance:
-    """Where the prior of the row of these (perturbation, gene) codes comes from; the rest as in `knn.priors`.
+    """The neighbours behind the prior of the row of these (perturbation, gene) codes; other arguments as in `knn_priors`.
 
-    without: positions in the knowledge base of neighbours that are taken out of it first.
+    without: positions in the knowledge base of rows to leave out.
     """
-    seen = visible_rows(row, known.rows, parts)
+    visible = visible_rows(row, known.rows, parts)
     if without is not None:
-        seen[without] = False
-    rows = np.flatnonzero(seen)
+        visible[without] = False
+    rows = np.flatnonzero(visible)
     similarity, per_space = np.ones(len(rows)), np.empty((0, len(rows)))
     axes = ("pert", "gene") if weighting.axis == "both" else (weighting.axis,)
     for axis in axes:
@@ -65,10 +65,10 @@ def explain_prior(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeaviestSymbols:
-    """The symbols with the largest shares of one row's prior_de, largest first, all labelled rows of a symbol together.
+    """The symbols with the largest shares of one row's prior_de, largest first; a symbol's labelled rows count together.
 
     symbols: codes; similarity, share: of the same shape (n,). counts: of shape (n, 4), the labelled rows that the row may
-    see: labelled, effect, directed, up. n_rows: of all symbols with a weight.
+    see: labelled, effect, directed, up. n_rows: labelled rows of all symbols with a weight.
     """
 
     symbols: Codes
@@ -81,9 +81,9 @@ class HeaviestSymbols:
 def heaviest_symbols(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, parts: Parts | None, n: int
 ) -> list[HeaviestSymbols]:
-    """The n heaviest symbols behind each query row's prior_de, for one axis; as `explain` would find them, row by row.
+    """The n heaviest symbols behind each query row's prior_de, on one axis; equal to those of `explain_prior`.
 
-    InputError for the axis "both", where shares belong to pairs of symbols.
+    Raises InputError for the axis "both", on which shares belong to pairs of symbols.
     """
     axis, given = weighting.axis, similar.pert if weighting.axis == "pert" else similar.gene
     if axis == "both" or given is None:
@@ -91,21 +91,21 @@ def heaviest_symbols(
     if axis == "pert":
         queries, known, parts = queries.swapped(), known.swapped(), None if parts is None else parts.swapped()
     table = label_sum_table(known, parts)
-    found: list[HeaviestSymbols | None] = [None] * len(queries)
+    results: list[HeaviestSymbols | None] = [None] * len(queries)
     power = weighting.powers[0]
     for chunk in weight_chunks(queries, table, given, power, parts):
         least = None if weighting.k is None else kth_largest_weights(chunk, table, weighting.k)
         for group, rows in slices_by_group(chunk.group):
-            visible = table.others(group)
+            visible = table.sums_outside(group)
             for row in range(rows.start, rows.stop):
                 weights = chunk.weights[chunk.gene[row]]
                 near = weights if least is None else np.where(weights >= least[row], weights, 0.0)
-                found[chunk.rows[row]] = _heaviest_of_row(near, visible, table.genes, power, n)
-    return [each for each in found if each is not None]
+                results[chunk.rows[row]] = _heaviest_of_row(near, visible, table.genes, power, n)
+    return [result for result in results if result is not None]
 
 
 def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: float, n: int) -> HeaviestSymbols:
-    """weights: of shape (n_known,); visible: label counts of the rows that may be seen, of shape (n_known, 4)."""
+    """One row's heaviest symbols; weights: of shape (n_known,); visible: label counts of visible rows, (n_known, 4)."""
     shares = _shares(weights * visible[:, LABELLED])
     near = np.argpartition(-shares, n)[:n] if n < len(shares) else np.arange(len(shares))
     near = near[np.argsort(-shares[near], kind="stable")]
@@ -115,12 +115,12 @@ def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: fl
 
 
 def _similarity_on_axis(given: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:
-    """Similarity to each row on one axis, 0 for those beyond the k nearest symbols, and in each space."""
+    """The similarity to each row on one axis, 0 beyond the k nearest symbols, and the similarity in each space."""
     symbols, position = np.unique(codes, return_inverse=True)
     query = np.array([code], dtype=np.intp)
     similarity = given.block(query, symbols)[0]
     if k is not None and k < len(symbols):
-        similarity = np.where(similarity >= np.partition(similarity, -k)[-k] * LEVEL, similarity, 0.0)
+        similarity = np.where(similarity >= np.partition(similarity, -k)[-k] * TIE_FACTOR, similarity, 0.0)
     return similarity[position], given.per_space(query, symbols)[:, 0, position]
 
 

@@ -1,4 +1,4 @@
-"""Support: how much weight stands behind a row's prior, and what to make of it."""
+"""Support: the sum of weights behind a row's prior, by which priors are shrunk and components weighted."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from core.stats.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class SupportRange:
-    """The least and the most support in the reference population, between which support is scaled."""
+    """The least and the largest support in a reference population."""
 
     least: float
     most: float
 
     def scaled(self, support: ArrayLike) -> Floats:
-        """Support from 0 (the least) to 1 (the most), cut at both; 0 where the range is a point."""
+        """Support scaled from 0 (the least) to 1 (the largest) and cut there; 0 if the range is a point."""
         values = validate.numbers("support", support)
         width = self.most - self.least
         return np.clip((values - self.least) / width, 0.0, 1.0) if width > 0 else np.zeros(len(values))
 
 
 def support_range(reference: ArrayLike) -> SupportRange:
-    """The range over the reference population's covered rows (support above 0), of shape (n_rows,)."""
+    """The range over the covered rows (support above 0) of a reference population; reference: of shape (n_rows,)."""
     values = validate.numbers("reference", reference)
     covered = values[values > 0]
     if not len(covered):
@@ -36,18 +36,18 @@ def support_range(reference: ArrayLike) -> SupportRange:
 
 
 def shrink_to_half(prior: ArrayLike, support: ArrayLike, reference: SupportRange, strength: float) -> Floats:
-    """a · prior + (1 - a) / 2 with a = 1 - strength · (support - min) / (max - min): priors drawn towards a half.
+    """Priors shrunk towards 0.5: a · prior + (1 - a) / 2 with a = 1 - strength · (support - min) / (max - min).
 
-    prior, support: of shape (n_rows,), the prior NaN where nothing covers the row; strength in [0, 1].
+    prior, support: of shape (n_rows,), the prior NaN for rows that are not covered; strength: in [0, 1].
     """
     values = validate.numbers("prior", prior, missing=True)
-    kept = 1 - _share("strength", strength) * reference.scaled(support)
-    validate.same_length(prior=values, support=kept)
-    return kept * values + (1 - kept) / 2
+    a = 1 - _share("strength", strength) * reference.scaled(support)
+    validate.same_length(prior=values, support=a)
+    return a * values + (1 - a) / 2
 
 
 def weights_by_support(least: float, most: float, support: ArrayLike, reference: SupportRange) -> Floats:
-    """A component's weight for each row, from `least` at the least support to `most` at the most, both in [0, 1]."""
+    """A component's weight for each row, from `least` at the least support to `most` at the largest, both in [0, 1]."""
     low, high = _share("least", least), _share("most", most)
     return low + (high - low) * reference.scaled(support)
 

@@ -1,9 +1,10 @@
-"""How a knowledge base is kept away from the rows it is tried on.
+"""Evaluation protocols of a kNN: which labelled rows a row may be predicted from, so that no row sees its own label.
 
-test: all labelled rows of the training split are the knowledge base of other rows. loo: a row never sees rows that share
-its perturbation or its gene; what it sees then differs from row to row, so flat similarities are pushed against the
-labels taken away, and the score has to be read beside its null, equal weights. folds: perturbations and genes are each
-cut into k parts, a cell is predicted from the rows outside both of its parts and scored within itself: no such bias.
+test: other rows are predicted from all labelled rows of the training split. loo (leave one out): a row never sees rows
+that share its perturbation or its gene. What it sees then differs from row to row, so that flat similarities are pushed
+against the labels that were taken away; the score must be read beside its null, equal weights. folds: perturbations and
+genes are each cut into k parts; a cell is predicted from the rows outside both of its parts and scored within itself,
+which has no such bias.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Kind = Literal["test", "loo", "folds"]
 
 @dataclass(frozen=True, slots=True)
 class EvaluationProtocol:
-    """Which protocol; k and seed say how folds are cut."""
+    """A protocol; k and seed determine how folds are cut."""
 
     kind: Kind = "folds"
     k: int = 5
@@ -40,10 +41,10 @@ class EvaluationProtocol:
 
 @dataclass(frozen=True, slots=True)
 class SimilaritySettings:
-    """How similarities are made and used.
+    """How similarities are computed and turned into priors.
 
-    centre: take away the mean of the knowledge base's genes first. strength: in [0, 1], how far the best supported priors
-    of an effect are drawn to a half (see `core.transfer.prior_support`); 0 leaves them as they are.
+    centre: subtract the mean vector of the knowledge base's genes first. strength: in [0, 1], how far the best supported
+    priors of an effect are shrunk towards 0.5 (see `core.transfer.prior_support`); 0 leaves them unchanged.
     """
 
     weighting: Weighting = DEFAULT
@@ -53,9 +54,9 @@ class SimilaritySettings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueryGroup:
-    """Some query rows, and what their priors are made from.
+    """Query rows that share a knowledge base, and what their priors are computed from.
 
-    rows: positions among the queries; at: positions of `known` in the whole knowledge base; parts: as in `knn.priors`.
+    rows: positions among the queries; known_positions: of `known` in the whole knowledge base; parts: as in `knn_priors`.
     """
 
     rows: Codes
@@ -67,9 +68,9 @@ class QueryGroup:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnnPrediction:
-    """Priors under a protocol, those of equal weights, and the cells to score within (None: overall).
+    """Priors under a protocol, the null priors of equal weights, and the cells to score within (None: all pairs).
 
-    views: where the priors come from; each query row is in one of them.
+    groups: the query rows by knowledge base; each row is in one of them.
     """
 
     priors: Priors
@@ -80,7 +81,10 @@ class KnnPrediction:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """score: over the covered rows; null: that of equal weights, over all rows; coverage: share of rows with a prior."""
+    """The score of a kNN under a protocol.
+
+    coverage: share of rows with a prior; score: over these rows; null: of equal weights, over all rows.
+    """
 
     coverage: float
     score: ScoreIntervals
@@ -88,7 +92,7 @@ class Evaluation:
 
 
 def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
-    """Who may see whom among all these rows; None where everyone sees the whole knowledge base."""
+    """Which of all these rows may see which; None if every row sees the whole knowledge base."""
     if protocol.kind == "test":
         return None
     perts, genes = (np.concatenate(axis) for axis in zip(*((some.pert, some.gene) for some in rows), strict=True))
@@ -100,7 +104,7 @@ def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
 
 
 def cells_of(protocol: EvaluationProtocol, rows: Rows, parts: Parts | None) -> Codes | None:
-    """Each row's cell, from 0 to k² - 1, under folds; None under the other protocols."""
+    """Each row's cell under folds, codes from 0 to k² - 1; None under the other protocols."""
     if protocol.kind != "folds" or parts is None:
         return None
     return parts.pert[rows.pert] * protocol.k + parts.gene[rows.gene]
@@ -114,11 +118,11 @@ def predict_priors(
     setting: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
 ) -> KnnPrediction:
-    """Priors of the query rows from the labelled rows of `known`, by the ensemble of `spaces`.
+    """The priors of the query rows from the labelled rows of `known`, by the ensemble of `spaces`.
 
-    spaces: over the symbols that the rows' codes stand for. evaluated: the name of the labels that the priors will be
-    held against; a space built from them is refused unless it can be rebuilt for each cell of folds. InputError too where
-    a row would see its own label.
+    spaces: over the symbols that the rows' codes index. evaluated: the name of the labels that the priors will be scored
+    against. Raises InputError for a space that was built from them, unless it can be rebuilt for each cell of folds, and
+    if a row would see its own label.
     """
     parts = parts_of(protocol, queries, known.rows)
     if parts is None:
@@ -127,26 +131,26 @@ def predict_priors(
     null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, parts)
     leaks = find_leaking_spaces(spaces, evaluated)
     for space in leaks:
-        _refuse_unless_rebuilt(space, protocol)
+        _refuse_leaking_space(space, protocol)
     if leaks and parts is not None and cells is not None:
-        views = _groups_by_cell(queries, known, spaces, setting, parts, cells)
+        groups = _groups_by_cell(queries, known, spaces, setting, parts, cells)
     else:
         everything = np.arange(len(queries)), known, np.arange(len(known))
-        views = (QueryGroup(*everything, similarities_of(spaces, known, setting), parts),)
+        groups = (QueryGroup(*everything, similarities_of(spaces, known, setting), parts),)
     columns: Floats = np.full((3, len(queries)), np.nan)
-    for view in views:
-        found = knn_priors(queries.take(view.rows), view.known, view.similar, setting.weighting, view.parts)
-        columns[:, view.rows] = found.de, found.up, found.support
-    return KnnPrediction(shrink_by_support(Priors(*columns), setting, known, views[0].similar, parts), null, cells, views)
+    for group in groups:
+        found = knn_priors(queries.take(group.rows), group.known, group.similar, setting.weighting, group.parts)
+        columns[:, group.rows] = found.de, found.up, found.support
+    return KnnPrediction(shrink_by_support(Priors(*columns), setting, known, groups[0].similar, parts), null, cells, groups)
 
 
 def shrink_by_support(
     found: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
 ) -> Priors:
-    """Priors of an effect drawn to a half by their support, as `Setting.strength` says.
+    """Priors of an effect, shrunk towards 0.5 by their support, as `SimilaritySettings.strength` says.
 
-    Support is scaled over these rows, or where they see all of the knowledge base over the labelled rows left one out, so
-    that a test row's prior does not depend on which other rows are predicted.
+    Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test
+    row's prior does not depend on which other rows are predicted.
     """
     if setting.strength == 0:
         return found
@@ -158,12 +162,12 @@ def shrink_by_support(
 
 
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
-    """The spaces that were built from the labels of this name (from any labels, where it is not given)."""
+    """The spaces that were built from the labels of this name, or from any labels if the name is empty."""
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
 def similarities_of(spaces: Sequence[Space], known: Knowledge, setting: SimilaritySettings) -> Similarities:
-    """The ensemble of the spaces, for both axes."""
+    """The similarities of the spaces' ensemble, the same for both axes."""
     ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if setting.centre else None)
     return Similarities(ensemble, ensemble)
 
@@ -174,7 +178,7 @@ def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluat
 
 
 def evaluate_priors(labels: ArrayLike, rows: Rows, found: Priors, null: Priors, cells: Codes | None) -> Evaluation:
-    """As `evaluate`, of priors and null by themselves."""
+    """The score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
     labels = np.asarray(labels, dtype=object)
     scores = (_score_covered(labels, rows, some, cells) for some in (found, null))
     return Evaluation(float(found.covered.mean()) if len(rows) else float("nan"), *scores)
@@ -197,24 +201,24 @@ def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
 def _groups_by_cell(
     queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: SimilaritySettings, parts: Parts, cells: Codes
 ) -> tuple[QueryGroup, ...]:
-    """One view a cell, whose spaces are built from the rows that the cell may see."""
-    views = []
+    """One group for each cell, with spaces rebuilt from the rows that the cell may see."""
+    groups = []
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)
         visible = visible_rows((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
-        own = [space if space.rebuild is None else _rebuilt(space, visible) for space in spaces]
+        own = [space if space.rebuild is None else _rebuild_space(space, visible) for space in spaces]
         base = known.take(visible)
-        views.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(own, base, setting), None))
-    return tuple(views)
+        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(own, base, setting), None))
+    return tuple(groups)
 
 
-def _rebuilt(space: Space, visible: Bools) -> Space:
+def _rebuild_space(space: Space, visible: Bools) -> Space:
     if space.rebuild is None:
         return space
     return Space(space.name, space.rebuild(visible))
 
 
-def _refuse_unless_rebuilt(space: Space, protocol: EvaluationProtocol) -> None:
+def _refuse_leaking_space(space: Space, protocol: EvaluationProtocol) -> None:
     if protocol.kind != "folds" or space.rebuild is None:
         raise InputError(
             f"space {space.name}: built from the labels of {space.built_from}, on which it would be evaluated "

@@ -1,4 +1,4 @@
-"""A dataset's rows as codes over one table of symbols, perturbations and genes alike."""
+"""A dataset's rows as codes that index one table of symbols, the same for perturbations and genes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowIndex:
-    """All rows of a dataset in file order.
+    """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None where unknown. known: the labelled
-    rows, and known_at their positions among all. place: pair id → position.
+    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled
+    rows; known_positions: their positions among all rows. positions: pair id → position.
     """
 
     symbols: tuple[str, ...]
@@ -29,8 +29,19 @@ class RowIndex:
     known_positions: Codes
     positions: Mapping[str, int]
 
+    @classmethod
+    def build(cls, pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike) -> RowIndex:
+        """The index of a dataset's rows, all of length n_rows; labels: up, down, none, de, or None if unknown."""
+        symbols, codes = np.unique(np.array([*pert, *gene], dtype=object), return_inverse=True)
+        rows = rows_of(codes[: len(pert)], codes[len(pert) :])
+        label_array = np.asarray(labels, dtype=object)
+        known_positions = np.flatnonzero([label is not None for label in label_array])
+        known = knowledge_of(label_array, rows)
+        positions = {pair_id: i for i, pair_id in enumerate(pair_ids)}
+        return cls(tuple(symbols.tolist()), tuple(pair_ids), rows, label_array, known, known_positions, positions)
+
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
-        """The positions of rows. InputError names the first id that is not there."""
+        """The positions of the rows of these ids. Raises InputError, which names the first unknown id."""
         missing = [key for key in pair_ids if key not in self.positions]
         if missing:
             raise InputError(f"row {missing[0]!r}: not in this dataset ({len(missing):,} of {len(pair_ids):,} ids are not)")
@@ -39,14 +50,3 @@ class RowIndex:
     def symbol(self, code: int) -> str:
         """The symbol of a code."""
         return self.symbols[code]
-
-
-def build_row_index(pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike) -> RowIndex:
-    """A dataset's rows, all of length n_rows; labels: up, down, none, de, or None where unknown."""
-    symbols, codes = np.unique(np.array([*pert, *gene], dtype=object), return_inverse=True)
-    rows = rows_of(codes[: len(pert)], codes[len(pert) :])
-    found = np.asarray(labels, dtype=object)
-    known_at = np.flatnonzero([label is not None for label in found])
-    known = knowledge_of(found, rows)
-    place = {key: i for i, key in enumerate(pair_ids)}
-    return RowIndex(tuple(symbols.tolist()), tuple(pair_ids), rows, found, known, known_at, place)

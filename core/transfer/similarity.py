@@ -1,4 +1,4 @@
-"""How alike two genes are: cosines clipped at 0, in one space or as the mean over several."""
+"""The similarity of two genes: their cosine, clipped at 0, in one space or as the mean over several."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from core import embeddings
 from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
 
-ROUNDING = 1e-12  # what a cosine of 0 may come out as: it must not make a neighbour
-NO_DIRECTION = 1e-6  # of the lengths before centring: what is left of a vector then is rounding and points nowhere
+ROUNDING = 1e-12  # a cosine of 0 may be computed as this much, which must not make a neighbour
+NO_DIRECTION = 1e-6  # share of the length before centring; a shorter vector after it is rounding error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Space:
     """One embedding space over the symbols of a dataset.
 
-    columns: of shape (n_symbols, n_columns), NaN throughout a row whose symbol the space does not cover. built_from:
-    the labels that went into it (dataset and label view), "" for none. rebuild: the columns made again from those
-    labelled rows alone that are flagged True, for spaces built from labels.
+    columns: of shape (n_symbols, n_columns), a row of NaN for a symbol that the space does not cover. built_from: the
+    labels that it was built from (dataset and label view), "" for none. rebuild: for a space built from labels, computes
+    the columns from only those labelled rows that are flagged True.
     """
 
     name: str
@@ -45,22 +45,22 @@ def space_over(
 
 
 class Similarity(Protocol):
-    """Similarities between symbols, worked out block by block so that large gene sets fit in memory."""
+    """Similarities between symbols, computed block by block so that large gene sets fit in memory."""
 
     def block(self, queries: Codes, known: Codes) -> Floats:
-        """Mean similarity of shape (n_queries, n_known), 0 where no space covers both."""
+        """The mean similarity over spaces, of shape (n_queries, n_known); 0 if no space covers both symbols."""
         ...
 
     def per_space(self, queries: Codes, known: Codes) -> Floats:
-        """Similarity in each space, of shape (n_spaces, n_queries, n_known), NaN where it does not cover both."""
+        """The similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if it does not cover both symbols."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitVectors:
-    """Vectors of length 1 of the symbols that a space covers.
+    """The vectors, scaled to length 1, of the symbols that a space covers.
 
-    vectors: of shape (n_covered, n_columns). row: each symbol's row of them, of shape (n_symbols,), -1 without one.
+    vectors: of shape (n_covered, n_columns). row: each symbol's row of `vectors`, of shape (n_symbols,), -1 without one.
     """
 
     vectors: Floats
@@ -68,10 +68,10 @@ class UnitVectors:
 
 
 def unit_vectors(columns: ArrayLike, centre_on: Codes | None = None) -> UnitVectors:
-    """Each symbol's vector at length 1; NaN, or a vector without a direction, covers nothing.
+    """Each symbol's vector scaled to length 1; a vector with NaN or without a direction covers no symbol.
 
     columns: of shape (n_symbols, n_columns). centre_on: codes of the symbols (the genes of the knowledge base) whose mean
-    vector is taken away first; None for no centring.
+    vector is subtracted first; None for no centring.
     """
     array: Floats = np.asarray(columns, dtype=np.float64)
     if array.ndim != 2:
@@ -118,9 +118,9 @@ class Cosines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimilarityMatrices:
-    """Similarities that are already there: one matrix of shape (n_symbols, n_symbols) a space, none below 0.
+    """Similarities from given matrices, one of shape (n_symbols, n_symbols) for each space, without values below 0.
 
-    covered: of shape (n_spaces, n_symbols), which symbols each space covers; the rest of a matrix is not looked at.
+    covered: of shape (n_spaces, n_symbols), which symbols each space covers; other entries of a matrix are ignored.
     """
 
     matrices: tuple[Floats, ...]
@@ -142,7 +142,7 @@ class SimilarityMatrices:
 
 @dataclass(frozen=True, slots=True)
 class ConstantSimilarity:
-    """All symbols equally alike: the null that a protocol's bias is read from."""
+    """Similarity 1 between all symbols: the null whose score shows a protocol's bias."""
 
     def block(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
@@ -154,7 +154,7 @@ class ConstantSimilarity:
 
 
 def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
-    """The ensemble of some spaces; centre_on as in `unit_vectors`."""
+    """The cosine similarity in an ensemble of spaces; centre_on: as in `unit_vectors`."""
     if not spaces:
         raise InputError("spaces: got none; expected at least one")
     return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
@@ -167,7 +167,7 @@ def _lengths(vectors: Floats) -> Floats:
 
 def _clipped_cosine(units: UnitVectors, queries: Codes, known: Codes) -> Floats:
     left = _vectors_of(units, queries)
-    right = left if np.array_equal(queries, known) else _vectors_of(units, known)  # of itself: half the work
+    right = left if np.array_equal(queries, known) else _vectors_of(units, known)  # its own transpose: half the work
     product: Floats = left @ right.T
     product *= product >= ROUNDING
     return product
@@ -186,7 +186,7 @@ def _block_of(matrix: Floats, queries: Codes, known: Codes) -> Floats:
 
 
 def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
-    """The sum over spaces, in place, divided by how many cover both; `covered` of shape (n_spaces, n_symbols)."""
+    """The sum over spaces divided, in place, by the number that cover both symbols; covered: (n_spaces, n_symbols)."""
     if len(covered) == 1:
         return total
     spaces = covered[:, queries].T.astype(np.float64) @ covered[:, known].astype(np.float64)

@@ -1,7 +1,7 @@
-"""Weighted label sums when both the genes and the perturbations have to be alike.
+"""Weighted label sums for the product of two similarities, of genes and of perturbations.
 
-Σ w_gene[g, g'] · labels[g', p'] · w_pert[p, p']: a product from each side, since what a row may not see on either axis is
-a weight of 0 on that axis.
+Σ w_gene[g, g'] · labels[g', p'] · w_pert[p, p'] is a matrix product from each side, since rows that a row may not see have
+weight 0 on one axis.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from core.stats.arrays import Floats
 from core.transfer.label_sums import (
-    CHUNK,
+    CHUNK_WEIGHTS,
     LabelSumTable,
     batches,
     kth_largest_weights,
@@ -33,9 +33,9 @@ def two_axis_sums(
     k: int | None,
     parts: Parts | None,
 ) -> Floats:
-    """Label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
+    """The label sums weighted by the product of the similarities of genes and of perturbations, of shape (n_queries, 4).
 
-    similarities: of the genes and of the perturbations. k: how many of each are kept, None for all.
+    similarities: of genes and of perturbations. k: number of nearest of each that count, None for all.
     """
     swapped = None if parts is None else parts.swapped()
     genes, perts = label_sum_table(known, parts), label_sum_table(known.swapped(), swapped)
@@ -46,20 +46,20 @@ def two_axis_sums(
         near_least = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
         for far in weight_chunks(queries.take(near.rows).swapped(), perts, similarities[1], power, swapped):
             far_least = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
-            for batch in batches(len(far.rows), CHUNK // max(near.weights.shape[1] + far.weights.shape[1], 1)):
-                mine = far.rows[batch]
-                beside = zero_below(far.weights[far.gene[batch]], far_least[batch])
+            for batch in batches(len(far.rows), CHUNK_WEIGHTS // max(near.weights.shape[1] + far.weights.shape[1], 1)):
+                batch_rows = far.rows[batch]
+                pert_weights = zero_below(far.weights[far.gene[batch]], far_least[batch])
                 if k is None:
-                    reached = [part[near.gene[mine]] for part in spread]
+                    reached = [part[near.gene[batch_rows]] for part in spread]
                 else:
-                    chosen = csr_array(zero_below(near.weights[near.gene[mine]], near_least[mine]))
+                    chosen = csr_array(zero_below(near.weights[near.gene[batch_rows]], near_least[batch_rows]))
                     reached = [(chosen @ label).toarray() for label in labels]
-                sums[near.rows[mine]] = np.stack([np.einsum("qp,qp->q", part, beside) for part in reached], axis=1)
+                sums[near.rows[batch_rows]] = np.stack([np.einsum("qp,qp->q", part, pert_weights) for part in reached], axis=1)
     return sums
 
 
 def _label_matrices(known: Knowledge, genes: LabelSumTable, perts: LabelSumTable) -> list[Any]:
-    """One sparse matrix of shape (n_genes, n_perts) for each flag."""
-    at = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
+    """One sparse matrix of shape (n_genes, n_perts) for each flag of the labels."""
+    positions = np.searchsorted(genes.genes, known.rows.gene), np.searchsorted(perts.genes, known.rows.pert)
     shape = len(genes.genes), len(perts.genes)
-    return [csr_array((flag.astype(np.float64), at), shape=shape) for flag in known.flags.T]
+    return [csr_array((flag.astype(np.float64), positions), shape=shape) for flag in known.flags.T]

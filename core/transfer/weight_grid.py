@@ -1,6 +1,6 @@
-"""The mean score over all pairs of weights, its plateau, and how much of its best value is due to having been chosen.
+"""The mean score over a grid of fusion weights, its plateau, and how optimistic the best value is.
 
-DE depends on the weight of DE alone and DIR on that of DIR alone, so that the plane is two curves.
+DE depends only on the weight of DE and DIR only on that of DIR, so two curves give the whole grid.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightGrid:
-    """Scores at the weights `grid` that all components but the base get together.
+    """The scores at the weights `grid`, each the sum of the weights of all components but the base.
 
-    de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: its
-    largest value's position; se: two-way, of that value; plateau: where the mean is within one standard error of it.
+    de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: the
+    position of its largest value; se: two-way standard error of that value; plateau: flags of the means within one
+    standard error of it.
     """
 
     grid: tuple[float, ...]
@@ -43,9 +44,9 @@ class WeightGrid:
 
 
 def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLike | None = None) -> WeightGrid:
-    """The plane of a fusion; shares: how the other components divide their weight, of shape (n_others,), None: evenly.
+    """The grid of a fusion; shares: how the other components divide their weight, of shape (n_others,), None: evenly.
 
-    InputError where there are not both classes of DE and of DIR.
+    Raises InputError unless DE and DIR both have two classes.
     """
     scores = _scores(live, grid, shares)
     de, direction = np.array([_values(live.outcome, some, live.cells) for some in scores]).T
@@ -61,9 +62,9 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLik
 def weight_optimism(
     live: LiveFusion, folds: ArrayLike, grid: Sequence[float] = GRID, shares: ArrayLike | None = None
 ) -> tuple[Optimism, list[tuple[float, float]]]:
-    """The optimism of choosing both weights on the rows they are tested on, and the pairs of weights in its order.
+    """The optimism of choosing both weights on the rows they are scored on, and the pairs of weights in its order.
 
-    folds: each row's fold, name or code, of shape (n_rows,): weights are chosen on the other folds.
+    folds: each row's fold, a name or code, of shape (n_rows,); weights are chosen on the other folds.
     """
     codes = validate.codes("folds", folds)
     validate.same_length(folds=codes, rows=live.rows)

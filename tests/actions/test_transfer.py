@@ -31,7 +31,7 @@ from core.transfer.knn import Priors, Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of, predict_priors
-from core.transfer.row_index import RowIndex, build_row_index
+from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 from core.types import Flag
 from tests import cases, worlds
@@ -93,7 +93,7 @@ def other_vectors(workspace: Workspace, world: Screen) -> None:
 
 def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[RowIndex, np.ndarray, Priors]:
     """Straight from the files: a layout, the rows that are predicted, and their priors."""
-    layout = build_row_index(world.ids, world.pert, world.gene, world.labels)
+    layout = RowIndex.build(world.ids, world.pert, world.gene, world.labels)
     test = plan.protocol.kind == "test"
     rows = np.flatnonzero([(label is None) == test for label in world.labels])
     (folder / "near.csv").write_bytes(world.files()["near.csv"])
@@ -248,7 +248,7 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Worksp
     """Labels that no row of a cell may see do not change that cell's priors, and do change others'."""
     labels = np.random.default_rng(0).choice(["up", "down", "none"], len(CROSSED))
     protocol, setting = EvaluationProtocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
-    layout = build_row_index(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
+    layout = RowIndex.build(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
     assert parts is not None
@@ -383,7 +383,7 @@ def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, w
     fewer = Screen(
         *(tuple(column[i] for i in keep) for column in (world.ids, world.pert, world.gene, world.labels)), world.vectors
     )
-    layout = build_row_index(fewer.ids, fewer.pert, fewer.gene, fewer.labels)
+    layout = RowIndex.build(fewer.ids, fewer.pert, fewer.gene, fewer.labels)
     query = layout.rows.take(layout.positions_of(["Q0_H0"]))
     again = predict_priors(TEST, query, layout.known, [space_of(fewer, layout)]).priors
     assert (found.why.prior_de, found.why.prior_up) == pytest.approx((again.de[0], again.up[0]), abs=1e-6)  # float32 files

@@ -13,7 +13,7 @@ from core.transfer.knn import Weighting, knn_priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, KnnPrediction, QueryGroup, SimilaritySettings
-from core.transfer.row_index import RowIndex, build_row_index
+from core.transfer.row_index import RowIndex
 from core.types import Flag, RowResult
 from tests.transfer.oracles import World, oracle, row_weights, some_space, worlds
 
@@ -43,7 +43,7 @@ def laid_out(world: World) -> RowIndex:
     """The world's symbols are called s0, s1, …, and its rows r0, r1, …"""
     names = [f"s{code}" for code in range(len(world.spaces[0].columns))]
     pert, gene = ([names[code] for code in axis] for axis in (world.rows.pert, world.rows.gene))
-    found = build_row_index([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
+    found = RowIndex.build([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
     # Codes of the layout are those of the world, of which some symbols may be in no row.
     return RowIndex(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_positions, found.positions)
 

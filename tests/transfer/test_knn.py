@@ -33,11 +33,11 @@ def test_equal_to_rows_against_rows(world: World) -> None:
 @given(worlds())
 def test_equal_whatever_the_chunks_and_the_blocks(world: World) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(label_sums, "CHUNK", 5)  # a chunk of one or two genes
-        patch.setattr(label_sums, "STRETCH", 3)  # a group or two
-        patch.setattr(label_sums, "DENSE", 0)  # every group is subtracted
+        patch.setattr(label_sums, "CHUNK_WEIGHTS", 5)  # a chunk of one or two genes
+        patch.setattr(label_sums, "STRETCH_ROWS", 3)  # a group or two
+        patch.setattr(label_sums, "GATHER_COST", 0)  # every group is subtracted
         assert_equal_to_oracle(world)
-        patch.setattr(label_sums, "DENSE", 10**6)  # none is
+        patch.setattr(label_sums, "GATHER_COST", 10**6)  # none is
         assert_equal_to_oracle(world)
 
 

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.transfer.labelled_rows import EFFECT, LABELLED, UP
-from core.transfer.row_index import RowIndex, build_row_index
+from core.transfer.row_index import RowIndex
 
 IDS = ("B_x", "a_B", "B_a", "c_x")
 
 
 def some() -> RowIndex:
     """Symbols in alphabetical order: B, a, c, x; B and a are a perturbation and a target."""
-    return build_row_index(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], ["up", None, "none", None])
+    return RowIndex.build(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], ["up", None, "none", None])
 
 
 def test_one_table_of_symbols_for_both_axes() -> None:
@@ -42,16 +42,16 @@ def test_rows_are_found_by_id_and_a_missing_one_is_named() -> None:
 
 
 def test_a_dataset_without_labels_or_without_rows() -> None:
-    unlabelled = build_row_index(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], [None] * 4)
+    unlabelled = RowIndex.build(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], [None] * 4)
     assert (len(unlabelled.known), len(unlabelled.rows)) == (0, 4)
-    nothing = build_row_index([], [], [], [])
+    nothing = RowIndex.build([], [], [], [])
     assert (nothing.symbols, len(nothing.rows), len(nothing.known)) == ((), 0, 0)
 
 
 @pytest.mark.parametrize("labels", [["up", "sideways", None, None], ["up"] * 3])
 def test_labels_that_are_none_or_too_few_are_refused(labels: list[str | None]) -> None:
     with pytest.raises(InputError, match="labels"):
-        build_row_index(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], labels)
+        RowIndex.build(IDS, ["B", "a", "B", "c"], ["x", "B", "a", "x"], labels)
 
 
 SYMBOL = st.sampled_from(["A", "a", "b", "NA", "None", "1110038B12Rik"])
@@ -61,7 +61,7 @@ LABEL = st.sampled_from(["up", "down", "none", "de", None])
 @given(st.lists(st.tuples(SYMBOL, SYMBOL, LABEL)))
 def test_codes_and_labels_read_back_as_they_were(rows: list[tuple[str, str, str | None]]) -> None:
     pert, gene, labels = ([row[i] for row in rows] for i in range(3))
-    found = build_row_index([str(i) for i in range(len(rows))], pert, gene, labels)
+    found = RowIndex.build([str(i) for i in range(len(rows))], pert, gene, labels)
     assert list(found.symbols) == sorted({*pert, *gene})
     assert [found.symbol(code) for code in found.rows.pert] == pert
     assert [found.symbol(code) for code in found.rows.gene] == gene
