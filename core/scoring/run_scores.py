@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -20,8 +20,10 @@ from core.store.predictions import GENE_ROWS
 from core.store.runs import Run
 from core.symbols import symbol_kind
 from core.transfer.cell_auroc import score_within_cells
+from core.transfer.knn_settings import read_knn_settings
 from core.transfer.labelled_rows import Rows, rows_of
-from core.transfer.protocols import EvaluationProtocol
+from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+from core.transfer.row_index import RowIndex
 from core.types import Flag
 
 P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # closed below, open above unless 1
@@ -92,6 +94,26 @@ def describe_scoring(protocol: EvaluationProtocol | None) -> str:
     if protocol is None or protocol.kind == "test":
         return "all rows"
     return f"inside {protocol.k}×{protocol.k} cells, cut {protocol.seed}" if protocol.kind == "folds" else "leave-one-out"
+
+
+def inherited_protocol(run: Run, known: Mapping[str, Run]) -> EvaluationProtocol | None:
+    """The protocol of a kNN, or of the first kNN that a fusion or a recovered component is made from; None without one.
+
+    known: runs by id. Folds go before other protocols, since a fusion with one such component is scored inside its cells.
+    """
+    if run.method == "knn":
+        return read_knn_settings(run.spec).protocol
+    found = [inherited_protocol(known[parent], known) for parent in run.parents if parent in known]
+    protocols = [protocol for protocol in found if protocol is not None]
+    return next((each for each in protocols if each.kind == "folds"), protocols[0] if protocols else None)
+
+
+def cells_under(protocol: EvaluationProtocol | None, index: RowIndex, positions: Codes) -> Codes | None:
+    """The cell of each row (position in the index) under a protocol's folds; None unless it has folds."""
+    if protocol is None or protocol.kind != "folds":
+        return None
+    rows = index.rows.take(positions)
+    return cells_of(protocol, rows, parts_of(protocol, rows, index.known.rows))
 
 
 def compare_rows(rows: pd.DataFrame, a: Scores, b: Scores) -> Comparison:

@@ -10,15 +10,15 @@ import pandas as pd
 import streamlit as st
 
 from core.methods.components import FusionSettings, load_components
-from core.scoring import sentences
+from core.scoring import run_scores, sentences
 from core.stats.arrays import Codes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import Reference
-from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
-from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.components import CachedComponents
 from core.ui.shared.widgets import as_text
@@ -154,18 +154,13 @@ def prepare(choice: FusionChoice, baseline: Run) -> LiveFusion:
     )
 
 
-def _cells(mix: FusionChoice, at: Codes) -> Codes | None:
-    """The cells to score within: those of the folds that a kNN in the mix is predicted under."""
-    plans = [mix.plan] if mix.plan is not None else []
-    plans += [
-        read_knn_settings(run.spec) for run in loaders.all_runs() if run.id in (mix.base.id, *mix.others) and run.method == "knn"
-    ]
-    protocol = next((plan.protocol for plan in plans if plan.protocol.kind == "folds"), None)
-    if protocol is None:
-        return None
-    layout = loaders.row_index(mix.dataset.id)
-    rows = layout.rows.take(at)
-    return cells_of(protocol, rows, parts_of(protocol, rows, layout.known.rows))
+def _cells(choice: FusionChoice, positions: Codes) -> Codes | None:
+    """Returns the cells to score within: those of the folds that a kNN behind a component is predicted under."""
+    known = {run.id: run for run in loaders.all_runs()}
+    saved = [run_scores.inherited_protocol(known[key], known) for key in (choice.base.id, *choice.others) if key in known]
+    protocols = [choice.plan.protocol if choice.plan else None, *saved]
+    folds = next((protocol for protocol in protocols if protocol is not None and protocol.kind == "folds"), None)
+    return run_scores.cells_under(folds, loaders.row_index(choice.dataset.id), positions)
 
 
 def scores_of(run: Run, ids: tuple[str, ...]) -> Scores:
