@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import shutil
@@ -32,6 +33,8 @@ GIVEN_BY_PEOPLE = {".streamlit/secrets.toml"}
 EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = '            st.Page("pages/data.py"'  # where the page of the examples is put in app.py
 COPIED = ("core", "pages", "tests", ".streamlit")
+
+LISTED = re.compile(r"^([a-z_]+/?(?:, [a-z_]+/?)*)(?: {2,}\S|: )", re.MULTILINE)  # modules in the docstring of a room
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 
@@ -118,6 +121,17 @@ def test_the_map_has_every_room_and_every_file_at_the_top() -> None:
         place = f"core/{inner}" if inner else top
         known = place in named or (top.startswith("requirements-") and "requirements-*.txt" in named)
         assert known or inner in ("__init__.py", "__main__.py"), f"{place}: not in the README's map"
+
+
+ROOMS = [room for room in sorted((ROOT / "core").glob("*/__init__.py")) if LISTED.search(room.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.parent.name)
+def test_a_room_that_lists_its_modules_lists_them_all(room: Path) -> None:
+    text = ast.get_docstring(ast.parse(room.read_text("utf-8"))) or ""
+    there = {path.stem for path in room.parent.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert {name for names in LISTED.findall(text) for name in re.findall(r"\w+", names)} <= there | {"prompts"}
+    assert {name for name in there if not name.startswith("__")} <= set(re.findall(r"\w+", text))
 
 
 def test_the_settings_are_all_there() -> None:

@@ -1,10 +1,14 @@
 """The only room that imports duckdb: the gate to the file, its schema, and one query module a table.
 
-connection  who may use the file when: many readers or one writer, across threads and processes
-migrations  the schema, as numbered steps
-datasets, pairs, runs, predictions, traces, evidence, imports, notes, trail: what is asked of each table
-bundles     everything about a run, in bulk
-versions    counters that caches are keyed by
+connection      who may use the file when: many readers or one writer, across threads and processes
+migrations      the schema, as numbered steps
+queries         how query modules talk to a cursor
+datasets, pairs, runs, predictions, traces, evidence, calls, imports, notes, knowledge, spaces, presets: one module a table
+audit_log       who changed what, when
+cache_versions  counters that caches are keyed by
+ingest          what bringing a journal in asks of the store
+run_records     rows of a run as the records that they were made from
+bundles         everything about a run, in bulk
 """
 
 from core.store.connection import Cursor, Store, open_store
