@@ -17,7 +17,7 @@ import pytest
 from core.actions import run_control, run_folders
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
-from core.llm.scripted_server import Faults, Script, served, serving
+from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.methods.base import Method
 from core.methods.registry import method_named
 from core.store.runs import Run
@@ -99,7 +99,7 @@ def test_every_row_is_a_result_or_a_failure_and_retry_completes_the_run(name: st
                 rounds += 1
         finally:
             end_worker(workspace, run)
-        counts = served(url)
+        counts = request_counts(url)
     ours, right = by_row(workspace, run)[NUMBERS], by_row(good, expected)[NUMBERS]
     keys, expected_keys = asked(workspace, run).reindex(ours.index), asked(good, expected).reindex(ours.index)
     same = ours.index[keys == expected_keys]  # an answer that cannot be read leads to another question

@@ -1,6 +1,6 @@
 """The one place where evidence becomes text for a prompt.
 
-A failure is never written as evidence: it comes back as a note beside the text, for the run's record and its pages.
+A failure is never written as evidence: it is returned as a note beside the text, for the run's record and its pages.
 """
 
 from __future__ import annotations
@@ -11,48 +11,48 @@ from typing import Any, NamedTuple
 
 from core.types import Evidence, Pair
 
-CHARACTERS = 1_000  # of one answer
-LISTED = 20  # entries of a list of symbols; the rest are counted
-LISTED_LONG = 10  # the same for pathways and for partners with counts
+MAX_CHARACTERS = 1_000  # of one answer
+MAX_SYMBOLS = 20  # in a list of symbols; the rest are counted
+MAX_PHRASES = 10  # in a list of pathways, or of partners with counts; the rest are counted
 
 Body = Mapping[str, Any]
 Symbols = Collection[str]
 
 
 class Rendered(NamedTuple):
-    """text: one line of at most the limit's characters, "" where the tool failed; note: one line on the failure, else ""."""
+    """An answer as text. text: one line of at most so many characters, "" if the tool failed. note: the failure, else ""."""
 
     text: str
     note: str
 
 
 class Dossier(NamedTuple):
-    """text: a line for each answer; notes: a line for each tool that failed."""
+    """The answers about a pair. text: one line an answer. notes: one line for each tool that failed."""
 
     text: str
     notes: tuple[str, ...]
 
 
-def dossier(items: Iterable[Evidence], pair: Pair, limit: int = CHARACTERS) -> Dossier:
-    """All answers about a pair; in long lists the pair's own symbols come first, so that none of them is cut off."""
+def dossier(items: Iterable[Evidence], pair: Pair, limit: int = MAX_CHARACTERS) -> Dossier:
+    """All answers about a pair as text; the pair's own symbols come first in long lists, so that they are not cut off."""
     rendered = [render(item, (pair.pert, pair.gene), limit) for item in items]
     lines = [f"- {text}" for text, _ in rendered if text]
     return Dossier("\n".join(lines), tuple(note for _, note in rendered if note))
 
 
-def render(item: Evidence, first: Symbols = (), limit: int = CHARACTERS) -> Rendered:
-    """One answer as one line; `first`: symbols that lead any list they stand in."""
+def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> Rendered:
+    """One answer as one line of at most `limit` characters. first: symbols that come first in every list."""
     title = f"{item.tool.replace('_', ' ')}, {_subject(item)}"
     if item.status in ("error", "offline"):
         return Rendered("", f"{title}: {item.status}, so this tool gave no evidence either way")
     if item.status == "empty":
         spellings = item.body.get("ambiguous", ())
-        unclear = f" (several spellings fit: {', '.join(spellings)})" if spellings else ""
-        return Rendered(textwrap.shorten(f"{title}: nothing known{unclear}.", limit, placeholder=" …"), "")
-    said = _WRITERS.get(item.tool, _fields)(item.body, first)
-    listed = f" (listed as {_spelled(item.body)})" if "asked" in item.body else ""
+        ambiguous = f" (several spellings fit: {', '.join(spellings)})" if spellings else ""
+        return Rendered(textwrap.shorten(f"{title}: nothing known{ambiguous}.", limit, placeholder=" …"), "")
+    text = _WRITERS.get(item.tool, _write_fields)(item.body, first)
+    spelling = f" (listed as {_spelling(item.body)})" if "asked" in item.body else ""
     abstracts = len(item.body["passages"]) if item.body.get("mode") == "keyword" else 1  # each has the room of an answer
-    return Rendered(textwrap.shorten(f"{title}{listed}: {said}", limit * abstracts, placeholder=" …"), "")
+    return Rendered(textwrap.shorten(f"{title}{spelling}: {text}", limit * abstracts, placeholder=" …"), "")
 
 
 def _subject(item: Evidence) -> str:
@@ -64,15 +64,15 @@ def _subject(item: Evidence) -> str:
     return " and ".join(parts)
 
 
-def _spelled(body: Body) -> str:
-    """The spelling under which something was found."""
+def _spelling(body: Body) -> str:
+    """The spelling under which the symbols are listed."""
     return " and ".join(body[name] for name in ("symbol", "pert", "gene") if body.get(name))
 
 
 def _gene_info(body: Body, _: Symbols) -> str:
     parts = [body["name"], f"ortholog {body['ortholog']}" if body["ortholog"] else None]
-    for name, said in (("go_bp", "processes"), ("kegg", "KEGG pathways")):
-        parts.append(f"{said}: {'; '.join(body[name])}" if body.get(name) else None)
+    for name, title in (("go_bp", "processes"), ("kegg", "KEGG pathways")):
+        parts.append(f"{title}: {'; '.join(body[name])}" if body.get(name) else None)
     return ". ".join(part for part in (*parts, body["summary"]) if part)
 
 
@@ -84,7 +84,7 @@ def _gene_class(body: Body, _: Symbols) -> str:
 
 
 def _base_rates(body: Body, _: Symbols) -> str:
-    return f"{_counted(body)}, over {body['perts']:,} perturbations and {body['genes']:,} genes."
+    return f"{_counts(body)}, over {body['perts']:,} perturbations and {body['genes']:,} genes."
 
 
 def _pathway_neighbours(body: Body, first: Symbols) -> str:
@@ -93,31 +93,31 @@ def _pathway_neighbours(body: Body, first: Symbols) -> str:
         for p in body["partners"]
     ]
     n = len(partners)
-    return f"pooled over {n} perturbed partner{'s' * (n > 1)}: {_counted(body)}. {_listed(partners, first, LISTED_LONG, '; ')}."
+    return f"pooled over {n} perturbed partner{'s' * (n > 1)}: {_counts(body)}. {_list(partners, first, MAX_PHRASES, '; ')}."
 
 
 def _protein_interactions(body: Body, first: Symbols) -> str:
     partners = [(p["symbol"], f"{p['symbol']} {p['score']}") for p in body["partners"]]
-    return f"{len(partners):,} partner{'s' * (len(partners) > 1)}, scores out of 1000: {_listed(partners, first)}."
+    return f"{len(partners):,} partner{'s' * (len(partners) > 1)}, scores out of 1000: {_list(partners, first)}."
 
 
 def _train_lookup(body: Body, first: Symbols) -> str:
     other = "gene" if body["gene"] is None else "pert"
-    said = []
+    parts = []
     for label in ("up", "down", "de", "none"):
         symbols = [row[other] for row in body["rows"] if row["label"] == label]
         if symbols:
-            said.append(f"{_LABELS[label]} {len(symbols)}: {_symbols(symbols, first)}")
-    return f"{_counted(body)}. {'; '.join(said)}."
+            parts.append(f"{_LABELS[label]} {len(symbols)}: {_list_symbols(symbols, first)}")
+    return f"{_counts(body)}. {'; '.join(parts)}."
 
 
 def _regulators(body: Body, first: Symbols) -> str:
     kinds = (("activators", "activated by"), ("repressors", "repressed by"), ("unknown", "regulated in an unknown direction by"))
-    return "; ".join(f"{words} {_symbols(body[kind], first)}" for kind, words in kinds if body[kind]) + "."
+    return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds if body[kind]) + "."
 
 
 def _pathways(body: Body, _: Symbols) -> str:
-    return f"{_listed([(name, name) for name in body['pathways']], (), LISTED_LONG, '; ')}."
+    return f"{_list([(name, name) for name in body['pathways']], (), MAX_PHRASES, '; ')}."
 
 
 def _lps_response(body: Body, _: Symbols) -> str:
@@ -127,26 +127,26 @@ def _lps_response(body: Body, _: Symbols) -> str:
 
 
 def _literature(body: Body, _: Symbols) -> str:
-    """Every passage with where it is from. Those that name both genes say so, since few do."""
-    said = []
+    """Every passage with its source; those that name both genes say so, since few do."""
+    parts = []
     for passage in body["passages"]:
         year = f", {passage['year']}" if passage["year"] else ""
         both = ", names both genes" if passage["co_mention"] else ""
         title = f"{passage['title']} " if body["mode"] == "keyword" else ""
-        text = textwrap.shorten(f"{title}{passage['text']}", CHARACTERS - 100, placeholder=" …")
-        said.append(f"“{text}” (PMID {passage['pmid']}{year}{both})")
-    return "; ".join(said)
+        text = textwrap.shorten(f"{title}{passage['text']}", MAX_CHARACTERS - 100, placeholder=" …")
+        parts.append(f"“{text}” (PMID {passage['pmid']}{year}{both})")
+    return "; ".join(parts)
 
 
-def _fields(body: Body, first: Symbols) -> str:
-    """Any other tool's body: its fields, one after the other."""
-    said = []
+def _write_fields(body: Body, first: Symbols) -> str:
+    """The fields of any other tool's body, one after the other."""
+    parts = []
     for name, value in body.items():
         if isinstance(value, list | tuple):
-            items = [_fields(item, first) if isinstance(item, Mapping) else _plain(item) for item in value]
-            value = _listed([(item, item) for item in items], first, LISTED_LONG, "; ") or None
-        said.append(f"{name.replace('_', ' ')}: {_plain(value)}")
-    return ", ".join(said)
+            items = [_write_fields(item, first) if isinstance(item, Mapping) else _plain(item) for item in value]
+            value = _list([(item, item) for item in items], first, MAX_PHRASES, "; ") or None
+        parts.append(f"{name.replace('_', ' ')}: {_plain(value)}")
+    return ", ".join(parts)
 
 
 _LABELS = {"up": "up", "down": "down", "de": "changed, direction unknown", "none": "unchanged"}
@@ -164,23 +164,23 @@ _WRITERS: Mapping[str, Callable[[Body, Symbols], str]] = {
 }
 
 
-def _counted(body: Body) -> str:
-    """Counts, and what they say of P(DE) and of the direction."""
+def _counts(body: Body) -> str:
+    """The counts, and the shares P(DE) and P(up | DE) that follow from them."""
     n, de, up, down = (body[name] for name in ("n", "de", "up", "down"))
-    said = f"{n:,} labelled row{'s' * (n != 1)}, {de:,} changed (P(DE) {de / n:.2f})"
-    return f"{said}, up:down {up:,}:{down:,} (P(up | DE) {up / (up + down):.2f})" if up + down else said
+    text = f"{n:,} labelled row{'s' * (n != 1)}, {de:,} changed (P(DE) {de / n:.2f})"
+    return f"{text}, up:down {up:,}:{down:,} (P(up | DE) {up / (up + down):.2f})" if up + down else text
 
 
-def _symbols(symbols: Iterable[str], first: Symbols) -> str:
-    return _listed([(symbol, symbol) for symbol in symbols], first)
+def _list_symbols(symbols: Iterable[str], first: Symbols) -> str:
+    return _list([(symbol, symbol) for symbol in symbols], first)
 
 
-def _listed(entries: Sequence[tuple[str, str]], first: Symbols, most: int = LISTED, separator: str = ", ") -> str:
-    """The texts of (symbol, text) entries, those of `first` before the others; the rest are counted."""
+def _list(entries: Sequence[tuple[str, str]], first: Symbols, max_entries: int = MAX_SYMBOLS, separator: str = ", ") -> str:
+    """The texts of (symbol, text) entries, those of the symbols in `first` first; entries beyond the limit are counted."""
     leading = {symbol.casefold() for symbol in first}
-    ordered = sorted(entries, key=lambda entry: entry[0].casefold() not in leading)  # stable: else the order given
-    shown = separator.join(text for _, text in ordered[:most])
-    return f"{shown} and {len(ordered) - most:,} more" if len(ordered) > most else shown
+    ordered = sorted(entries, key=lambda entry: entry[0].casefold() not in leading)  # stable: otherwise in the given order
+    shown = separator.join(text for _, text in ordered[:max_entries])
+    return f"{shown} and {len(ordered) - max_entries:,} more" if len(ordered) > max_entries else shown
 
 
 def _plain(value: object) -> str:

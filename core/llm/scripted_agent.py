@@ -1,6 +1,6 @@
-"""What the scripted server says as an agent: the fields that a DSPy prompt asks for, drawn from a hash of the request.
+"""The texts of the scripted server as an agent: the fields that a DSPy prompt asks for, drawn from a hash of the request.
 
-It takes one to four steps, each with a tool of the list and symbols of the pair, then finishes; it knows no biology.
+The agent takes one to four steps, each with a tool of the list and symbols of the pair, then finishes.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import json
 import re
 from ast import literal_eval
 
-from core.llm.scripted_text import Ask
+from core.llm.scripted_text import ScriptedPrompt
 
 _END = "[[ ## completed ## ]]"
 _ASKED = re.compile(r"\nRespond with (a JSON object|the corresponding output fields)([^\n]*)\Z")
-_MOST_STEPS = 4
+_MAX_STEPS = 4
 _FIELD = re.compile(r"\[\[ ## (\w+) ## \]\]\n([^\n]*)")
 _WANTED = re.compile(r"`(?:\[\[ ## )?(\w+)(?: ## \]\])?`")
 _TOOL = re.compile(r"\(\d+\) (\w+), whose description is <desc>.*?</desc>\. It takes arguments (\{.*\})\.", re.DOTALL)
@@ -21,31 +21,31 @@ _QUESTION = re.compile(r"What is known of (\S+) and (\S+)\?")
 _STEP = re.compile(r"\[\[ ## thought_\d+ ## \]\]")
 
 
-def by_fields(ask: Ask) -> str | None:
-    """Every field that a DSPy prompt wants, in its order and form; None for a prompt that asks for something else."""
-    asked = _ASKED.search(ask.prompt.rstrip())
+def write_fields(prompt: ScriptedPrompt) -> str | None:
+    """Every field that a DSPy prompt asks for, in its order and format; None for any other prompt."""
+    asked = _ASKED.search(prompt.text.rstrip())
     if asked is None:
         return None
     wanted = [name for name in _WANTED.findall(asked[2]) if name != "completed"]
-    said = _step(ask) if "next_tool_name" in wanted else {name: _field(name, ask) for name in wanted}
+    values = _write_step(prompt) if "next_tool_name" in wanted else {name: _write_field(name, prompt) for name in wanted}
     if "JSON" in asked[1]:
-        return json.dumps({name: _plain(said[name]) for name in wanted})
-    return "\n\n".join([*(f"[[ ## {name} ## ]]\n{said[name]}" for name in wanted), _END])
+        return json.dumps({name: _json_value(values[name]) for name in wanted})
+    return "\n\n".join([*(f"[[ ## {name} ## ]]\n{values[name]}" for name in wanted), _END])
 
 
-def _plain(said: str) -> object:
-    """Arguments of a tool as the object that they are."""
-    return json.loads(said) if said.startswith("{") else said
+def _json_value(text: str) -> object:
+    """The arguments of a tool as an object; any other text unchanged."""
+    return json.loads(text) if text.startswith("{") else text
 
 
-def _step(ask: Ask) -> dict[str, str]:
-    tools = {name: literal_eval(arguments) for name, arguments in _tools(ask.prompt)}
-    steps = len(_STEP.findall(ask.prompt))
-    if steps > _MOST_STEPS * ask.draw("steps") or steps >= _MOST_STEPS:
+def _write_step(prompt: ScriptedPrompt) -> dict[str, str]:
+    tools = {name: literal_eval(arguments) for name, arguments in _tools(prompt.text)}
+    steps = len(_STEP.findall(prompt.text))
+    if steps > _MAX_STEPS * prompt.draw("steps") or steps >= _MAX_STEPS:
         return {"next_thought": "This is enough; no model thought so.", "next_tool_name": "finish", "next_tool_args": "{}"}
     names = [name for name in tools if name != "finish"]
-    chosen = names[int(len(names) * ask.draw("tool"))]
-    arguments = json.dumps({name: _argument(name, ask) for name in tools[chosen]})
+    chosen = names[int(len(names) * prompt.draw("tool"))]
+    arguments = json.dumps({name: _argument(name, prompt) for name in tools[chosen]})
     return {"next_thought": f"Step {steps + 1}: ask {chosen}.", "next_tool_name": chosen, "next_tool_args": arguments}
 
 
@@ -53,18 +53,18 @@ def _tools(prompt: str) -> list[tuple[str, str]]:
     return [found for line in prompt.splitlines() for found in _TOOL.findall(line)]
 
 
-def _argument(name: str, ask: Ask) -> str:
-    given = dict(_FIELD.findall(ask.prompt))
+def _argument(name: str, prompt: ScriptedPrompt) -> str:
+    given = dict(_FIELD.findall(prompt.text))
     asked = _QUESTION.search(given.get("question", ""))
     pert, gene = asked.groups() if asked else (given.get("perturbed_gene", "Abc1"), given.get("target_gene", "Xyz2"))
     if name == "question":
         return f"What is known of {pert} and {gene}?"
-    return str({"pert": pert, "gene": gene}.get(name, pert if ask.draw("symbol") < 0.5 else gene))
+    return str({"pert": pert, "gene": gene}.get(name, pert if prompt.draw("symbol") < 0.5 else gene))
 
 
-def _field(name: str, ask: Ask) -> str:
+def _write_field(name: str, prompt: ScriptedPrompt) -> str:
     if name.startswith("p_"):
-        return str(round(100 * ask.draw(name)))
-    if name == "answer" and "A) up" in ask.prompt:
-        return "ABC"[int(3 * ask.draw(name))]
+        return str(round(100 * prompt.draw(name)))
+    if name == "answer" and "A) up" in prompt.text:
+        return "ABC"[int(3 * prompt.draw(name))]
     return f"A scripted {name.replace('_', ' ')}, which no model wrote."

@@ -1,6 +1,6 @@
-"""A server of the OpenAI protocol without a model behind it: for tests, the demo, and trying the settings of a run.
+"""A server of the OpenAI protocol without a model: for tests, the demo, and trying the settings of a run.
 
-It listens on this machine alone, calls itself "scripted", answers a request the same way every time (scripted_text), and
+It listens on this machine only, serves a model named "scripted", gives equal requests equal answers (scripted_text), and
 fails as often and in the ways that its script says (scripted_replies): `python -m core.llm.scripted_server --port 8000`.
 """
 
@@ -17,82 +17,82 @@ from contextlib import contextmanager
 from typing import Any
 
 from core.llm.scripted_replies import MODEL, Faults, Script, completion, fault_of
-from core.llm.scripted_text import Ask, ask_of, tokens
+from core.llm.scripted_text import ScriptedPrompt, read_prompt, tokenize
 from core.net import testing
 from core.net.testing import ReceivedRequest, ServerResponse, json_response
 
-__all__ = ["MODEL", "Faults", "Script", "served", "serving"]
+__all__ = ["MODEL", "Faults", "Script", "request_counts", "serving"]
 
 CHAT, MODELS, COUNTS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/v1/counts", "/tokenize"
 
 
 @contextmanager
 def serving(script: Script | None = None) -> Iterator[str]:
-    """The address (ending in /v1) of a server in a thread of its own, which is gone when the block ends."""
-    with testing.serve_in_thread(_Model(script or Script()).answer, MODEL) as address:
+    """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1."""
+    with testing.serve_in_thread(_ScriptedModel(script or Script()).answer, MODEL) as address:
         yield f"{address}/v1"
 
 
-def served(base_url: str) -> dict[str, int]:
-    """What a scripted server has served so far: requests by path, faults by name, and "most at once"."""
+def request_counts(base_url: str) -> dict[str, int]:
+    """The counts of a scripted server so far: requests by path, faults by name, and "most at once"."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{base_url}/counts", timeout=10) as answer:
         return dict(json.load(answer))
 
 
-class _Model:
-    """What answers, and what it has served."""
+class _ScriptedModel:
+    """Answers the requests of one server, and counts them."""
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.counts: Counter[str] = Counter()
-        self._seen: Counter[bytes] = Counter()
-        self._at_work = 0
+        self._arrivals: Counter[bytes] = Counter()
+        self._concurrent = 0
 
-    async def answer(self, asked: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
-        """What goes out; None ends the connection without an answer."""
-        if asked.path == COUNTS:
+    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
+        """The response; None closes the connection without one."""
+        if request.path == COUNTS:
             return json_response(200, self.counts)
-        self.counts[asked.path] += 1
-        key = asked.headers.get("authorization", "")
+        self.counts[request.path] += 1
+        key = request.headers.get("authorization", "")
         if self.script.api_key and key != f"Bearer {self.script.api_key}":
             return _error(401, f"Incorrect API key provided: {key.removeprefix('Bearer ')}.")
-        if asked.path == MODELS:
+        if request.path == MODELS:
             listed = {"id": MODEL, "object": "model", "owned_by": "perturbdesk", "max_model_len": self.script.max_model_len}
             return json_response(200, {"object": "list", "data": [listed]})
         try:
-            body = json.loads(asked.body)
-            if asked.path == TOKENIZE and self.script.tokenizer:
-                return json_response(200, {"count": len(tokens(body["prompt"])), "max_model_len": self.script.max_model_len})
-            if asked.path == CHAT:
-                return await self._chat(asked, body, ask_of(body, self.script.seed), reader)
+            body = json.loads(request.body)
+            if request.path == TOKENIZE and self.script.tokenizer:
+                return json_response(200, {"count": len(tokenize(body["prompt"])), "max_model_len": self.script.max_model_len})
+            if request.path == CHAT:
+                return await self._chat(request, body, read_prompt(body, self.script.seed), reader)
         except (ValueError, KeyError, TypeError):
             return _error(400, "The body is not the JSON of a request.")
-        return _error(404, f"{asked.path} is not served.")
+        return _error(404, f"{request.path} is not served.")
 
     async def _chat(
-        self, asked: ReceivedRequest, body: dict[str, Any], ask: Ask, reader: asyncio.StreamReader
+        self, request: ReceivedRequest, body: dict[str, Any], prompt: ScriptedPrompt, reader: asyncio.StreamReader
     ) -> ServerResponse | None:
         if body["model"] != MODEL:
             return _error(404, f"The model `{body['model']}` does not exist, only `{MODEL}`.")
         if body.get("logprobs") and self.script.logprobs == "refused":
             return _error(400, "logprobs are not supported by this server.")
-        budget = body.get("max_completion_tokens") or 1
-        if len(tokens(ask.prompt)) + budget > self.script.max_model_len:
+        limit = body.get("max_completion_tokens") or 1
+        if len(tokenize(prompt.text)) + limit > self.script.max_model_len:
             return _error(400, f"This model's maximum context length is {self.script.max_model_len} tokens.")
-        fault = fault_of(self.script, asked.body, self._seen[asked.body])
-        self._seen[asked.body] += 1
+        fault = fault_of(self.script, request.body, self._arrivals[request.body])
+        self._arrivals[request.body] += 1
         if fault:
             self.counts[fault] += 1
-        self._at_work += 1
-        self.counts["most at once"] = max(self._at_work, self.counts["most at once"])
+        self._concurrent += 1
+        self.counts["most at once"] = max(self._concurrent, self.counts["most at once"])
         try:
-            return await self._after_a_while(completion(self.script, ask, body, fault), fault, reader)
+            return await self._delayed_response(completion(self.script, prompt, body, fault), fault, reader)
         finally:
-            self._at_work -= 1
+            self._concurrent -= 1
 
-    async def _after_a_while(self, found: dict[str, Any], fault: str, reader: asyncio.StreamReader) -> ServerResponse | None:
-        """The completion, or the fault that stands in its way."""
+    async def _delayed_response(self, found: dict[str, Any], fault: str, reader: asyncio.StreamReader) -> ServerResponse | None:
+        """The completion or the fault, after the script's delay."""
         await asyncio.sleep(self.script.delay_s)
         if fault == "hang":
             await reader.read()  # until the client leaves
@@ -111,7 +111,7 @@ def _error(status: int, message: str, *headers: tuple[str, str]) -> ServerRespon
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until interrupted; the exit status."""
+    """Serve until interrupted, and return the exit status."""
     parser = argparse.ArgumentParser(
         "python -m core.llm.scripted_server", description="A server without a model, for trying things."
     )
@@ -119,13 +119,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="how long each answer takes")
     parser.add_argument("--faults", type=float, default=0.0, metavar="SHARE", help="how often each fault occurs, 0 to 0.125")
-    given = parser.parse_args(arguments)
-    model = _Model(Script(seed=given.seed, faults=Faults.each(given.faults), delay_s=given.delay_ms / 1000))
+    options = parser.parse_args(arguments)
+    model = _ScriptedModel(Script(seed=options.seed, faults=Faults.each(options.faults), delay_s=options.delay_ms / 1000))
     server = testing.LoopbackServer(model.answer)
     try:
-        asyncio.run(server.run(given.port, lambda url: print(f"{MODEL}: {url}/v1 (no model answers there)", flush=True)))
+        asyncio.run(server.run(options.port, lambda url: print(f"{MODEL}: {url}/v1 (no model answers there)", flush=True)))
     except OSError as error:
-        print(f"port {given.port}: cannot be served ({error})", file=sys.stderr)
+        print(f"port {options.port}: cannot be served ({error})", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 0

@@ -1,6 +1,6 @@
-"""What the scripted server says: text in the format that a prompt asks for, drawn from a hash of the request.
+"""The texts of the scripted server: in the format that a prompt asks for, drawn from a hash of the request.
 
-It knows no biology. The same request always gets the same answer, and its briefs say that no model wrote them.
+They hold no biology. Equal requests get equal texts, and every brief says that no model wrote it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _MEASURED = re.compile(
     rf"(?i:\b(?:target gene|measured gene|target|gene|expression of|effect on|affects?|affecting){_BETWEEN}){_SYMBOL}"
 )
 _WITH_DIGIT = re.compile(r"\b(?=\w*\d)[A-Z0-9]\w{2,}\b")
-_NO_SYMBOLS = frozenset({"In", "The", "This", "Is", "It", "DE", "LPS", "CRISPRi", "EFFECT", "NULL", "UP", "DOWN"})
+_NOT_SYMBOLS = frozenset({"In", "The", "This", "Is", "It", "DE", "LPS", "CRISPRi", "EFFECT", "NULL", "UP", "DOWN"})
 _OPTION = re.compile(r"^\W{0,3}([A-Z])[).:]", re.MULTILINE)
 _EXAMPLE = re.compile(r"<answer>([A-Z])</answer>")
-# Ways to cut a text into tokens, in which a letter after ">" stands alone, behind the ">", or before "</".
+# Three ways to cut a text into tokens: a letter after ">" is a token of its own, begins with ">", or ends with "</".
 _CUTS = tuple(map(re.compile, (r"\s?\w+|[^\w\s]+|\s+", r"[\s>]?\w+|[^\w\s>]+|[>\s]", r"\s?\w+(?:</)?|[^\w\s]+|\s+")))
 _ODD_ANSWERS = (
     "It could be A or B, and I would rather not say which.",
@@ -38,65 +38,65 @@ _FILLERS = ("The", "**", "I", "\n", "We", "This", "Since", "Given", "</", "-", "
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request as far as an answer depends on it: what stands in its system and user messages, and its seeds."""
+class ScriptedPrompt:
+    """The parts of a request that its answer depends on. text: of the system and user messages. identity: messages and seeds."""
 
-    prompt: str
+    text: str
     identity: str
 
     def draw(self, what: str) -> float:
-        """A number in [0, 1) that depends on the request and on `what` alone."""
+        """A pseudo-random number in [0, 1) that depends only on the request and on `what`."""
         digest = hashlib.sha256(f"{self.identity}\n{what}".encode()).digest()
         return int.from_bytes(digest[:7]) / 2**56
 
 
-def ask_of(body: Mapping[str, Any], seed: int) -> Ask:
-    """The Ask of a request's body, for a server with this seed."""
+def read_prompt(body: Mapping[str, Any], seed: int) -> ScriptedPrompt:
+    """The prompt of a request's body, for a server with this seed."""
     messages = [(message["role"], str(message["content"])) for message in body["messages"]]
-    prompt = "\n".join(content for role, content in messages if role != "assistant")
-    return Ask(prompt, json.dumps([seed, body.get("seed"), messages]))
+    text = "\n".join(content for role, content in messages if role != "assistant")
+    return ScriptedPrompt(text, json.dumps([seed, body.get("seed"), messages]))
 
 
-def by_prompt(ask: Ask) -> str:
-    """<prob>NN</prob>, a letter in <answer>, "Answer: letter", or a brief: whichever the prompt shows last."""
-    shown = max(_FORMATS, key=lambda mark: ask.prompt.lower().rfind(mark))
-    if shown not in ask.prompt.lower():
-        return brief(*genes(ask.prompt))
-    return _FORMATS[shown](ask)
+def write_answer(prompt: ScriptedPrompt) -> str:
+    """<prob>NN</prob>, a letter in <answer>, "Answer: letter", or a brief: the format that the prompt shows last."""
+    shown = max(_FORMATS, key=lambda mark: prompt.text.lower().rfind(mark))
+    if shown not in prompt.text.lower():
+        return write_brief(*find_genes(prompt.text))
+    return _FORMATS[shown](prompt)
 
 
-def wrong_format(ask: Ask) -> str:
-    """A text that holds no answer in any format."""
-    return _ODD_ANSWERS[int(len(_ODD_ANSWERS) * ask.draw("odd"))]
+def write_wrong_format(prompt: ScriptedPrompt) -> str:
+    """A text without an answer in any format."""
+    return _ODD_ANSWERS[int(len(_ODD_ANSWERS) * prompt.draw("odd"))]
 
 
-def letters(prompt: str) -> tuple[str, ...]:
-    """The letters that a prompt offers, as "A)" at the start of a line or inside <answer>; A, B and C where it offers none."""
+def answer_letters(prompt: str) -> tuple[str, ...]:
+    """The letters that a prompt offers, as "A)" at the start of a line or inside <answer>; A, B and C if it offers none."""
     for pattern in (_OPTION, _EXAMPLE):
-        offered = sorted(set(pattern.findall(prompt)))
-        if len(offered) > 1:
-            return tuple(offered)
+        letters = sorted(set(pattern.findall(prompt)))
+        if len(letters) > 1:
+            return tuple(letters)
     return ("A", "B", "C")
 
 
-def odds(ask: Ask) -> dict[str, float]:
-    """The probability of each letter, which sum to 1; what the log-probabilities say."""
-    weights = {letter: math.exp(5 * ask.draw(f"odds {letter}")) for letter in letters(ask.prompt)}
+def scripted_probabilities(prompt: ScriptedPrompt) -> dict[str, float]:
+    """The probability of each letter; they sum to 1 and are what the log-probabilities hold."""
+    weights = {letter: math.exp(5 * prompt.draw(f"odds {letter}")) for letter in answer_letters(prompt.text)}
     return {letter: weight / sum(weights.values()) for letter, weight in weights.items()}
 
 
-def letter(ask: Ask) -> str:
-    """A letter, sampled by the odds."""
-    left = ask.draw("sample")
-    for name, share in odds(ask).items():
+def draw_letter(prompt: ScriptedPrompt) -> str:
+    """A letter, drawn by its probability."""
+    left = prompt.draw("sample")
+    for name, share in scripted_probabilities(prompt).items():
         left -= share
         if left < 0:
             return name
-    return max(odds(ask))
+    return max(scripted_probabilities(prompt))
 
 
-def genes(prompt: str) -> tuple[str, str]:
-    """The perturbed and the measured gene, as well as they can be made out."""
+def find_genes(prompt: str) -> tuple[str, str]:
+    """The perturbed and the measured gene that a prompt seems to be about."""
     guesses = (*_WITH_DIGIT.findall(prompt), "the perturbed gene", "the measured gene")
     perturbed = next(_symbols(_PERTURBED, prompt), guesses[0])
     measured = (name for name in (*_symbols(_MEASURED, prompt), *guesses) if name != perturbed)
@@ -104,11 +104,11 @@ def genes(prompt: str) -> tuple[str, str]:
 
 
 def _symbols(pattern: re.Pattern[str], prompt: str) -> Iterator[str]:
-    return (name for name in pattern.findall(prompt) if name not in _NO_SYMBOLS)
+    return (name for name in pattern.findall(prompt) if name not in _NOT_SYMBOLS)
 
 
-def brief(perturbed: str, measured: str) -> str:
-    """Four sentences that name both genes and take no side but the assigned one."""
+def write_brief(perturbed: str, measured: str) -> str:
+    """Four sentences that name both genes and uphold the assigned side."""
     return (
         f"This is a scripted brief on {perturbed} and {measured}; no model wrote it. "
         f"The dossier was read for links between {perturbed} and {measured}, and for their neighbours. "
@@ -117,22 +117,22 @@ def brief(perturbed: str, measured: str) -> str:
     )
 
 
-def tokens(text: str) -> list[str]:
-    """The text cut into tokens, as /tokenize counts them."""
+def tokenize(text: str) -> list[str]:
+    """The tokens of a text, as /tokenize counts them."""
     return _CUTS[0].findall(text)
 
 
-def pieces(text: str, ask: Ask) -> list[str]:
-    """The text cut into tokens as an answer gives them: one way or another, to see that it does not matter."""
-    return _CUTS[int(len(_CUTS) * ask.draw("cut"))].findall(text)
+def tokenize_answer(text: str, prompt: ScriptedPrompt) -> list[str]:
+    """The tokens of an answer, cut in one of three ways, since the way of cutting must not matter to readers."""
+    return _CUTS[int(len(_CUTS) * prompt.draw("cut"))].findall(text)
 
 
-def logprobs(said: Sequence[str], ask: Ask, top: int) -> list[dict[str, Any]]:
-    """One entry a token in OpenAI's form; at a token that carries an answer letter, the odds of all letters."""
-    shares = odds(ask)
+def write_logprobs(tokens: Sequence[str], prompt: ScriptedPrompt, top: int) -> list[dict[str, Any]]:
+    """One entry a token in OpenAI's form; a token that holds an answer letter has the probabilities of all letters."""
+    shares = scripted_probabilities(prompt)
     entries = []
     before = ""
-    for token in said:
+    for token in tokens:
         answered = re.fullmatch(r"(\W*)([A-Z])(\W*)", token)
         if answered and answered[2] in shares and re.search(r"(?:<answer>?|Answer:)$", before):
             options = {f"{answered[1]}{name}{answered[3]}": 0.98 * share for name, share in shares.items()}
@@ -154,8 +154,8 @@ def _entry(token: str, options: Mapping[str, float], top: int) -> dict[str, Any]
     }
 
 
-_FORMATS: Mapping[str, Callable[[Ask], str]] = {
-    "<prob>": lambda ask: f"<prob>{round(100 * ask.draw('prob'))}</prob>",
-    "<answer>": lambda ask: f"<answer>{letter(ask)}</answer>",
-    "answer:": lambda ask: f"Answer: {letter(ask)}",
+_FORMATS: Mapping[str, Callable[[ScriptedPrompt], str]] = {
+    "<prob>": lambda prompt: f"<prob>{round(100 * prompt.draw('prob'))}</prob>",
+    "<answer>": lambda prompt: f"<answer>{draw_letter(prompt)}</answer>",
+    "answer:": lambda prompt: f"Answer: {draw_letter(prompt)}",
 }

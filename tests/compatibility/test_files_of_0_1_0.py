@@ -21,7 +21,7 @@ from core.config import Settings
 from core.engine.journal import read_entries
 from core.engine.row_codec import pair_id_of
 from core.engine.spec import ExecutionSettings
-from core.llm.scripted_server import served, serving
+from core.llm.scripted_server import request_counts, serving
 from core.store import notes, run_records
 from core.store import presets as stored_presets
 from core.store import runs as run_lines
@@ -152,7 +152,7 @@ def resume(workspace: Workspace, name: str, server: str) -> run_lines.Run:
     """The run once every row is there, each journalled and stored once, with a request for nothing but the missing rows."""
     journal = journal_of(workspace, name)
     journalled = {pair_id_of(entry) for entry, _ in read_entries(journal)}
-    requests = served(server).get("/v1/chat/completions", 0)
+    requests = request_counts(server).get("/v1/chat/completions", 0)
     how = ExecutionSettings(server, retries=0)
     finished = run_control.resume(workspace, name, settings=how, begin=run_control.work_on)
     entries = [entry for entry, _ in read_entries(journal)]
@@ -161,7 +161,7 @@ def resume(workspace: Workspace, name: str, server: str) -> run_lines.Run:
     rows = stored(workspace, name)["prediction"]
     assert sorted(row[1] for row in rows) == sorted(keys)
     asked = [call for entry in entries[len(journalled) :] for call in entry.calls if not call.cached]  # type: ignore[union-attr]
-    assert served(server)["/v1/chat/completions"] - requests == len(asked) > 0
+    assert request_counts(server)["/v1/chat/completions"] - requests == len(asked) > 0
     return finished
 
 

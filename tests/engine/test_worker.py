@@ -17,7 +17,7 @@ from core.engine.row_codec import RetryMark, pair_id_of
 from core.engine.spec import LabelViewSpec
 from core.errors import StateError
 from core.evidence.label_view import LabelView
-from core.llm.scripted_server import Script, served, serving
+from core.llm.scripted_server import Script, request_counts, serving
 from core.methods.base import Context
 from core.store import calls, evidence, predictions, traces
 from core.types import Pair, RowResult
@@ -186,11 +186,11 @@ def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:
         # The budget is looked at before a row, so that it is overdrawn by the rows in flight at most.
         assert run.spent_tokens is not None
         assert 500 <= run.spent_tokens < 500 + 2 * 200
-        asked = served(url)["/v1/chat/completions"]
+        asked = request_counts(url)["/v1/chat/completions"]
         assert run_control.resume(workspace, "r", begin=here(method)).status == "budget"
-        assert served(url)["/v1/chat/completions"] == asked
+        assert request_counts(url)["/v1/chat/completions"] == asked
         run = run_control.resume(workspace, "r", settings=fast(url), begin=here(method))
-        assert (run.status, run.done, served(url)["/v1/chat/completions"]) == ("done", 40, 80)
+        assert (run.status, run.done, request_counts(url)["/v1/chat/completions"]) == ("done", 40, 80)
 
 
 def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> None:
@@ -203,7 +203,7 @@ def test_what_rows_cost_is_kept_apart_from_what_was_spent(tmp_path: Path) -> Non
         second = run_control.start(workspace, same, "second", fast(url), begin=here(method))
         same = wish(workspace, method, model="scripted", labels="folds")
         third = run_control.start(workspace, same, "third", fast(url, cached=False), begin=here(method))
-        assert served(url)["/v1/chat/completions"] == 2 * 12
+        assert request_counts(url)["/v1/chat/completions"] == 2 * 12
     assert first.tokens == first.spent_tokens == second.tokens == third.tokens == third.spent_tokens
     assert second.spent_tokens == 0
     with workspace.store.read() as db:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.evidence import testing
 from core.evidence.passages import CONTEXT_WORDS, K1, B, rank_texts, split_sentences, symbol_pattern
 from core.evidence.pubmed import Article, read_articles
-from core.evidence.render import CHARACTERS, render
+from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.source_client import Literature
 from core.types import Evidence
 from tests.evidence.webs import ARTICLES, PLANTED, WORLD, ask, within
@@ -162,7 +162,7 @@ def test_at_most_four_abstracts(tmp_path: Path) -> None:
     said = render(found)
     assert said.note == ""
     assert all(f"(PMID {number}, 2000, names both genes)" in said.text for number in range(1, 5))
-    assert 3 * CHARACTERS < len(said.text) <= 4 * CHARACTERS
+    assert 3 * MAX_CHARACTERS < len(said.text) <= 4 * MAX_CHARACTERS
 
 
 @pytest.mark.parametrize("mode", ["keyword", "passage"])

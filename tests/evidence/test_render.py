@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
-from core.evidence.render import CHARACTERS, dossier, render
+from core.evidence.render import MAX_CHARACTERS, dossier, render
 from core.types import Evidence
 from tests.evidence.world import DE, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP, answers, gathered, pair, run
 
@@ -136,7 +136,7 @@ def test_long_lists_are_cut_after_the_pair_and_counted() -> None:
 def test_a_long_text_is_cut_between_words_and_marked() -> None:
     packs = Packs(descriptions={"Il6": "word " * 1000}, sources=SOURCES)
     said = text("gene_info", "Il6", packs=packs)
-    assert CHARACTERS - 10 < len(said) <= CHARACTERS
+    assert MAX_CHARACTERS - 10 < len(said) <= MAX_CHARACTERS
     assert said.endswith("word …")
     short = render(run(TOOLS["gene_info"], "Il6", None, packs, VIEW), limit=50).text
     assert short == "gene info, Il6: " + "word " * 6 + "…"

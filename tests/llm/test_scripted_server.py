@@ -22,8 +22,8 @@ from core.llm.errors import ModelError, Refused, Truncated, Unanswered
 from core.llm.logprobs import LetterProbabilities, letter_probabilities
 from core.llm.messages import Message, Reply, Request
 from core.llm.parsing import Unparsed
-from core.llm.scripted_server import Faults, Script, served, serving
-from core.llm.scripted_text import ask_of, odds
+from core.llm.scripted_server import Faults, Script, request_counts, serving
+from core.llm.scripted_text import read_prompt, scripted_probabilities
 
 PROMPT = "A) up\nB) down\nC) none\nWhat does knockdown of {} do to Mmp14? Reply with <answer>letter</answer>."
 RATE = 0.05
@@ -143,7 +143,7 @@ def test_what_is_no_request(path: str, body: bytes, status: int) -> None:
 def test_no_more_at_once_than_the_cap() -> None:
     with serving(Script(delay_s=0.02)) as url:
         outcomes(url, [request(number) for number in range(30)], concurrency=5)
-        counts = served(url)
+        counts = request_counts(url)
     assert counts == {"/v1/chat/completions": 30, "most at once": 5}
 
 
@@ -153,7 +153,7 @@ def test_each_fault_alone(fault: str) -> None:
     script = Script(faults=Faults(**{fault: 1.0}), retry_after_s=0.01)
     with serving(script) as url:
         (found,) = outcomes(url, [request(1, top_logprobs=20)], retries=1, timeout_s=0.1 if fault == "hang" else 10.0)
-        assert served(url)[fault] == served(url)["/v1/chat/completions"]
+        assert request_counts(url)[fault] == request_counts(url)["/v1/chat/completions"]
     said = {
         "error": "HTTP 500 (A scripted error.)",
         "busy": "HTTP 429 (Scripted to be busy.)",
@@ -176,7 +176,7 @@ def test_with_every_fault_now_and_then_each_row_is_right_or_a_typed_failure() ->
     requests = [request(number, max_completion_tokens=500, top_logprobs=20) for number in range(250)]
     with serving(script) as url:
         found = Counter(map(verdict, outcomes(url, requests, concurrency=64, retries=3, timeout_s=0.5)))
-        counts = served(url)
+        counts = request_counts(url)
     assert set(found) <= {"right", "no letter", "no number", "Truncated", "Unanswered", "Malformed"}
     # Two of the eight faults, 10 % of the rows, come with an answer and are not asked again; retries mend most of the others.
     assert found["right"] > 0.75 * len(requests)
@@ -193,7 +193,7 @@ def test_faults_do_not_depend_on_the_order_of_the_requests() -> None:
     for order, concurrency in ((1, 1), (-1, 16)):
         with serving(Script(faults=faults, retry_after_s=0.01)) as url:
             found = outcomes(url, requests[::order], concurrency=concurrency, retries=2)[::order]
-            runs.append(([(verdict(one), one.usage.attempts) for one in found], served(url) | {"most at once": 0}))
+            runs.append(([(verdict(one), one.usage.attempts) for one in found], request_counts(url) | {"most at once": 0}))
     assert runs[0] == runs[1]
 
 
@@ -207,7 +207,7 @@ def verdict(found: Reply | ModelError) -> str:
     if isinstance(letters, Unparsed):
         return "no number" if "has no log-probability" in letters.reason else "no letter"
     assert isinstance(letters, LetterProbabilities)
-    assert letters.probabilities == pytest.approx(odds(ask_of(json.loads(found.request), 0)))
+    assert letters.probabilities == pytest.approx(scripted_probabilities(read_prompt(json.loads(found.request), 0)))
     assert math.isclose(sum(letters.probabilities.values()), 1)
     return "right"
 
@@ -219,7 +219,7 @@ def test_it_ends_while_clients_hang() -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
             head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
             client.sendall(head.encode() + body)
-            while served(url).get("hang") != 1:
+            while request_counts(url).get("hang") != 1:
                 time.sleep(0.005)
             hanging = client.dup()
     with hanging:

@@ -8,26 +8,38 @@ import pytest
 from core.llm.logprobs import LetterProbabilities, letter_probabilities
 from core.llm.messages import TokenLogprob
 from core.llm.parsing import Unparsed, label, probability
-from core.llm.scripted_text import Ask, ask_of, brief, by_prompt, genes, letters, logprobs, odds, pieces, tokens, wrong_format
+from core.llm.scripted_text import (
+    ScriptedPrompt,
+    answer_letters,
+    find_genes,
+    read_prompt,
+    scripted_probabilities,
+    tokenize,
+    tokenize_answer,
+    write_answer,
+    write_brief,
+    write_logprobs,
+    write_wrong_format,
+)
 from core.types import Label
 
 LETTER = "A) up\nB) down\nC) none\nReply with <answer>letter</answer>."
 
 
-def asks(prompt: str, n: int = 200) -> list[Ask]:
-    return [ask_of({"messages": [{"role": "user", "content": prompt}], "seed": seed}, 0) for seed in range(n)]
+def prompts(text: str, n: int = 200) -> list[ScriptedPrompt]:
+    return [read_prompt({"messages": [{"role": "user", "content": text}], "seed": seed}, 0) for seed in range(n)]
 
 
 def test_the_format_is_the_prompt_s() -> None:
-    for ask in asks(LETTER):
-        assert re.fullmatch("<answer>[ABC]</answer>", by_prompt(ask))
-    for ask in asks("How likely? Reply with <prob>NN</prob>."):
-        assert isinstance(probability(by_prompt(ask)), float)
-    for ask in asks("End with a line such as Answer: A"):
-        assert label(by_prompt(ask)) in Label
-    for ask in asks("Reply with <answer>X</answer>. No, rather with <prob>NN</prob>.", 5):
-        assert isinstance(probability(by_prompt(ask)), float)
-    said = by_prompt(asks("Argue that knockdown of Cbfb changes the expression of Mmp14.")[0])
+    for prompt in prompts(LETTER):
+        assert re.fullmatch("<answer>[ABC]</answer>", write_answer(prompt))
+    for prompt in prompts("How likely? Reply with <prob>NN</prob>."):
+        assert isinstance(probability(write_answer(prompt)), float)
+    for prompt in prompts("End with a line such as Answer: A"):
+        assert label(write_answer(prompt)) in Label
+    for prompt in prompts("Reply with <answer>X</answer>. No, rather with <prob>NN</prob>.", 5):
+        assert isinstance(probability(write_answer(prompt)), float)
+    said = write_answer(prompts("Argue that knockdown of Cbfb changes the expression of Mmp14.")[0])
     assert said.count(". ") + said.endswith(".") >= 3
     assert said.count("Cbfb") >= 2
     assert said.count("Mmp14") >= 2
@@ -36,7 +48,7 @@ def test_the_format_is_the_prompt_s() -> None:
 
 def test_what_an_answer_depends_on() -> None:
     def draw(seed: int, own: int, role: str = "user", text: str = "x", **more: object) -> float:
-        return ask_of({"messages": [{"role": role, "content": text}], "seed": own, **more}, seed).draw("d")
+        return read_prompt({"messages": [{"role": role, "content": text}], "seed": own, **more}, seed).draw("d")
 
     first = draw(0, 1)
     assert first == draw(0, 1, max_completion_tokens=7, logprobs=True)  # not on these
@@ -46,7 +58,7 @@ def test_what_an_answer_depends_on() -> None:
 
 def test_turns_of_the_model_set_no_format() -> None:
     messages = [{"role": "user", "content": "Argue for Cbfb on Mmp14."}, {"role": "assistant", "content": "<prob>3</prob>"}]
-    assert by_prompt(ask_of({"messages": messages}, 0)).startswith("This is a scripted brief")
+    assert write_answer(read_prompt({"messages": messages}, 0)).startswith("This is a scripted brief")
 
 
 @pytest.mark.parametrize(
@@ -60,14 +72,14 @@ def test_turns_of_the_model_set_no_format() -> None:
     ],
 )
 def test_letters_on_offer(prompt: str, offered: tuple[str, ...]) -> None:
-    assert letters(prompt) == offered
+    assert answer_letters(prompt) == offered
 
 
 def test_answers_follow_their_odds() -> None:
-    found = asks(LETTER, 3000)
-    expected = sum(odds(ask)["A"] for ask in found)
-    answered = sum(by_prompt(ask) == "<answer>A</answer>" for ask in found)
-    assert all(math.isclose(sum(odds(ask).values()), 1) for ask in found[:10])
+    found = prompts(LETTER, 3000)
+    expected = sum(scripted_probabilities(prompt)["A"] for prompt in found)
+    answered = sum(write_answer(prompt) == "<answer>A</answer>" for prompt in found)
+    assert all(math.isclose(sum(scripted_probabilities(prompt).values()), 1) for prompt in found[:10])
     # Independent draws with probabilities p have variance Σ p (1 − p) ≤ n / 4, so five standard errors are 137.
     assert abs(answered - expected) < 5 * math.sqrt(3000 / 4)
 
@@ -83,18 +95,18 @@ def test_answers_follow_their_odds() -> None:
     ],
 )
 def test_genes_in_a_prompt(prompt: str, expected: tuple[str, str]) -> None:
-    assert genes(prompt) == expected
-    assert all(name in brief(*expected) for name in expected)
+    assert find_genes(prompt) == expected
+    assert all(name in write_brief(*expected) for name in expected)
 
 
 @pytest.mark.parametrize("text", ["<answer>A</answer>", "Well, <prob>45</prob>.\n", "Ünïcode – 1.5 → 2", ""])
 def test_no_cut_loses_a_character(text: str) -> None:
-    assert "".join(tokens(text)) == text
-    assert all("".join(pieces(text, ask)) == text for ask in asks("x", 20))
+    assert "".join(tokenize(text)) == text
+    assert all("".join(tokenize_answer(text, prompt)) == text for prompt in prompts("x", 20))
 
 
 def test_wrong_formats_hold_no_answer() -> None:
-    said = {wrong_format(ask) for ask in asks("x")}
+    said = {write_wrong_format(prompt) for prompt in prompts("x")}
     assert len(said) == 4
     for text in said:
         assert isinstance(label(text), Unparsed)
@@ -103,16 +115,16 @@ def test_wrong_formats_hold_no_answer() -> None:
 
 def test_logprobs_say_the_odds_however_the_text_is_cut() -> None:
     cuts = set()
-    for ask in asks(LETTER, 60):
-        said = pieces(by_prompt(ask), ask)
+    for prompt in prompts(LETTER, 60):
+        said = tokenize_answer(write_answer(prompt), prompt)
         cuts.add(tuple(re.sub("[ABC]", "A", piece) for piece in said))
-        given = logprobs(said, ask, 20)
+        given = write_logprobs(said, prompt, 20)
         plain = [
             TokenLogprob(one["token"], one["logprob"], tuple((o["token"], o["logprob"]) for o in one["top_logprobs"]))
             for one in given
         ]
         found = letter_probabilities(plain)
         assert isinstance(found, LetterProbabilities)
-        assert found.probabilities == pytest.approx(odds(ask))
+        assert found.probabilities == pytest.approx(scripted_probabilities(prompt))
         assert all(len(one["top_logprobs"]) <= 20 and one["logprob"] < 0 for one in given)
     assert len(cuts) == 3

@@ -8,7 +8,7 @@ import pytest
 
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
-from core.llm.scripted_server import Script, served, serving
+from core.llm.scripted_server import Script, request_counts, serving
 from core.llm.tokens import TokenCount, TokenCounter
 from tests.llm import canned
 from tests.llm.canned import Canned
@@ -44,7 +44,7 @@ def test_the_server_counts() -> None:
     with serving() as url:
         # "Hello" "," " Cbfb" "!" of the scripted tokenizer
         assert count(url, "Hello, Cbfb!", "") == [TokenCount(4, "server"), TokenCount(0, "server")]
-        assert served(url) == {"/tokenize": 2}
+        assert request_counts(url) == {"/tokenize": 2}
 
 
 def test_what_the_server_is_asked() -> None:
@@ -56,7 +56,7 @@ def test_what_the_server_is_asked() -> None:
 def test_else_the_bytes_are_a_bound_and_the_server_is_not_asked_again() -> None:
     with serving(Script(tokenizer=False)) as url:
         assert count(url, "für", "x") == [TokenCount(4, "bytes"), TokenCount(1, "bytes")]
-        assert served(url) == {"/tokenize": 1}
+        assert request_counts(url) == {"/tokenize": 1}
 
 
 @pytest.mark.parametrize("answer", [Canned("<html>"), Canned({}), Canned([]), Canned({"count": "7"}), Canned({}, 503)])

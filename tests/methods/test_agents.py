@@ -21,7 +21,7 @@ from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
 from core.llm.reply_cache import ReplyCache
-from core.llm.scripted_server import MODEL, Faults, Script, served, serving
+from core.llm.scripted_server import MODEL, Faults, Script, request_counts, serving
 from core.methods import coordinator, prompt_options, react, track_limits
 from core.methods.agents import agent_episode
 from core.methods.agents.agent_episode import TrackLimitExceeded
@@ -319,10 +319,10 @@ def test_concurrent_rows_are_counted_apart(method: RowMethod, tmp_path: Path) ->
 
     with serving(Script(seed=3, faults=Faults(error=0.05, dropped=0.02))) as url:
         rows = asyncio.run(all_rows(url))
-        asked = served(url)[CHAT]
+        asked = request_counts(url)[CHAT]
         assert asked > sum(not call.cached for row in rows for call in row.calls)  # some were asked for again
         again = asyncio.run(all_rows(url))
-        assert served(url)[CHAT] == asked
+        assert request_counts(url)[CHAT] == asked
     for pair, row, cached in zip(pairs, rows, again, strict=True):
         assert row.prediction.pair_id == pair.pair_id
         said = [json.loads(call.reply)["usage"] for call in row.calls]  # as the server told, whatever we counted

@@ -13,7 +13,7 @@ from core.llm.errors import Refused, Unanswered
 from core.llm.messages import Message
 from core.llm.parsing import Unparsed
 from core.llm.scripted_server import Script, serving
-from core.llm.scripted_text import Ask
+from core.llm.scripted_text import ScriptedPrompt
 from core.methods.base import BatchMethod, RowFailed, RowMethod, read_options
 from core.methods.conversation import (
     CallSpec,
@@ -48,8 +48,8 @@ async def asking(url: str, *voices: CallSpec) -> tuple[Call, ...]:
 def test_calls_are_grouped_by_voice_whoever_is_first() -> None:
     voices = [CallSpec("de", "EFFECT", 1, 100), CallSpec("de", "NULL", 2, 100), CallSpec("dir", "UP", 3, 100)]
 
-    def answer(ask: Ask) -> str:
-        return "unclear" if "No probability can be read" not in ask.prompt else "<prob>5</prob>"
+    def answer(prompt: ScriptedPrompt) -> str:
+        return "unclear" if "No probability can be read" not in prompt.text else "<prob>5</prob>"
 
     with serving(Script(answer=answer)) as url:
         calls = asyncio.run(asking(url, *voices))

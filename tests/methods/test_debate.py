@@ -12,9 +12,8 @@ from core.audit.brief_checks import check_rows
 from core.errors import DeskError, InputError, NotFound
 from core.evidence.registry import TOOLS
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
-from core.llm.scripted_server import Faults, Script, served, serving
-from core.llm.scripted_text import Ask, ask_of
-from core.llm.scripted_text import odds as scripted_odds
+from core.llm.scripted_server import Faults, Script, request_counts, serving
+from core.llm.scripted_text import ScriptedPrompt, read_prompt, scripted_probabilities
 from core.methods import prompt_options
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
@@ -43,9 +42,9 @@ def prompts(call: Call) -> dict[str, str]:
     return {message["role"]: message["content"] for message in json.loads(call.request)["messages"]}
 
 
-def fixed(brief: str, verdict: str) -> Callable[[Ask], str]:
+def fixed(brief: str, verdict: str) -> Callable[[ScriptedPrompt], str]:
     """Advocates say this, judges that."""
-    return lambda ask: verdict if "You are the judge" in ask.prompt else brief
+    return lambda prompt: verdict if "You are the judge" in prompt.text else brief
 
 
 @pytest.mark.parametrize("judge", ["sharp", "numeric", "logprob"])
@@ -53,7 +52,7 @@ def fixed(brief: str, verdict: str) -> Callable[[Ask], str]:
 def test_every_shape_of_debate(rounds: int, judge: str) -> None:
     with serving() as url:
         found = predict(METHOD, url, rounds=rounds, judge=judge)
-        asked = served(url)
+        asked = request_counts(url)
     expected = SAID[rounds]
     assert parts(found) == [*expected, *(("dir", OTHER.get(role, role), kind) for _, role, kind in expected)]
     assert asked[CHAT] == len(found.calls) == METHOD.calls(read_options(METHOD.options, {"rounds": rounds}))
@@ -72,7 +71,7 @@ def test_every_shape_of_debate(rounds: int, judge: str) -> None:
 def test_a_judges_letter_is_read_from_the_servers_own_odds() -> None:
     with serving() as url:
         found = predict(METHOD, url, rounds=0, judge="logprob")
-    odds = {call.stage: scripted_odds(ask_of(json.loads(call.request), seed=0)) for call in found.calls}
+    odds = {call.stage: scripted_probabilities(read_prompt(json.loads(call.request), seed=0)) for call in found.calls}
     assert set(odds["de"]) == {"A", "B"}
     assert found.prediction.p_de == pytest.approx(odds["de"]["A"])
     assert found.prediction.p_up_given_de == pytest.approx(odds["dir"]["A"])
@@ -110,7 +109,7 @@ def test_who_is_shown_what() -> None:
 def test_a_model_that_answers_an_option_to_everything_is_found_out(judge: str) -> None:
     with serving(Script(answer=lambda _: "C)")) as url:
         found = predict(METHOD, url, judge=judge)
-        assert served(url)[CHAT] == 2 * 6  # everyone is asked once more
+        assert request_counts(url)[CHAT] == 2 * 6  # everyone is asked once more
     briefs = [event for event in found.events if event.kind == "brief"]
     assert [event.role for event in briefs] == ["EFFECT", "NULL", "UP", "DOWN"]
     assert all("opens with the letter of an option" in event.meta["role_collapse"] for event in briefs)
@@ -180,7 +179,7 @@ def test_the_runs_seed_the_efforts_and_the_budgets_are_sent() -> None:
 def test_independent_calls_go_out_together() -> None:
     with serving(Script(delay_s=0.5)) as url:
         predict(METHOD, url)
-        assert served(url)["most at once"] == 4
+        assert request_counts(url)["most at once"] == 4
 
 
 def test_the_same_row_comes_out_the_same() -> None:
@@ -213,7 +212,7 @@ def test_failures_are_typed_and_keep_every_call(
         try:
             predict(METHOD, url, **options)
         finally:
-            asked = served(url)[CHAT]
+            asked = request_counts(url)[CHAT]
     assert isinstance(failed.value.cause, cause)
     assert len(failed.value.calls) == calls
     assert sum(call.attempts for call in failed.value.calls) == asked
@@ -231,7 +230,7 @@ def test_what_attempts_cost_is_counted_through_every_fault() -> None:
     faults = Faults(error=0.1, busy=0.1, dropped=0.1, half=0.1, wrong_format=0.1)
     with serving(Script(faults=faults, retry_after_s=0)) as url:
         found = predict(METHOD, url, rounds=2, seeds="1,2")
-        assert sum(call.attempts for call in found.calls) == served(url)[CHAT]
+        assert sum(call.attempts for call in found.calls) == request_counts(url)[CHAT]
     assert found.prediction.tokens == sum(call.prompt_tokens + call.completion_tokens for call in found.calls)
 
 

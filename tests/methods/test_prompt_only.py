@@ -12,9 +12,8 @@ import pytest
 from core.errors import DeskError, InputError
 from core.llm.errors import NoLogprobs, Refused, Truncated, Unanswered
 from core.llm.reply_cache import ReplyCache
-from core.llm.scripted_server import Faults, Script, served, serving
-from core.llm.scripted_text import ask_of
-from core.llm.scripted_text import odds as scripted_odds
+from core.llm.scripted_server import Faults, Script, request_counts, serving
+from core.llm.scripted_text import read_prompt, scripted_probabilities
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
@@ -83,7 +82,7 @@ def test_seeds_are_averaged_and_a_missing_one_is_left_out() -> None:
 def test_a_row_that_no_seed_answers_gets_the_base_rates_and_says_so() -> None:
     with serving(Script(faults=Faults(wrong_format=1))) as url:
         found = predict(METHOD, url)
-        assert served(url)[CHAT] == 6
+        assert request_counts(url)[CHAT] == 6
         with pytest.raises(RowFailed) as failed:
             predict(METHOD, url, view=BLIND)
     assert found.prediction.flags == (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
@@ -97,7 +96,7 @@ def test_a_row_that_no_seed_answers_gets_the_base_rates_and_says_so() -> None:
 def test_log_probabilities_are_the_servers_own_odds_averaged() -> None:
     with serving() as url:
         found = predict(METHOD, url, answers="logprobs")
-    odds = [scripted_odds(ask_of(json.loads(call.request), seed=0)) for call in found.calls]
+    odds = [scripted_probabilities(read_prompt(json.loads(call.request), seed=0)) for call in found.calls]
     assert len(odds) == 3
     assert found.prediction.prediction_up == pytest.approx(sum(one["A"] for one in odds) / 3)
     assert found.prediction.prediction_down == pytest.approx(sum(one["B"] for one in odds) / 3)
@@ -127,7 +126,7 @@ def test_failures_are_typed_and_keep_every_call(script: Script, options: dict[st
         try:
             predict(METHOD, url, **options)
         finally:
-            asked = served(url)[CHAT]
+            asked = request_counts(url)[CHAT]
     assert isinstance(failed.value.cause, cause)
     assert sum(call.attempts for call in failed.value.calls) == asked
     assert len(failed.value.calls) == 3
@@ -139,7 +138,7 @@ def test_what_the_calls_cost_is_what_the_server_did() -> None:
     faults = Faults(error=0.1, busy=0.1, dropped=0.1, half=0.1, wrong_format=0.2)
     with serving(Script(faults=faults, retry_after_s=0)) as url:
         found = predict(METHOD, url, seeds="1,2,3,4,5,6,7,8")
-        assert sum(call.attempts for call in found.calls) == served(url)[CHAT]
+        assert sum(call.attempts for call in found.calls) == request_counts(url)[CHAT]
     once = [call for call in found.calls if call.attempts == 1]
     assert once
     for call in once:
@@ -153,15 +152,15 @@ def test_what_the_calls_cost_is_what_the_server_did() -> None:
 def test_seeds_are_asked_at_the_same_time() -> None:
     with serving(Script(delay_s=0.5)) as url:
         predict(METHOD, url)
-        assert served(url)["most at once"] == 3
+        assert request_counts(url)["most at once"] == 3
 
 
 def test_a_repeated_row_is_free_and_says_so(tmp_path: Path) -> None:
     with serving() as url:
         first = predict(METHOD, url, cache=ReplyCache(tmp_path / "llm.sqlite"))
-        asked = served(url)[CHAT]
+        asked = request_counts(url)[CHAT]
         again = predict(METHOD, url, cache=ReplyCache(tmp_path / "llm.sqlite"))
-        assert served(url)[CHAT] == asked
+        assert request_counts(url)[CHAT] == asked
     assert again.prediction == first.prediction
     assert [call.cached for call in (*first.calls, *again.calls)] == [False] * 3 + [True] * 3
 
@@ -220,14 +219,14 @@ def test_a_prompt_that_may_be_too_long_is_not_sent() -> None:
         fits = predict(METHOD, url, template=words).prediction.prompt_tokens
         assert fits is not None
         assert 2_048 < fits <= A_PROMPT_TOKENS
-        asked = served(url)[CHAT]
+        asked = request_counts(url)[CHAT]
         with pytest.raises(RowFailed, match=r"counted by server\), expected at most 4,096"):
             predict(METHOD, url, template=words * 2)
-        assert served(url)[CHAT] == asked
+        assert request_counts(url)[CHAT] == asked
     # Without a tokenizer only the number of bytes is known, which is no less than the number of tokens.
     with serving(Script(tokenizer=False)) as url:
         assert predict(METHOD, url).events[0].meta["counted_by"] == "server"  # its answer's own report
-        assert served(url)["/v1/chat/completions"] == 3  # and nothing else was asked
+        assert request_counts(url)["/v1/chat/completions"] == 3  # and nothing else was asked
         with pytest.raises(RowFailed, match="an upper bound"):
             predict(METHOD, url, template=words)
 

@@ -14,7 +14,7 @@ from core.datasets import PairTable, knowledge, read_path
 from core.evidence.label_view import LabelView, all_training, blinded, fold_views
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import TOOLS
-from core.evidence.render import CHARACTERS, dossier
+from core.evidence.render import MAX_CHARACTERS, dossier
 from core.types import Evidence, Pair
 from tests.evidence.world import gathered, run
 
@@ -140,4 +140,4 @@ def test_every_dossier_is_bounded_and_has_no_failure(dossiers: dict[Pair, tuple[
         assert found.notes == ()
         lines = found.text.splitlines()
         assert len(lines) == len(items)
-        assert max(map(len, lines)) <= CHARACTERS + len("- ")
+        assert max(map(len, lines)) <= MAX_CHARACTERS + len("- ")

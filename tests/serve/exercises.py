@@ -26,7 +26,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.messages import Message
 from core.llm.parsing import Unparsed
 from core.llm.scripted_server import MODEL, Script, serving
-from core.llm.scripted_text import Ask
+from core.llm.scripted_text import ScriptedPrompt
 from core.methods import debate, debate_texts, prompt_only, react
 from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, show_letter, show_probability
@@ -121,12 +121,12 @@ def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str
             yield {"kind": "agent", "messages": said, "answers": answers}
 
 
-def _as_agent(ask: Ask) -> str:
-    if "starting with the field `[[ ## reasoning ## ]]`" in ask.prompt:
+def _as_agent(prompt: ScriptedPrompt) -> str:
+    if "starting with the field `[[ ## reasoning ## ]]`" in prompt.text:
         return _agents_answer(*AGENTS_PROBS[0])
     step = (
         ("This is enough.", "finish")
-        if "[[ ## thought_0 ## ]]" in ask.prompt
+        if "[[ ## thought_0 ## ]]" in prompt.text
         else ("How often does anything change?", "base_rates")
     )
     said = {"next_thought": step[0], "next_tool_name": step[1], "next_tool_args": "{}"}
