@@ -6,7 +6,6 @@ import os
 import sys
 
 from core import log
-from core.actions.demo import make_demo
 from core.actions.workspace import open_workspace
 from core.config import REPOSITORY
 from core.errors import DeskError, InputError
@@ -24,6 +23,8 @@ def main() -> None:
         with workspace.store.read() as db:
             empty = not datasets.list_all(db)
         if empty and not workspace.settings.read_only:
+            from core.actions.demo import make_demo  # only a new workspace waits for what it imports
+
             print("An empty workspace: making the simulated demo …", flush=True)
             make_demo(workspace)
     except DeskError as error:  # the app says it again, on screen, with what to do

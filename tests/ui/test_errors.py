@@ -9,7 +9,7 @@ import pytest
 from core import log
 from core.actions.workspace import Workspace
 from core.errors import InputError
-from core.ui import server
+from core.ui import server, start
 from core.ui.shared import loaders
 from tests import commands
 from tests.ui.conftest import Visit
@@ -22,6 +22,15 @@ def test_a_malformed_setting_is_said_in_the_words_of_the_command_line(
     said = commands.core(tmp_path, "runs").err.removeprefix("error: ").strip()
     app = visit(small_workspace, "overview")
     assert [error.value.replace("\\", "") for error in app.error] == [said]
+
+
+def test_the_start_ends_with_a_malformed_setting(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(tmp_path))
+    monkeypatch.setenv("PERTURBDESK_BUSY_TIMEOUT_S", "soon")
+    with pytest.raises(SystemExit) as ended:
+        start.main()
+    assert ended.value.code == "error: PERTURBDESK_BUSY_TIMEOUT_S: got 'soon', expected seconds, 0 or more"
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_error_that_a_page_shows_is_in_the_log_with_its_traceback(
