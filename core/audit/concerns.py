@@ -40,13 +40,13 @@ def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
 
 _SENTENCES = {
     Flag.ROLE_COLLAPSE: "a brief opens with a multiple-choice option instead of arguing",
-    Flag.DE_FALLBACK: "the judge's P(DE) could not be read and a constant stands in",
-    Flag.DIR_FALLBACK: "the judge's P(up | DE) could not be read and a constant stands in",
+    Flag.DE_FALLBACK: "the judge's P(DE) could not be read; a constant replaces it",
+    Flag.DIR_FALLBACK: "the judge's P(up | DE) could not be read; a constant replaces it",
     Flag.UNIFORM: "nothing was predicted (.333/.333)",
-    Flag.UNCOVERED: "no labelled row is similar and .5 stands in for both probabilities",
-    Flag.UNCOVERED_DIR: "no similar row has a direction and .5 stands in for P(up | DE)",
-    Flag.PARTLY_COVERED: "a component of the fusion says nothing and the others count alone",
-    Flag.TRACE_DIFFERS: "the submitted numbers are not those of the trace: the file was changed afterwards",
+    Flag.UNCOVERED: "no labelled row is similar; both probabilities are set to .5",
+    Flag.UNCOVERED_DIR: "no similar row has a direction; P(up | DE) is set to .5",
+    Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the others are used",
+    Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
 }
 
 
@@ -60,5 +60,5 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
             found.append(Concern(run.id, f"{n:,} of {run.done:,} rows: {sentence}", flag))
     found += [Concern(run.id, remark) for remark in run.remarks]
     if 0 < run.tokens_unknown < run.done:
-        found.append(Concern(run.id, f"{run.tokens_unknown:,} of {run.done:,} rows do not know their tokens"))
+        found.append(Concern(run.id, f"{run.tokens_unknown:,} of {run.done:,} rows: the number of tokens is unknown"))
     return found

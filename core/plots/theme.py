@@ -49,6 +49,7 @@ def template(base: Literal["light", "dark"] = "light") -> go.layout.Template:
         "zerolinecolor": colours["line"],
         "linecolor": colours["line"],
         "automargin": True,
+        "title": {"standoff": 8},
     }
     return go.layout.Template(
         layout={

@@ -13,14 +13,13 @@ from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores
 from core.scoring.sentences import interval_text
 from core.stats.calibration import tie_bounds
-from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
 from core.stats.slices import Slice, by_slice
 from core.stats.stratified_score import stratified_score
 from core.store.runs import Run
-from core.ui.shared import links, loaders
+from core.ui.shared import links, loaders, score_box
 from core.ui.shared.widgets import as_text, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
@@ -115,11 +114,10 @@ def _show_scores_within(rows: pd.DataFrame) -> None:
             "–" if math.isnan(de.interval.estimate) else f"{de.interval.estimate:.3f}",
             help=f"AUROC over pairs of rows that share the {title}, combined by their number.",
         )
-        column.caption(_interval_text(de.interval) + f"  \nDIR: {_interval_text(direction.interval)}")
-
-
-def _interval_text(interval: Interval) -> str:
-    return "no stratum with both classes" if math.isnan(interval.estimate) else interval_text(interval)
+        no_pairs = "no pair of both classes"
+        de_text = no_pairs if math.isnan(de.interval.estimate) else score_box.range_text(de.interval)
+        dir_text = no_pairs if math.isnan(direction.interval.estimate) else interval_text(direction.interval)
+        column.caption(f"{de_text}  \nDIR within a {title}: {dir_text}")
 
 
 def show_curves(run: Run, rows: pd.DataFrame) -> None:

@@ -177,7 +177,7 @@ def _show_facts(run: Run) -> None:
         "track": run.track or "–",
         "model": run.model or "–",
         "created": f"{run.created_at:%Y-%m-%d %H:%M}" if run.created_at else "–",
-        "by version": run.code_version,
+        "PerturbDesk version": run.code_version,
         **{key: str(value) for key, value in run.spec.items() if key != "method"},
     }
     st.text("\n".join(f"{key}: {value}" for key, value in facts.items()))

@@ -7,8 +7,8 @@ import streamlit as st
 
 from core.plots import gene_row_counts
 from core.scoring import run_scores
-from core.scoring.sentences import interval_text
 from core.ui.shared import loaders
+from core.ui.shared.score_box import range_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty, show_figure
 
@@ -30,15 +30,15 @@ def show(context: PageContext) -> None:
     first.metric(
         "count-only DE", f"{result.count_only_de.value:.3f}", help="AUROC of a score made from row counts. Chance is 0.5."
     )
-    first.caption(interval_text(result.count_only_de.two_way))
+    first.caption(range_text(result.count_only_de.two_way))
     second.metric("without single-row genes", f"{result.count_only_de_without_singletons.value:.3f}")
-    second.caption(interval_text(result.count_only_de_without_singletons.two_way))
+    second.caption(range_text(result.count_only_de_without_singletons.two_way))
     third.metric(
         "rarer gene → up, DIR",
         f"{result.rarer_up_dir.value:.3f}",
         help="AUROC of the rule: the fewer rows a gene has, the more likely it goes up.",
     )
-    third.caption(interval_text(result.rarer_up_dir.two_way))
+    third.caption(range_text(result.rarer_up_dir.two_way))
     fourth.metric(
         "shared by labelled and other rows",
         f"{result.shared_perts} + {result.shared_genes}",

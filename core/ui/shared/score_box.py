@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.scoring.sentences import interval_text
 from core.stats.delong import Estimate
+from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.ui.shared import loaders
 from core.ui.shared.widgets import as_text
@@ -33,13 +34,13 @@ def show_score(score: ScoreIntervals) -> None:
     ):
         column.metric(name, f"{part.value:.3f}" if part.value == part.value else "–", help=SCORE_HELP[name])
         column.caption(
-            f"{_interval(part, 'two_way')} by perturbations and genes  \n{_interval(part, 'row')} by rows alone  \n"
+            f"{range_text(part.two_way)} by perturbations and genes  \n{range_text(part.row)} by rows alone  \n"
             f"n = {n:,}, chance 0.5"
         )
 
 
-def _interval(part: Estimate, unit: str) -> str:
-    interval = getattr(part, unit)
+def range_text(interval: Interval) -> str:
+    """The ends of an interval, "[0.604, 0.638]", for a place where the estimate is shown already."""
     return f"[{interval.low:.3f}, {interval.high:.3f}]" if interval.low == interval.low else "no interval"
 
 

@@ -30,8 +30,8 @@ ABOUT = {
     "C": "a small model of one's own",
 }
 FIXED_BY = {
-    "prompt_missing": "Give it above, under “Prompt and tools”.",
-    "tools_missing": "Give them above, under “Prompt and tools”.",
+    "prompt_missing": "Add it above, under “Prompt and tools”.",
+    "tools_missing": "Add them above, under “Prompt and tools”.",
     "trace_differs": "The switch above adds the arithmetic to every trace.",
 }
 LISTED_PX = 300
@@ -174,7 +174,7 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
             "": table["severity"].map(SIGNS),
             "rule": table["rule"].str.replace("_", " "),
             "rows": table["n"],
-            "found, and expected": table["message"],
+            "what was found and expected": table["message"],
         }
     )
     chosen = st.dataframe(

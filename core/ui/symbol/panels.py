@@ -70,9 +70,9 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     table = pairs.join(predicted)
     table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
     if context.run is not None and context.run.name in predicted:
-        table["debate"] = [
-            links.page_address("debates", dataset=context.run.dataset, run=context.run.id, row=key) for key in table.index
-        ]
+        address = {"dataset": context.run.dataset, "run": context.run.id}
+        of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
+        table["debate"] = [links.page_address("debates", **address, row=key) if key in of_run else None for key in table.index]
     st.caption("P(DE) of each run that has the row.")
     st.dataframe(
         table,
