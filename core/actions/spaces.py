@@ -1,7 +1,7 @@
 """Gene spaces of a workspace: load, build, rebuild, delete.
 
-What can be made again from the workspace lies in cache/spaces; files that people brought, and vectors that an encoder or
-a server made, lie in data/embeddings.
+Vectors that can be rebuilt from the workspace lie in cache/spaces; imported ones, and those that an encoder or a server made,
+lie in data/embeddings.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations
 MAX_NAME = 60  # characters
 
 
-def _text(workspace: Workspace, spec: Spec, name: str) -> Space:
-    return embeddings.build_text(_descriptions(workspace, spec), name, spec["columns"], spec["seed"])
+def _build_text(workspace: Workspace, spec: Spec, name: str) -> Space:
+    return embeddings.build_text(_read_descriptions(workspace, spec), name, spec["columns"], spec["seed"])
 
 
-def _sentences(workspace: Workspace, spec: Spec, name: str) -> Space:
-    return embeddings.build_sentences(_descriptions(workspace, spec), name, spec["model"])
+def _build_sentences(workspace: Workspace, spec: Spec, name: str) -> Space:
+    return embeddings.build_sentences(_read_descriptions(workspace, spec), name, spec["model"])
 
 
-def _endpoint(workspace: Workspace, spec: Spec, name: str) -> Space:
+def _build_endpoint(workspace: Workspace, spec: Spec, name: str) -> Space:
     server = Endpoint(spec["base_url"], spec["model"], workspace.settings.api_key)
-    return embeddings.build_endpoint(_descriptions(workspace, spec), name, server)
+    return embeddings.build_endpoint(_read_descriptions(workspace, spec), name, server)
 
 
-def _network(workspace: Workspace, spec: Spec, name: str) -> Space:
+def _build_network(workspace: Workspace, spec: Spec, name: str) -> Space:
     pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, Network)
     return embeddings.build_network(pack.edges, name, spec["columns"], spec["seed"])
 
 
-def _response(workspace: Workspace, spec: Spec, name: str) -> Space:
+def _build_response(workspace: Workspace, spec: Spec, name: str) -> Space:
     pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, LpsResponses)
-    responses = {gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in pack.genes.items()}
+    responses = {gene: (lps.logfc, lps.mean_lps, lps.mean_ctrl) for gene, lps in pack.genes.items()}
     return embeddings.build_response(responses, name)
 
 
-def _coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
+def _build_coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
     return coresponse_of(_source_labels(workspace, spec, name), name, spec)
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
-    """Raises StateError where the dataset is gone or its labels have changed: vectors in the cache are no better then."""
+    """The labels that a space was built from. Raises StateError where the dataset is gone or its labels have changed."""
     with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
@@ -74,23 +74,23 @@ def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
 
 
 def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
-    """A co-response space from these perturbations, genes and labels, as its specification says."""
+    """A co-response space, built from labelled rows as its specification says."""
     built_from, of = spec["dataset"], spec["of"]
     return embeddings.build_coresponse(
         *labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"]
     )
 
 
-# How a space comes here: a name for the store → what makes it (again).
+# Kind of a space, as the store has it → the function that builds it.
 BUILDERS: dict[str, Callable[[Workspace, Spec, str], Space]] = {
-    "text": _text,
-    "sentences": _sentences,
-    "endpoint": _endpoint,
-    "network": _network,
-    "response": _response,
-    "coresponse": _coresponse,
+    "text": _build_text,
+    "sentences": _build_sentences,
+    "endpoint": _build_endpoint,
+    "network": _build_network,
+    "response": _build_response,
+    "coresponse": _build_coresponse,
 }
-REBUILT = ("text", "network", "response", "coresponse")  # from this workspace's files alone, in seconds
+REBUILT = ("text", "network", "response", "coresponse")  # kinds that are built from the workspace's own files in seconds
 PACK_OF = {
     "text": "descriptions",
     "sentences": "descriptions",
@@ -117,9 +117,9 @@ def embed(
         else:
             dataset = datasets.find(db, spec["dataset"])
             spec |= {"dataset": dataset.name, "labels_sha256": labelled_rows(db, dataset.id)[1]}
-        there = find_same_or_refuse(db, name, identity(name, kind, spec), replace=replace)
-    if there is not None and (kind in REBUILT or _file(workspace, there).exists()):
-        return there
+        existing = find_same_or_refuse(db, name, identity(name, kind, spec), replace=replace)
+    if existing is not None and (kind in REBUILT or _file(workspace, existing).exists()):
+        return existing
     space = BUILDERS[kind](workspace, spec, name)
     with workspace.change("embed", name) as (db, detail):
         record, replaced = record_space(db, workspace, space, kind, spec, replace=replace)
@@ -136,9 +136,9 @@ def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
-    """A space's vectors; made again where the cache was emptied.
+    """A space's vectors, rebuilt where the cache was emptied.
 
-    Raises StateError where what it was made from is gone or has changed.
+    Raises StateError where the space's file, or what it was built from, is gone or has changed.
     """
     path = _file(workspace, record)
     space = _rebuild(workspace, record, path) if record.kind in REBUILT else _read_saved(record, path)
@@ -146,7 +146,7 @@ def load(workspace: Workspace, record: SpaceRecord) -> Space:
 
 
 def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
-    """From the cache, which may be emptied or damaged, or made again."""
+    """The space from the cache, or built again where the cached file is missing or damaged."""
     if record.kind == "coresponse":
         _source_labels(workspace, record.spec, record.name)
     try:
@@ -184,10 +184,10 @@ def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> Sy
 
 
 def delete(workspace: Workspace, name: str) -> SpaceRecord:
-    """Take a space away; its file can be imported again. Runs that were made with it stay."""
+    """Delete a space; its file can be imported again. Runs that were made with it stay."""
     with workspace.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
-        _forget(db, found)
+        _delete_record(db, found)
         cache_versions.bump(db, "spaces")
         detail |= {"space": found.id, "name": found.name, "kind": found.kind}
     remove_file(workspace, found)
@@ -195,7 +195,7 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
 
 
 def restore(workspace: Workspace, name: str, space: Space) -> bool:
-    """Put back a space's file that was removed or damaged, from the same vectors; whether that was needed."""
+    """Write a space's file again where it was removed or damaged; whether that was needed."""
     with workspace.store.read() as db:
         record = spaces.find(db, name)
     try:
@@ -219,15 +219,15 @@ def orthologs(workspace: Workspace) -> Mapping[str, str]:
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
-    """Perturbations, genes and labels of a dataset's labelled rows, and a hash of them."""
+    """Perturbations, genes and labels of a dataset's labelled rows, and the SHA-256 of them."""
     frame = pairs.frame(db, dataset)
     frame = frame[frame["label"].notna()]
-    found = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
-    return found, hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
+    return rows, hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 
 
 def identity(name: str, kind: str, spec: Spec) -> str:
-    """What a space is known by: its name, how it came here, and from what."""
+    """The id of a space, made from its name, kind and specification."""
     return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
 
 
@@ -253,7 +253,7 @@ def record_space(
     *,
     replace: bool = False,
 ) -> tuple[SpaceRecord, list[SpaceRecord]]:
-    """Keep a space's vectors and record it, in the caller's transaction; those it replaced, whose files may go then."""
+    """Write a space's file and record it, in the caller's transaction; the record, and those that it replaced."""
     record = SpaceRecord(
         id=identity(space.name, kind, spec),
         name=space.name,
@@ -270,16 +270,16 @@ def record_space(
     )
     find_same_or_refuse(db, space.name, record.id, replace=replace)
     _write(space, _file(workspace, record))
-    replaced = [there for there in spaces.list_all(db) if there.name == space.name]
+    replaced = [other for other in spaces.list_all(db) if other.name == space.name]
     for old in replaced:
-        _forget(db, old)
+        _delete_record(db, old)
     spaces.add(db, record)
     cache_versions.bump(db, "spaces")
     return record, [old for old in replaced if old.id != record.id]
 
 
-def _forget(db: Cursor, record: SpaceRecord) -> None:
-    """Take a record away, with the import that brought this space alone (the demo's brought more)."""
+def _delete_record(db: Cursor, record: SpaceRecord) -> None:
+    """Delete a record, with its import where that brought nothing else (the demo's brought more)."""
     spaces.delete(db, record.id)
     if record.kind == "loaded" and record.source_file is not None:
         imports.delete(db, record.source_file)
@@ -295,7 +295,7 @@ def _write(space: Space, path: Path) -> None:
     embeddings.save_space(space, path)
 
 
-def _descriptions(workspace: Workspace, spec: Spec) -> Mapping[str, str]:
+def _read_descriptions(workspace: Workspace, spec: Spec) -> Mapping[str, str]:
     pack = packs.read(workspace, spec["pack"], spec["pack_sha256"])
     assert isinstance(pack, Descriptions)
     return pack.texts

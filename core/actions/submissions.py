@@ -30,7 +30,7 @@ from core.types import RowResult, Track
 
 @dataclass(frozen=True, slots=True)
 class PackageOptions:
-    """What to package of a run.
+    """How to package a run.
 
     rows: as in `--rows`, "" for the test split where there is one. prompt: a file instead of the method's own texts. tools: a
     folder of *.py instead of those that the run asked. fusion_trace: add to each row's trace what a fusion left out.
@@ -45,7 +45,7 @@ class PackageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PackageResult:
-    """What became of it: path and sha256 are None where an error stands among the problems and nothing was written."""
+    """The outcome of packaging; path and sha256 are None where one of the problems is an error, so that nothing was written."""
 
     path: Path | None
     sha256: str | None
@@ -54,7 +54,7 @@ class PackageResult:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPackage:
-    """A run as it would be packaged."""
+    """The bytes of a package that is not written yet, and its problems."""
 
     content: bytes
     problems: list[Problem]
@@ -85,7 +85,7 @@ def check_file(
             line = lineage(db, found)
             facts = provenance_of(db, line, prompts_of(line))
     if prompt is not None:
-        facts = replace_in(facts, prompt=_text_of(prompt), prompt_fault="")
+        facts = replace_in(facts, prompt=_read_text(prompt), prompt_fault="")
     expected = expected_ids(workspace, default_dataset(workspace, dataset).id, rows)
     return check(content, name if isinstance(file, bytes) else file.name, track, expected, facts)
 
@@ -108,68 +108,68 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
     return select_rows(list(known.values()), chosen if rows or not test else parse_row_selection("split=test"))
 
 
-def check_run(workspace: Workspace, run: str, wanted: PackageOptions) -> CheckedPackage:
+def check_run(workspace: Workspace, run: str, options: PackageOptions) -> CheckedPackage:
     """A run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
-    expected = expected_ids(workspace, found.dataset, wanted.rows)
+    expected = expected_ids(workspace, found.dataset, options.rows)
     with workspace.store.read() as db:
-        contents, facts = _contents(db, found, expected, wanted)
+        contents, facts = _contents(db, found, expected, options)
     content = packages.as_zip(contents)
-    problems = check(content, f"{found.name}.zip", wanted.track, expected, facts)
+    problems = check(content, f"{found.name}.zip", options.track, expected, facts)
     return CheckedPackage(content, [*packages.find_changes(content, contents), *problems])
 
 
-def package(workspace: Workspace, run: str, wanted: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
-    """Write a run's package, unless one of its problems is an error; the trail names its SHA-256.
+def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
+    """Write a run's package, unless one of its problems is an error; the audit log names its SHA-256.
 
     Raises StateError where another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
     """
     workspace.refuse_if_read_only("package", run)
-    made = check_run(workspace, run, wanted)
-    if not is_valid(made.problems):
-        return PackageResult(None, None, made.problems)
-    sha256 = hashlib.sha256(made.content).hexdigest()
+    checked = check_run(workspace, run, options)
+    if not is_valid(checked.problems):
+        return PackageResult(None, None, checked.problems)
+    sha256 = hashlib.sha256(checked.content).hexdigest()
     with workspace.change("package", run) as (db, detail):
-        detail |= {"run": runs.find(db, run).id, "track": wanted.track, "file": out.name, "sha256": sha256}
-        packages.write(made.content, out, replace=replace)
-    return PackageResult(out, sha256, made.problems)
+        detail |= {"run": runs.find(db, run).id, "track": options.track, "file": out.name, "sha256": sha256}
+        packages.write(checked.content, out, replace=replace)
+    return PackageResult(out, sha256, checked.problems)
 
 
-def _contents(db: Cursor, run: Run, expected: tuple[str, ...], wanted: PackageOptions) -> tuple[Contents, RunProvenance]:
-    """What goes into a run's zip, and what is known of the run."""
+def _contents(db: Cursor, run: Run, expected: tuple[str, ...], options: PackageOptions) -> tuple[Contents, RunProvenance]:
+    """The contents of a run's package, and the provenance of the run."""
     line = lineage(db, run)
-    prompts = _prompts(line, wanted.prompt)
-    there = run_records.rows(db, run.id)
+    prompts = _prompts(line, options.prompt)
+    predicted = run_records.rows(db, run.id)
     known = set(expected)
-    rows = _traced(db, run, [there[key] for key in expected if key in there], wanted)
+    rows = _add_fusion_trace(db, run, [predicted[key] for key in expected if key in predicted], options)
     contents = Contents(
-        track=wanted.track,
+        track=options.track,
         rows=rows,
         model=next((each.model for each in line if each.model), ""),
         method=run.method,
-        prompt=prompts.text if wanted.prompt is None else _text_of(wanted.prompt),
-        tools=tools_of(db, line) if wanted.tools is None else _tools_in(wanted.tools),
+        prompt=prompts.text if options.prompt is None else _read_text(options.prompt),
+        tools=tools_of(db, line) if options.tools is None else _read_tools(options.tools),
         distinct_tools=_distinct_tools(db, line),
     )
     facts = provenance_of(db, line, prompts)
-    repeated = packages.repeated_rows(rows) if wanted.track == "A" else ()
-    return contents, replace_in(facts, left_out=tuple(key for key in there if key not in known), repeated=repeated)
+    repeated = packages.repeated_rows(rows) if options.track == "A" else ()
+    return contents, replace_in(facts, left_out=tuple(key for key in predicted if key not in known), repeated=repeated)
 
 
 def _prompts(line: list[Run], given: Path | None) -> Prompts:
-    """The prompt that was run; a file that has the recorded hash is, whatever the texts of today say."""
-    found = prompts_of(line)
-    if given is None or len(found.recorded) != 1:
-        return found
-    text = _text_of(given)
-    same = next((version for version in (text, text.rstrip("\n")) if sha256_of(version) == found.recorded[0]), None)
-    return found if same is None else Prompts(text, found.recorded)
+    """The prompts of a lineage; a given file is the one that ran where it has the recorded hash, whatever today's texts are."""
+    prompts = prompts_of(line)
+    if given is None or len(prompts.recorded) != 1:
+        return prompts
+    text = _read_text(given)
+    is_recorded = any(sha256_of(version) == prompts.recorded[0] for version in (text, text.rstrip("\n")))
+    return Prompts(text, prompts.recorded) if is_recorded else prompts
 
 
-def _traced(db: Cursor, run: Run, rows: list[RowResult], wanted: PackageOptions) -> list[RowResult]:
-    """Rows with what a fusion left out of their traces, where that is wanted."""
-    if not wanted.fusion_trace:
+def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: PackageOptions) -> list[RowResult]:
+    """Rows with the events that a fusion left out of their traces, where the options ask for them."""
+    if not options.fusion_trace:
         return rows
     base = run
     while base.method == "fusion" and base.parents:
@@ -179,17 +179,17 @@ def _traced(db: Cursor, run: Run, rows: list[RowResult], wanted: PackageOptions)
 
 
 def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
-    """Row → how many tools it asked, as the first run of the lineage that kept evidence knows."""
+    """Row → how many tools it used, from the first run of the lineage that has evidence."""
     return next((counts for run in line if (counts := run_records.distinct_tools(db, run.id))), {})
 
 
-def _tools_in(folder: Path) -> dict[str, bytes]:
+def _read_tools(folder: Path) -> dict[str, bytes]:
     if not folder.is_dir():
         raise InputError(f"{folder}: no such folder, expected one with the tools' Python files")
     return {file.name: read_file(file, MAX_UNPACKED_BYTES) for file in sorted(folder.glob("*.py"))}
 
 
-def _text_of(file: Path) -> str:
+def _read_text(file: Path) -> str:
     try:
         return read_file(file, MAX_UNPACKED_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:

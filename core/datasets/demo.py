@@ -1,4 +1,4 @@
-"""The simulated demo: what a new user sees first. Nothing in it is cut from real data, and no language model was asked.
+"""The simulated demo, which a new user sees first. None of it comes from real data, and no language model was asked.
 
 One seed gives one demo. Symbols are invented and look it (Simvoka2, 0000042K07Rik); passages are SIM-000123.
 """
@@ -55,16 +55,16 @@ class Demo:
 
 def simulate(seed: int = 0) -> Demo:
     """The demo of a seed, the same each time."""
-    world_rng, stock_rng, fold_rng, row_rng, *run_rngs = np.random.default_rng(seed).spawn(7)
-    world = demo_world.build(world_rng)
-    library = demo_evidence.stock(world, stock_rng)
+    world_rng, library_rng, fold_rng, row_rng, *run_rngs = np.random.default_rng(seed).spawn(7)
+    world = demo_world.build_world(world_rng)
+    library = demo_evidence.build_library(world, library_rng)
     train, test = world.rows["train"], world.rows["test"]
     n = len(world.symbols)
     chosen = np.sort(fold_rng.choice(len(train.pert), SAMPLE, replace=False))
     sample = Rows(train.pert[chosen], train.gene[chosen], train.sign[chosen])
-    blinded = demo_world.blinded_sight(train, chosen, n, fold_rng)
-    sampled = demo_evidence.assemble(library, sample, blinded, row_rng)
-    unlabelled = demo_evidence.assemble(library, test, demo_world.full_sight(train, n, len(test.pert)), row_rng)
+    blinded = demo_world.blinded_labels(train, chosen, n, fold_rng)
+    sampled = demo_evidence.build_dossiers(library, sample, blinded, row_rng)
+    unlabelled = demo_evidence.build_dossiers(library, test, demo_world.all_labels(train, n, len(test.pert)), row_rng)
     used = np.unique(np.concatenate([train.pert, train.gene, test.pert, test.gene]))
     covered = used[world.covered[used]]
     return Demo(

@@ -1,4 +1,4 @@
-"""The simulated demo's debates: judges that heed a dossier, and debaters whose briefs are put together by rule.
+"""The simulated demo's debates: judges whose numbers follow the dossier, and advocates whose briefs are composed by rule.
 
 No language model is asked. The trace events are those that an imported debate has (traces).
 """
@@ -22,8 +22,8 @@ Words = dict[str, str]
 Draws = Iterator[int]  # as many random integers below 2**16 as a row may need
 
 PROMPT_TOKENS = 1_012
-REBUTTED = 6  # one row in so many has a round of rebuttals
-UNREAD: dict[Stage, int] = {"de": 31, "dir": 20}  # verdicts of the collapsed debate that cannot be read
+REBUTTAL_EVERY = 6  # one row in so many has a round of rebuttals
+N_UNREADABLE: dict[Stage, int] = {"de": 31, "dir": 20}  # verdicts of the collapsed debate that cannot be read
 
 _SIDES: dict[Stage, tuple[Side, Side]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 _FALLBACK = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
@@ -50,44 +50,44 @@ _LETTERS: dict[Side, str] = {
 class Judge:
     """How far a judge's log-odds follow the dossier, and how much they scatter."""
 
-    heed: float
+    weight: float
     scatter_de: float
     scatter_dir: float
 
 
-ATTENTIVE = Judge(heed=1.0, scatter_de=0.5, scatter_dir=0.8)
-DISTRACTED = Judge(heed=0.6, scatter_de=0.75, scatter_dir=1.0)
+ATTENTIVE = Judge(weight=1.0, scatter_de=0.5, scatter_dir=0.8)
+DISTRACTED = Judge(weight=0.6, scatter_de=0.75, scatter_dir=1.0)
 
 
 def debates(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
     """Debates in which every advocate argues for its side; some have a round of rebuttals."""
-    p_de, p_up = _judged(dossiers, ATTENTIVE, rng)
-    draws = _draws(len(dossiers), rng)
+    p_de, p_up = _judge(dossiers, ATTENTIVE, rng)
+    draws = _draw_numbers(len(dossiers), rng)
     return tuple(map(_debate, dossiers, p_de.tolist(), p_up.tolist(), draws))
 
 
 def collapsed_debates(dossiers: Sequence[Dossier], rng: np.random.Generator) -> tuple[RowResult, ...]:
     """Debates as published: most advocates answer the multiple-choice question, and some verdicts cannot be read."""
-    p_de, p_up = _judged(dossiers, DISTRACTED, rng)
+    p_de, p_up = _judge(dossiers, DISTRACTED, rng)
     n = len(dossiers)
     readable: list[list[float | None]] = [p_de.tolist(), p_up.tolist()]
-    for verdicts, unread in zip(readable, UNREAD.values(), strict=True):
+    for verdicts, unread in zip(readable, N_UNREADABLE.values(), strict=True):
         for i in rng.choice(n, unread, replace=False).tolist():
             verdicts[i] = None
-    return tuple(map(_collapsed_debate, dossiers, *readable, _draws(n, rng)))
+    return tuple(map(_collapsed_debate, dossiers, *readable, _draw_numbers(n, rng)))
 
 
-def _draws(n: int, rng: np.random.Generator) -> Iterator[Draws]:
+def _draw_numbers(n: int, rng: np.random.Generator) -> Iterator[Draws]:
     return map(iter, rng.integers(2**16, size=(n, _DRAWS)).tolist())
 
 
-def _judged(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _judge(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """P(DE) and P(up given DE) per row, each one of the few dozen numbers that judges say."""
     features = np.array([_features(dossier) for dossier in dossiers])
-    de, up = judge.heed * features.T
+    de, up = judge.weight * features.T
     de += -0.55 + judge.scatter_de * rng.standard_normal(len(dossiers))
     up += 0.65 + judge.scatter_dir * rng.standard_normal(len(dossiers))
-    return _spoken(de), _spoken(up)
+    return _round_as_spoken(de), _round_as_spoken(up)
 
 
 def _features(dossier: Dossier) -> tuple[float, float]:
@@ -98,8 +98,8 @@ def _features(dossier: Dossier) -> tuple[float, float]:
     return de, 0.8 * dossier.link + 0.4 * _SIGNS[dossier.expected] + 1.5 * upward
 
 
-def _spoken(log_odds: Floats) -> Floats:
-    """The nearest number that a judge would say, as a probability."""
+def _round_as_spoken(log_odds: Floats) -> Floats:
+    """The probabilities, each rounded to the nearest number that a judge would say."""
     percent = 100 / (1 + np.exp(-log_odds))
     nearest: Floats = _SPOKEN[np.abs(percent[:, None] - _SPOKEN).argmin(axis=1)] / 100
     return nearest
@@ -110,10 +110,10 @@ def _debate(dossier: Dossier, p_de: float, p_up: float, draws: Draws) -> RowResu
     transcript = _Transcript(draws)
     for stage, p in _by_stage(p_de, p_up):
         for side in _SIDES[stage]:
-            transcript.say(stage, side, "brief", brief(side, dossier, words, draws))
-        for side in _SIDES[stage] if stage == "de" and next(draws) % REBUTTED == 0 else ():
-            transcript.say(stage, side, "rebuttal", rebuttal(side, words, draws), {"round": 1})
-        transcript.say(stage, "JUDGE", "verdict", verdict(stage, p, words, draws), {"p": p, "fallback": False})
+            transcript.add(stage, side, "brief", brief(side, dossier, words, draws))
+        for side in _SIDES[stage] if stage == "de" and next(draws) % REBUTTAL_EVERY == 0 else ():
+            transcript.add(stage, side, "rebuttal", rebuttal(side, words, draws), {"round": 1})
+        transcript.add(stage, "JUDGE", "verdict", verdict(stage, p, words, draws), {"p": p, "fallback": False})
     return transcript.row(dossier, p_de, p_up)
 
 
@@ -125,10 +125,10 @@ def _collapsed_debate(dossier: Dossier, p_de: float | None, p_up: float | None, 
     used = dossier.base_de if p_de is None else p_de, dossier.base_up if p_up is None else p_up
     for stage, p in _by_stage(*used):
         for side in _SIDES[stage]:
-            transcript.say(stage, side, "brief", _collapsed_brief(stage, side, dossier, words, draws))
+            transcript.add(stage, side, "brief", _collapsed_brief(stage, side, dossier, words, draws))
         unread = _FALLBACK[stage] in flags
-        said = option("ABCC"[next(draws) % 4], words) if unread else f"<prob>{round(100 * p)}</prob>"
-        transcript.say(stage, "JUDGE", "verdict", said, {"p": p, "fallback": unread})
+        text = option("ABCC"[next(draws) % 4], words) if unread else f"<prob>{round(100 * p)}</prob>"
+        transcript.add(stage, "JUDGE", "verdict", text, {"p": p, "fallback": unread})
     return transcript.row(dossier, *used, flags)
 
 
@@ -156,7 +156,7 @@ class _Transcript:
         self._events: list[TraceEvent] = []
         self._tokens = 0
 
-    def say(self, stage: Stage, role: str, kind: str, content: str, meta: Mapping[str, Any] | None = None) -> None:
+    def add(self, stage: Stage, role: str, kind: str, content: str, meta: Mapping[str, Any] | None = None) -> None:
         written = len(content) // 4 + next(self._draws) % 500
         tokens, latency_ms = 1_050 + written, round(350 + 9.1 * written, 1)
         self._events.append(TraceEvent(stage, role, kind, content, tokens, latency_ms, meta or {}))
@@ -179,7 +179,7 @@ class _Transcript:
 
 
 def words_of(dossier: Dossier) -> Words:
-    """What phrases may name of a dossier; all of it stands in the evidence."""
+    """What phrases are filled in with, all of it from the dossier's evidence."""
     partner = dossier.partner or {}
     return {
         "pert": dossier.pert,
@@ -220,18 +220,18 @@ def brief(side: Side, dossier: Dossier, words: Words, draws: Draws) -> str:
     opening, *middle, closing = (
         phrases[slot][next(draws) % len(phrases[slot])].format_map(words) for slot in ("open", *points[:count], "close")
     )
-    return _laid_out(opening, middle, closing, words["gene"], next(draws) % 8)
+    return _format_brief(opening, middle, closing, words["gene"], next(draws) % 8)
 
 
 def _effect_points(dossier: Dossier) -> list[str]:
     link = "link" if dossier.link else "nolink" if dossier.papers in ("ok", "empty") else "nopapers"
     kind = "clone" if dossier.clone else "program" if dossier.program else "unlisted"
-    near = {None: "none", 0: "level", 1: "high", -1: "low"}[_compared(dossier.near_de, dossier.base_de)]
+    near = {None: "none", 0: "level", 1: "high", -1: "low"}[_compare_rates(dossier.near_de, dossier.base_de)]
     return [link, kind, f"near_{near}", "rates"]
 
 
 def _direction_points(dossier: Dossier, sign: int) -> list[str]:
-    near = _compared(dossier.near_up, dossier.base_up)
+    near = _compare_rates(dossier.near_up, dossier.base_up)
     rates = 1 if dossier.base_up >= 0.5 else -1
     return [
         f"link_{_STANDS[dossier.link * sign]}" if dossier.link else "nolink",
@@ -241,8 +241,8 @@ def _direction_points(dossier: Dossier, sign: int) -> list[str]:
     ]
 
 
-def _compared(rate: float | None, base: float) -> int | None:
-    """Whether a rate among the analogues is above (1), near (0) or below (−1) the base rate; None without one."""
+def _compare_rates(rate: float | None, base: float) -> int | None:
+    """1, 0 or −1 where a rate among the analogues is above, near or below the base rate; None without a rate."""
     return None if rate is None else 0 if abs(rate - base) < 0.03 else 1 if rate > base else -1
 
 
@@ -258,8 +258,8 @@ def _direction_words(side: Side, dossier: Dossier) -> Words:
     }
 
 
-def _laid_out(opening: str, middle: list[str], closing: str, gene: str, style: int) -> str:
-    """Plain text mostly; bold and bullets now and then, as models write."""
+def _format_brief(opening: str, middle: list[str], closing: str, gene: str, style: int) -> str:
+    """A brief's text: mostly plain, sometimes with bold and bullets, as models write."""
     if style == 0:
         opening = opening.replace(gene, f"**{gene}**", 1)
     if style == 1:
@@ -284,5 +284,5 @@ def verdict(stage: Stage, p: float, words: Words, draws: Draws) -> str:
 
 
 def option(letter: str, words: Words) -> str:
-    """What a debater writes who was asked the multiple-choice question instead of a side."""
+    """What an advocate writes who answers the multiple-choice question instead of arguing."""
     return f"{letter}) {OPTIONS[letter].format_map(words)}"

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.datasets.demo_world import MOVING, PROGRAMS, Floats, Program, Rows, Sight, View, World
+from core.datasets.demo_world import MOVING, PROGRAMS, Floats, LabelTotals, Program, Rows, VisibleLabels, World
 from core.types import Evidence
 
 RETRIEVED = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)
@@ -66,8 +66,8 @@ class Library:
         return None if self.world.clone[gene] else self.links.get((pert, int(self.world.program[gene])))
 
 
-def stock(world: World, rng: np.random.Generator) -> Library:
-    """Write the answers about single symbols and about perturbations."""
+def build_library(world: World, rng: np.random.Generator) -> Library:
+    """Make the tools' answers about single symbols and about perturbations."""
     analogues, status = _analogues(world, rng)
     links = _links(world, rng)
     remarks = _remarks(world, first=len(links))
@@ -85,7 +85,7 @@ def _infos(world: World, rng: np.random.Generator) -> tuple[Evidence, ...]:
     for i, symbol in enumerate(world.symbols):
         go = sorted({PROGRAMS[p].terms[t] for p, t in zip(program[i], term[i], strict=True)})
         body = _info(symbol, [] if world.clone[i] else go, i)
-        infos.append(_answer("gene_info", symbol, status[i], body))
+        infos.append(_make_evidence("gene_info", symbol, status[i], body))
     return tuple(infos)
 
 
@@ -100,7 +100,7 @@ def _classes(world: World, rng: np.random.Generator) -> tuple[Evidence, ...]:
             "program": program.name if program else None,
             "expected": program.expected if program else None,
         }
-        classes.append(_answer("gene_class", symbol, "ok", body))
+        classes.append(_make_evidence("gene_class", symbol, "ok", body))
     return tuple(classes)
 
 
@@ -122,11 +122,11 @@ def _links(world: World, rng: np.random.Generator) -> dict[tuple[int, int], tupl
     """Per (perturbation, program) that is in the literature: the reported sign, often right, and the passage."""
     links: dict[tuple[int, int], tuple[int, Body]] = {}
     for perts in world.perts.values():
-        heard = world.effect[perts] + 1.0 * rng.standard_normal((len(perts), len(PROGRAMS)))
-        known = np.abs(heard) > 1.6
+        reported = world.effect[perts] + 1.0 * rng.standard_normal((len(perts), len(PROGRAMS)))
+        known = np.abs(reported) > 1.6
         for p, k in np.argwhere(known[:, MOVING]).tolist():
             pert, program = int(perts[p]), int(MOVING[k])
-            sign = 1 if heard[p, program] > 0 else -1
+            sign = 1 if reported[p, program] > 0 else -1
             links[pert, program] = (
                 sign,
                 _passage(len(links), *_report(world.symbols[pert], PROGRAMS[program], sign, len(links))),
@@ -170,10 +170,10 @@ def _analogues(world: World, rng: np.random.Generator) -> tuple[dict[int, list[t
     train = world.perts["train"]
     everyone = np.concatenate(list(world.perts.values()))
     unit = world.effect / np.maximum(np.linalg.norm(world.effect, axis=1, keepdims=True), 1e-12)
-    alike: Floats = unit[everyone] @ unit[train].T + 0.5 * rng.standard_normal((len(everyone), len(train)))
-    alike[everyone[:, None] == train[None, :]] = -np.inf
-    best = np.argsort(-alike, axis=1)[:, : 4 * PARTNERS]
-    score = np.clip(400 + 300 * np.take_along_axis(alike, best, axis=1), 400, 999).astype(int)
+    similarity: Floats = unit[everyone] @ unit[train].T + 0.5 * rng.standard_normal((len(everyone), len(train)))
+    similarity[everyone[:, None] == train[None, :]] = -np.inf
+    best = np.argsort(-similarity, axis=1)[:, : 4 * PARTNERS]
+    score = np.clip(400 + 300 * np.take_along_axis(similarity, best, axis=1), 400, 999).astype(int)
     found = {
         pert: list(zip(train[row].tolist(), scores, strict=True))
         for pert, row, scores in zip(everyone.tolist(), best, score.tolist(), strict=True)
@@ -187,36 +187,36 @@ def _statuses(n: int, rng: np.random.Generator) -> list[Status]:
     return [names[i] for i in drawn]
 
 
-def _answer(tool: str, key: str, status: Status, body: Body, view: str = "") -> Evidence:
+def _make_evidence(tool: str, key: str, status: Status, body: Body, view: str = "") -> Evidence:
     return Evidence(tool, key, status, "simulated", RETRIEVED, body if status == "ok" else {}, view)
 
 
-def assemble(library: Library, rows: Rows, sight: Sight, rng: np.random.Generator) -> list[Dossier]:
-    """One dossier per row, from the labels that are in the row's sight."""
-    rates = [_base_rates(view) for view in sight.views]
+def build_dossiers(library: Library, rows: Rows, visible: VisibleLabels, rng: np.random.Generator) -> list[Dossier]:
+    """One dossier per row, from the labels that are visible to it."""
+    rates = [_base_rates(view) for view in visible.views]
     near: dict[tuple[int, int], Evidence] = {}
     status = _statuses(len(rows.pert), rng)
     mentioned = (rng.random(len(rows.pert)) < CO_MENTIONED).tolist()
     dossiers = []
     for i, (pert, gene) in enumerate(zip(rows.pert.tolist(), rows.gene.tolist(), strict=True)):
-        view = int(sight.of_row[i])
+        view = int(visible.of_row[i])
         if (pert, view) not in near:
-            near[pert, view] = _neighbours(library, pert, sight.views[view])
+            near[pert, view] = _neighbours(library, pert, visible.views[view])
         evidence = (
             library.infos[pert], library.infos[gene], library.classes[pert], library.classes[gene],
             rates[view], near[pert, view], _literature(library, pert, gene, status[i], mentioned[i]),
         )  # fmt: skip
-        dossiers.append(_read(library, pert, gene, evidence))
+        dossiers.append(_read_dossier(library, pert, gene, evidence))
     return dossiers
 
 
-def _base_rates(view: View) -> Evidence:
+def _base_rates(view: LabelTotals) -> Evidence:
     n, up, down = int(view.n.sum()), int(view.up.sum()), int(view.down.sum())
     body = {"n": n, "p_de": round((up + down) / n, 3), "p_up_given_de": round(up / (up + down), 3)}
-    return _answer("base_rates", "all rows in view", "ok", body, view.name)
+    return _make_evidence("base_rates", "all rows in view", "ok", body, view.name)
 
 
-def _neighbours(library: Library, pert: int, view: View) -> Evidence:
+def _neighbours(library: Library, pert: int, view: LabelTotals) -> Evidence:
     symbols = library.world.symbols
     partners: list[Body] = []
     for other, score in library.analogues[pert]:
@@ -224,7 +224,7 @@ def _neighbours(library: Library, pert: int, view: View) -> Evidence:
         if n and len(partners) < PARTNERS:
             partners.append({"symbol": symbols[other], "score": score, "n": n, "de": up + down, "up": up, "down": down})
     status = library.analogue_status[pert] if partners else "empty"
-    return _answer("pathway_neighbours", symbols[pert], status, {"partners": partners}, view.name)
+    return _make_evidence("pathway_neighbours", symbols[pert], status, {"partners": partners}, view.name)
 
 
 def _literature(library: Library, pert: int, gene: int, status: Status, mentioned: bool) -> Evidence:
@@ -238,11 +238,11 @@ def _literature(library: Library, pert: int, gene: int, status: Status, mentione
         passages.append(_passage(1_000_000 + 10_000 * pert + gene, title, text, co_mention=True))
     if status == "ok" and not passages:
         status = "empty"
-    return _answer("literature", f"{pert_name}|{gene_name}", status, {"passages": passages})
+    return _make_evidence("literature", f"{pert_name}|{gene_name}", status, {"passages": passages})
 
 
-def _read(library: Library, pert: int, gene: int, evidence: tuple[Evidence, ...]) -> Dossier:
-    """Take from the answers what a reader would."""
+def _read_dossier(library: Library, pert: int, gene: int, evidence: tuple[Evidence, ...]) -> Dossier:
+    """What a reader would take from the answers."""
     gene_class, rates, near, papers = evidence[3:]
     link = library.link(pert, gene) if papers.status == "ok" else None
     partners = near.body.get("partners", [])

@@ -44,7 +44,7 @@ QUIET = np.array([index for index, program in enumerate(PROGRAMS) if program.lea
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class SplitSize:
     """How one split is sampled: perturbations, genes that can respond, rows that changed, rows in all."""
 
     split: str
@@ -56,8 +56,8 @@ class Size:
 
 # The challenge's proportions (44% changed; every changed row matched by one of its gene that did not; the rest single
 # rows) on about 400 perturbations.
-SIZES = (Size("train", 324, 520, 3_400, 7_700), Size("test", 76, 220, 795, 1_800))
-BOTH = 25  # training perturbations that are training targets too
+SIZES = (SplitSize("train", 324, 520, 3_400, 7_700), SplitSize("test", 76, 220, 795, 1_800))
+PERTS_AMONG_TARGETS = 25  # training perturbations that are training targets too
 WIDTH = 64
 UNCOVERED = 0.05
 FOLDS = 5  # perturbations and genes are each cut in so many parts
@@ -65,7 +65,7 @@ CLONES_AMONG = {"responsive": 0.06, "single": 0.35}
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class SplitSymbols:
     """Indices of a split's symbols: perturbations, genes that can respond, genes for single rows."""
 
     perts: Ints
@@ -102,8 +102,8 @@ class World:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """The labelled rows that tools may see, summed per perturbation: n, up, down of shape (symbols,)."""
+class LabelTotals:
+    """The labelled rows that tools may see, counted per perturbation: n, up, down of shape (symbols,)."""
 
     name: str
     n: Ints
@@ -112,28 +112,28 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What the tools of each row may see: views, and per row which of them."""
+class VisibleLabels:
+    """The labels that the tools of each row may see. of_row: which of `views`, of shape (rows,)."""
 
-    views: tuple[View, ...]
+    views: tuple[LabelTotals, ...]
     of_row: Ints
 
 
-def build(rng: np.random.Generator) -> World:
-    """Draw a world: who exists, what they do, and which rows a challenge would show of it."""
-    casts = _casts()
-    n = 1 + max(int(cast.singles[-1]) for cast in casts.values())
-    perturbed = np.concatenate([cast.perts for cast in casts.values()])
-    quiet = np.isin(np.arange(n), np.concatenate([cast.singles for cast in casts.values()]))
-    program = np.where(quiet, _dealt(QUIET, n, rng), _dealt(MOVING, n, rng))
+def build_world(rng: np.random.Generator) -> World:
+    """Draw a world: symbols, the effects of perturbations, and the rows that a challenge would sample from it."""
+    symbols_of = _assign_symbols()
+    n = 1 + max(int(symbols.singles[-1]) for symbols in symbols_of.values())
+    perturbed = np.concatenate([symbols.perts for symbols in symbols_of.values()])
+    quiet = np.isin(np.arange(n), np.concatenate([symbols.singles for symbols in symbols_of.values()]))
+    program = np.where(quiet, _repeat_evenly(QUIET, n, rng), _repeat_evenly(MOVING, n, rng))
     loadings = _loadings(program, quiet, rng)
     effect = _effects(loadings, perturbed, rng)
-    rows = {size.split: _sample(size, casts[size.split], effect, loadings, rng) for size in SIZES}
+    rows = {size.split: _sample_rows(size, symbols_of[size.split], effect, loadings, rng) for size in SIZES}
     clone = rng.random(n) < np.where(quiet, CLONES_AMONG["single"], CLONES_AMONG["responsive"])
     clone[perturbed] = False
     return World(
         symbols=_symbols(clone, rng),
-        perts={split: cast.perts for split, cast in casts.items()},
+        perts={split: symbols.perts for split, symbols in symbols_of.items()},
         clone=clone,
         program=program,
         effect=effect,
@@ -143,23 +143,23 @@ def build(rng: np.random.Generator) -> World:
     )
 
 
-def _dealt(values: Ints, n: int, rng: np.random.Generator) -> Ints:
-    """n of `values`, each as often as any other, in random order."""
+def _repeat_evenly(values: Ints, n: int, rng: np.random.Generator) -> Ints:
+    """n values, each of `values` as often as any other, in random order."""
     return rng.permutation(np.resize(values, n))
 
 
-def _casts() -> dict[str, Cast]:
-    """Who plays in which split; a single may go unused, since a gene lacks at most one match."""
-    casts: dict[str, Cast] = {}
+def _assign_symbols() -> dict[str, SplitSymbols]:
+    """The symbols of each split; one for a single row may go unused, since a gene lacks at most one match."""
+    symbols_of: dict[str, SplitSymbols] = {}
     n = 0
     for size in SIZES:
-        shared = BOTH if size.split == "train" else 0
+        shared = PERTS_AMONG_TARGETS if size.split == "train" else 0
         room = size.rows - 2 * size.changed + size.responsive
         bounds = np.cumsum([n, size.perts, size.responsive - shared, room]).tolist()
         perts, responsive, singles = (np.arange(start, stop) for start, stop in pairwise(bounds))
-        casts[size.split] = Cast(perts, np.concatenate([perts[:shared], responsive]), singles)
+        symbols_of[size.split] = SplitSymbols(perts, np.concatenate([perts[:shared], responsive]), singles)
         n = bounds[-1]
-    return casts
+    return symbols_of
 
 
 def _symbols(clone: NDArray[np.bool_], rng: np.random.Generator) -> tuple[str, ...]:
@@ -194,9 +194,9 @@ def _effects(loadings: Floats, perts: Ints, rng: np.random.Generator) -> Floats:
     return effect
 
 
-def _sample(size: Size, cast: Cast, effect: Floats, loadings: Floats, rng: np.random.Generator) -> Rows:
+def _sample_rows(size: SplitSize, symbols: SplitSymbols, effect: Floats, loadings: Floats, rng: np.random.Generator) -> Rows:
     """The challenge's sampling: changed rows per perturbation, matched rows per gene, then single-row genes."""
-    perts, genes = cast.perts, cast.genes
+    perts, genes = symbols.perts, symbols.genes
     itself = perts[:, None] == genes  # no row is about a gene's own perturbation
     shift = effect[perts] @ loadings[genes].T + 2.0 * rng.standard_normal(itself.shape)
     shift *= np.exp(0.7 * rng.standard_normal(len(genes))) * ~itself  # some genes answer to much, many to little
@@ -209,8 +209,8 @@ def _sample(size: Size, cast: Cast, effect: Floats, loadings: Floats, rng: np.ra
     sign = np.where(seen[pert, gene], np.sign(shift[pert, gene]), 0).astype(np.int64)
     mix = rng.permutation(size.rows)
     return Rows(
-        pert=np.concatenate([perts[pert], _dealt(perts, n_single, rng)])[mix],
-        gene=np.concatenate([genes[gene], cast.singles[:n_single]])[mix],
+        pert=np.concatenate([perts[pert], _repeat_evenly(perts, n_single, rng)])[mix],
+        gene=np.concatenate([genes[gene], symbols.singles[:n_single]])[mix],
         sign=np.concatenate([sign, np.zeros(n_single, np.int64)])[mix],
     )
 
@@ -243,27 +243,27 @@ def _embedding(loadings: Floats, rng: np.random.Generator) -> NDArray[np.float32
     return embedding
 
 
-def full_sight(rows: Rows, n_symbols: int, n_rows: int) -> Sight:
-    """All training rows, for each of `n_rows` rows of the test split."""
-    return Sight((_view("train", rows, n_symbols),), np.zeros(n_rows, np.int64))
+def all_labels(rows: Rows, n_symbols: int, n_rows: int) -> VisibleLabels:
+    """All training labels are visible to each of `n_rows` rows of the test split."""
+    return VisibleLabels((_total_labels("train", rows, n_symbols),), np.zeros(n_rows, np.int64))
 
 
-def blinded_sight(rows: Rows, chosen: Ints, n_symbols: int, rng: np.random.Generator) -> Sight:
-    """Views for rows `chosen` of the training split.
+def blinded_labels(rows: Rows, chosen: Ints, n_symbols: int, rng: np.random.Generator) -> VisibleLabels:
+    """The labels visible to the rows `chosen` of the training split: one view a fold.
 
-    A view is without every row that shares a perturbation or a gene with a chosen row of its fold.
+    A view lacks every row that shares a perturbation or a gene with a chosen row of its fold.
     """
     part = rng.integers(FOLDS, size=(2, n_symbols))
     cells = part[0, rows.pert[chosen]] * FOLDS + part[1, rows.gene[chosen]]
     views = []
     for cell in range(FOLDS * FOLDS):
-        mine = chosen[cells == cell]
-        seen = ~np.isin(rows.pert, rows.pert[mine]) & ~np.isin(rows.gene, rows.gene[mine])
-        kept = Rows(rows.pert[seen], rows.gene[seen], rows.sign[seen])
-        views.append(_view(f"train without fold {cell // FOLDS + 1}.{cell % FOLDS + 1}", kept, n_symbols))
-    return Sight(tuple(views), cells)
+        in_cell = chosen[cells == cell]
+        seen = ~np.isin(rows.pert, rows.pert[in_cell]) & ~np.isin(rows.gene, rows.gene[in_cell])
+        unrelated = Rows(rows.pert[seen], rows.gene[seen], rows.sign[seen])
+        views.append(_total_labels(f"train without fold {cell // FOLDS + 1}.{cell % FOLDS + 1}", unrelated, n_symbols))
+    return VisibleLabels(tuple(views), cells)
 
 
-def _view(name: str, rows: Rows, n_symbols: int) -> View:
-    n, up, down = (np.bincount(rows.pert[kept], minlength=n_symbols) for kept in (..., rows.sign > 0, rows.sign < 0))
-    return View(name, n, up, down)
+def _total_labels(name: str, rows: Rows, n_symbols: int) -> LabelTotals:
+    n, up, down = (np.bincount(rows.pert[of_sign], minlength=n_symbols) for of_sign in (..., rows.sign > 0, rows.sign < 0))
+    return LabelTotals(name, n, up, down)

@@ -1,4 +1,4 @@
-"""What a trace lacks after a fusion: how the submitted numbers come from what was said."""
+"""Complete the traces of a fusion: the events of its base run, and how submitted and stated numbers relate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.types import Flag, RowResult, TraceEvent
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
-    """A fusion's rows, whose trace is the arithmetic alone, each with what its base run said in front."""
+    """Put the base run's events in front of a fusion's, whose own trace is the arithmetic alone."""
     return [
         replace(row, events=(*base[row.prediction.pair_id].events, *row.events)) if row.prediction.pair_id in base else row
         for row in rows
@@ -18,31 +18,31 @@ def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) ->
 
 
 def explain_fusion(rows: Sequence[RowResult]) -> list[RowResult]:
-    """Rows whose trace states other probabilities than were submitted get an event that names both, and lose that flag.
+    """Add an event that names both to rows whose trace states other probabilities than were submitted, and clear their flag.
 
-    A row whose trace states none is left as it is.
+    A row whose trace states none stays as it is.
     """
     return [_explain_row(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
 
 
 def _explain_row(row: RowResult) -> RowResult:
-    p_de, p_up = _stated(row)
+    p_de, p_up = _stated_probabilities(row)
     if p_de is None or p_up is None:
         return row
-    told = row.prediction
-    direction = "no direction" if told.p_up_given_de is None else f"P(up | DE) {told.p_up_given_de:.6f}"
-    said = (
+    prediction = row.prediction
+    direction = "no direction" if prediction.p_up_given_de is None else f"P(up | DE) {prediction.p_up_given_de:.6f}"
+    text = (
         f"The trace: P(DE) {p_de:.6f}, P(up | DE) {p_up:.6f}, which give up {p_de * p_up:.6f}, down {p_de * (1 - p_up):.6f}.\n"
-        f"Submitted after a fusion: up {told.prediction_up:.6f}, down {told.prediction_down:.6f}, which are "
-        f"P(DE) {told.p_de:.6f}, {direction}.\n"
+        f"Submitted after a fusion: up {prediction.prediction_up:.6f}, down {prediction.prediction_down:.6f}, which are "
+        f"P(DE) {prediction.p_de:.6f}, {direction}.\n"
         "The fusion's other components and weights are not recorded here."
     )
-    flags = tuple(flag for flag in told.flags if flag is not Flag.TRACE_DIFFERS)
-    event = TraceEvent("fusion", "FUSION", "arithmetic", said, tokens=0)
-    return replace(row, prediction=replace(told, flags=flags), events=(*row.events, event))
+    flags = tuple(flag for flag in prediction.flags if flag is not Flag.TRACE_DIFFERS)
+    event = TraceEvent("fusion", "FUSION", "arithmetic", text, tokens=0)
+    return replace(row, prediction=replace(prediction, flags=flags), events=(*row.events, event))
 
 
-def _stated(row: RowResult) -> tuple[float | None, float | None]:
+def _stated_probabilities(row: RowResult) -> tuple[float | None, float | None]:
     """P(DE) and P(up | DE) as a debate's judges or an agent's answer state them, None where the trace states none."""
     verdicts = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
     answer: Mapping[str, Any] = next((event.meta for event in reversed(row.events) if event.kind == "answer"), {})

@@ -73,15 +73,15 @@ def as_csv(contents: Contents) -> bytes:
 
 def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
     """Column → text; more columns than the track has."""
-    told = row.prediction
+    prediction = row.prediction
     cells = {
-        "id": told.pair_id,
-        "prediction_up": repr(float(told.prediction_up)),
-        "prediction_down": repr(float(told.prediction_down)),
-        "tokens_used": str(told.tokens or 0),
-        "prompt_tokens": str(told.prompt_tokens or 0),
-        "num_tool_calls": str(told.tool_calls or 0),
-        "num_distinct_tools": str(len(_called(row)) or contents.distinct_tools.get(told.pair_id, 0)),
+        "id": prediction.pair_id,
+        "prediction_up": repr(float(prediction.prediction_up)),
+        "prediction_down": repr(float(prediction.prediction_down)),
+        "tokens_used": str(prediction.tokens or 0),
+        "prompt_tokens": str(prediction.prompt_tokens or 0),
+        "num_tool_calls": str(prediction.tool_calls or 0),
+        "num_distinct_tools": str(len(_named_tools(row)) or contents.distinct_tools.get(prediction.pair_id, 0)),
         "model_name": contents.model or NO_TRACE,
     }
     if contents.track == "A":
@@ -89,29 +89,35 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
     return cells | {"reasoning_trace": _trace(row, contents)}
 
 
-def _called(row: RowResult) -> set[str]:
+def _named_tools(row: RowResult) -> set[str]:
     """The tools that a row's trace names."""
     return {event.role for event in row.events if event.kind == "tool_call"}
 
 
 def _trace(row: RowResult, contents: Contents) -> str:
     """`none` for a row without events that the track's other columns hold whole."""
-    told = row.prediction
-    total = told.prediction_up + told.prediction_down
-    p_up = told.prediction_up / total if total else None
-    columns = (("tokens_used", told.tokens), ("prompt_tokens", told.prompt_tokens), ("num_tool_calls", told.tool_calls))
+    prediction = row.prediction
+    total = prediction.prediction_up + prediction.prediction_down
+    p_up = prediction.prediction_up / total if total else None
+    columns = (
+        ("tokens_used", prediction.tokens),
+        ("prompt_tokens", prediction.prompt_tokens),
+        ("num_tool_calls", prediction.tool_calls),
+    )
     counts = [(count or 0) if column in LAYOUTS[contents.track].columns else None for column, count in columns]
-    flags = (Flag.UNIFORM,) if is_uniform(told.prediction_up, told.prediction_down) else ()
-    plain = Prediction(told.pair_id, told.prediction_up, told.prediction_down, min(total, 1.0), p_up, "file", flags, *counts)
-    return NO_TRACE if not row.events and told == plain else write_trace(row, contents.method)
+    flags = (Flag.UNIFORM,) if is_uniform(prediction.prediction_up, prediction.prediction_down) else ()
+    plain = Prediction(
+        prediction.pair_id, prediction.prediction_up, prediction.prediction_down, min(total, 1.0), p_up, "file", flags, *counts
+    )
+    return NO_TRACE if not row.events and prediction == plain else write_trace(row, contents.method)
 
 
 def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
     """Columns of the seeds. One without an answer gets the mean over the others, which changes no mean; see `repeated_rows`."""
     answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
-    told = row.prediction
+    prediction = row.prediction
     for seed in SEEDS:
-        up, down = answers.get(seed, (told.prediction_up, told.prediction_down))
+        up, down = answers.get(seed, (prediction.prediction_up, prediction.prediction_down))
         yield f"prediction_up_seed{seed}", repr(float(up))
         yield f"prediction_down_seed{seed}", repr(float(down))
         said = "\n\n".join(event.content for event in _of_seed(row, seed))

@@ -1,4 +1,4 @@
-"""A submission taken apart: the zip, the sheet inside, and its rows. What cannot be opened is a finding, never an exception."""
+"""A submission parsed: the zip, the sheet inside, and its rows. What cannot be read is a finding, never an exception."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = str | int  # an id, or a line number (from 1)
 
 
 class Finding(NamedTuple):
-    """The rows that something is about (none: the file) and what it is."""
+    """Something that was found in a submission: the rows it concerns (none: the file) and a message."""
 
     rows: Sequence[Row]
     message: str
@@ -35,13 +35,13 @@ class Sheet:
     """A CSV: its header as it stands, and its whole rows.
 
     header: without outer blanks; a column named twice stands twice. columns: the first of each name. lines: where each row
-    starts. torn: ids of rows that could not be read whole.
+    starts. unreadable: ids of rows that could not be read whole.
     """
 
     header: tuple[str, ...]
     columns: Mapping[str, tuple[str, ...]]
     lines: tuple[int, ...]
-    torn: frozenset[str] = frozenset()
+    unreadable: frozenset[str] = frozenset()
 
     @property
     def names(self) -> tuple[Row, ...]:
@@ -57,7 +57,7 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """What is checked.
+    """A submission's file, as far as it could be read.
 
     expected: ids in order. zipped: whether it is a zip. paths: of all members; None where that cannot be known, or in a bare
     CSV. folder: in which they lie, "" at the top. members: bytes of submission.csv, prompt.txt and tools/*.py, by path within
@@ -98,12 +98,12 @@ def is_tool(path: str) -> bool:
 
 
 def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequence[str], facts: RunProvenance) -> File:
-    """Everything that can be read of a CSV or a zip."""
+    """Parse a CSV or a zip as far as it can be read."""
     faults: Faults = {}
     base = File(name, layout, tuple(expected), facts, is_zip(content))
-    table, unpacked = (content, base) if not base.zipped else _unzipped(content, base, faults)
-    sheet = None if table is None else _sheet(table, unpacked, faults)
-    results = () if sheet is None or table is None else _results(_told_apart(table, sheet.header), name)
+    table, unpacked = (content, base) if not base.zipped else _unzip(content, base, faults)
+    sheet = None if table is None else _read_sheet(table, unpacked, faults)
+    results = () if sheet is None or table is None else _read_rows(_rename_repeated_columns(table, sheet.header), name)
     return File(
         *(name, layout, base.expected, facts, base.zipped, unpacked.paths, unpacked.folder, unpacked.members),
         sheet=sheet,
@@ -112,7 +112,7 @@ def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequen
     )
 
 
-def _unzipped(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
+def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
     """The bytes of the submission in a zip, None where that is not clear, and the file with its members."""
     try:
         paths, found = unpack(content, file.name, _is_wanted)
@@ -139,12 +139,12 @@ def _is_wanted(path: str) -> bool:
     return path.lower().endswith(".csv") or parts[-1:] == (PROMPT,) or (path.endswith(".py") and TOOLS[:-1] in parts[-2:-1])
 
 
-def _sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
-    """The table of a CSV; None where it is none."""
+def _read_sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
+    """The sheet of a CSV file; None, with a fault, where the content is no such file."""
     try:
         raw = next((cells for cells in csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"))) if cells), [])
         header = tuple(cell.strip() for cell in raw)
-        table = Table(io.BytesIO(_told_apart(content, header)), file.name)
+        table = Table(io.BytesIO(_rename_repeated_columns(content, header)), file.name)
         records = list(table.records())
     except UnknownFormat as error:
         faults["encoding" if content.strip() else "not_csv"] = [Finding((), str(error))]
@@ -162,18 +162,20 @@ def _sheet(content: bytes, file: File, faults: Faults) -> Sheet | None:
     for reason, fault in (("wrong number of columns", "ragged"), ("wrong encoding", "encoding")):
         bad = [row for row in table.rejected if row.reason == reason]
         if bad:
-            faults[fault] = [Finding([row.line for row in bad], f"line {bad[0].line}: {bad[0].detail}{_more(bad)}")]
+            faults[fault] = [Finding([row.line for row in bad], f"line {bad[0].line}: {bad[0].detail}{_count_rows(bad)}")]
     columns = {name: tuple(cells[i] for _, cells in records) for i, name in enumerate(table.header)}
-    torn = _torn(content, {row.line for row in table.rejected}, header.index("id")) if "id" in header else frozenset()
-    return Sheet(header, columns, tuple(line for line, _ in records), torn)
+    unreadable = (
+        _unreadable_ids(content, {row.line for row in table.rejected}, header.index("id")) if "id" in header else frozenset()
+    )
+    return Sheet(header, columns, tuple(line for line, _ in records), unreadable)
 
 
-def _more(rows: Sequence[object]) -> str:
+def _count_rows(rows: Sequence[object]) -> str:
     return f"; {len(rows):,} rows in all" if len(rows) > 1 else ""
 
 
-def _torn(content: bytes, lines: set[int], column: int) -> frozenset[str]:
-    """Ids of the rows that start on these lines, as far as one can be made out."""
+def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[str]:
+    """Ids of the rows that start on these lines, as far as they can be read."""
     if not lines:
         return frozenset()
     reader = csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline=""))
@@ -185,8 +187,8 @@ def _torn(content: bytes, lines: set[int], column: int) -> frozenset[str]:
     return frozenset(found)
 
 
-def _told_apart(content: bytes, header: tuple[str, ...]) -> bytes:
-    """The same file with a column that is named twice called otherwise the second time, so that the first can be read."""
+def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
+    """The same file with the second of two equal column names changed, so that the first can be read."""
     if len(set(header)) == len(header):
         return content
     lines = content.splitlines(keepends=True)
@@ -197,7 +199,7 @@ def _told_apart(content: bytes, header: tuple[str, ...]) -> bytes:
     return b"".join([*lines[:first], out.getvalue().encode("utf-8", "replace"), *lines[first + 1 :]])
 
 
-def _results(content: bytes, name: str) -> tuple[RowResult, ...]:
-    """The rows that an import would take."""
+def _read_rows(content: bytes, name: str) -> tuple[RowResult, ...]:
+    """The rows that an import would accept."""
     table = Table(io.BytesIO(content), name)
     return read_submission(table, "").rows if set(IDENTITY) <= set(table.header) else ()

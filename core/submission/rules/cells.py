@@ -33,7 +33,7 @@ def _ids(file: File) -> tuple[str, ...]:
 def missing_ids(file: File) -> Iterator[Finding]:
     """Expected ids that no row has."""
     if file.sheet is not None and "id" in file.sheet.columns:
-        there = {*_ids(file), *file.sheet.torn}
+        there = {*_ids(file), *file.sheet.unreadable}
         missing = [key for key in file.expected if key not in there]
         if missing:
             yield Finding(missing, f"{len(missing):,} of {len(file.expected):,} ids are missing: {list_names(missing)}")
