@@ -15,7 +15,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.errors import InputError
-from core.llm.serve import PORT, Serving
+from core.llm.serve import PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.store import runs
 
@@ -175,5 +175,5 @@ def serve(
     python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
 ) -> None:
     """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C."""
-    stopped_by = serve_model(Serving(model, port, python, gpus, max_model_len))
+    stopped_by = serve_model(ServerOptions(model, port, python, gpus, max_model_len))
     raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)

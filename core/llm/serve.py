@@ -1,7 +1,7 @@
-"""A model server of one's own: vLLM with the flags that a run needs, watched over and stopped whole.
+"""A model server of one's own: vLLM with the flags that a run needs, supervised and stopped with all its processes.
 
-It listens on this machine alone. vLLM lives in a virtual environment of its own (requirements-serve.txt), since it pins
-packages that the app has in other versions.
+It listens on this machine only. vLLM has a virtual environment of its own (requirements-serve.txt), since it pins packages
+to other versions than the app.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ FLAGS = ("--enforce-eager", "--no-enable-prefix-caching")
 CPU_FLAGS = ("--no-enable-chunked-prefill",)
 CPU_MODEL_LEN = 4096  # tokens; what fits into the 1 GB that a CPU's cache gets
 _TO_INSTALL = "make .venv-serve/ok installs it as pinned in requirements-serve.txt"
-_LOOK_S = 0.2
-_SAY_EVERY_S = 15.0
+_POLL_S = 0.2
+_REPORT_S = 15.0
 _STDERR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
-    """What is served, and how.
+class ServerOptions:
+    """The model to serve, and how to serve it.
 
-    model: a name that vLLM can fetch, or a folder. python: the interpreter that has vLLM; None takes the one of .venv-serve
-    where there is one, else this one. tensor_parallel: GPUs to spread the model over. max_model_len: the longest context in
-    tokens; None takes the model's on a GPU and CPU_MODEL_LEN without one. extra: more options of vLLM, as they are.
+    model: a name that vLLM can fetch, or a folder. python: the interpreter that has vLLM; None takes that of .venv-serve if
+    there is one, else this one. tensor_parallel: GPUs to spread the model over. max_model_len: the longest context in
+    tokens; None takes the model's own on a GPU, and CPU_MODEL_LEN without one. extra: further options of vLLM.
     """
 
     model: str
@@ -65,13 +65,14 @@ class Serving:
 
     @property
     def base_url(self) -> str:
-        """Its address as an Endpoint takes it."""
+        """Its address, for an `Endpoint`."""
         return f"http://{HOST}:{self.port}/v1"
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """restarts: how often a server that was up may die. ready_s: how long it may take to answer. stop_s: to end by itself."""
+class SupervisionLimits:
+    """restarts: how often a server that has answered is started again. ready_s: seconds that it may take until it answers;
+    stop_s: seconds that it may take to end."""
 
     restarts: int = 3
     ready_s: float = 1800.0  # a large model is fetched and loaded first
@@ -79,138 +80,139 @@ class Patience:
 
 
 def say_on_stderr(text: str) -> None:
-    """Progress where nobody else takes it."""
+    """Print a line of progress to standard error."""
     print(text, file=sys.stderr, flush=True)
 
 
-def serve(serving: Serving, patience: Patience = Patience(), say: Say = say_on_stderr) -> signal.Signals:
-    """Start the server in the foreground and keep it running; the signal (SIGINT or SIGTERM) that told it to end.
+def serve(options: ServerOptions, limits: SupervisionLimits = SupervisionLimits(), say: Say = say_on_stderr) -> signal.Signals:
+    """Run the server in the foreground until SIGINT or SIGTERM, and return that signal.
 
-    Its output goes to standard error. Only in the main thread, where signals arrive. Raises MissingPackage where the
+    Its output goes to standard error. Works in the main thread only, where signals arrive. Raises MissingPackage if the
     interpreter has no vLLM, and what `supervise` raises.
     """
-    python = serving.python or default_python()
+    python = options.python or default_python()
     device = device_of(python)
-    return supervise(command_of(serving, python, device), environment_of(serving, device), serving.port, patience, say)
+    return supervise(command_of(options, python, device), environment_of(options, device), options.port, limits, say)
 
 
 def default_python() -> Path:
-    """The interpreter of .venv-serve where there is one, else this one."""
+    """The interpreter of .venv-serve if there is one, else this one."""
     return OWN_PYTHON if OWN_PYTHON.exists() else Path(sys.executable)
 
 
 def device_of(python: Path) -> Device:
-    """What the vLLM of an interpreter computes on, in its own words; takes some seconds.
+    """The device that an interpreter's vLLM computes on, as vLLM says; takes some seconds.
 
-    Raises MissingPackage where it cannot be imported there, with the last line of why.
+    Raises MissingPackage, with the last line of the cause, if the interpreter cannot import vLLM.
     """
-    look = "from vllm.platforms import current_platform as p; print('cpu' if p.is_cpu() else 'gpu')"
+    program = "from vllm.platforms import current_platform as p; print('cpu' if p.is_cpu() else 'gpu')"
     try:
-        found = subprocess.run((str(python), "-c", look), capture_output=True, text=True, check=False)
+        process = subprocess.run((str(python), "-c", program), capture_output=True, text=True, check=False)
     except OSError as error:
         raise MissingPackage(f"{python}: cannot be run ({error}); {_TO_INSTALL}") from error
-    said = found.stdout.split()[-1:]
-    if found.returncode == 0 and said in (["cpu"], ["gpu"]):
-        return "cpu" if said == ["cpu"] else "gpu"
-    why = (found.stderr.strip().splitlines() or [f"exit status {found.returncode}"])[-1]
+    words = process.stdout.split()[-1:]
+    if process.returncode == 0 and words in (["cpu"], ["gpu"]):
+        return "cpu" if words == ["cpu"] else "gpu"
+    why = (process.stderr.strip().splitlines() or [f"exit status {process.returncode}"])[-1]
     raise MissingPackage(f"serving needs vllm, which {python} cannot import ({why}); {_TO_INSTALL}")
 
 
-def command_of(serving: Serving, python: Path, device: Device) -> tuple[str, ...]:
+def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[str, ...]:
     """The command line of vLLM."""
-    length = serving.max_model_len or (CPU_MODEL_LEN if device == "cpu" else None)
+    length = options.max_model_len or (CPU_MODEL_LEN if device == "cpu" else None)
     return (
         # The vllm command of the CPU's package looks for a package of another name and ends.
         *((str(python), "-m", "vllm.entrypoints.openai.api_server", "--model") if device == "cpu" else ()),
         *((str(python.parent / "vllm"), "serve") if device == "gpu" else ()),
-        serving.model,
-        *("--host", HOST, "--port", str(serving.port)),
+        options.model,
+        *("--host", HOST, "--port", str(options.port)),
         *FLAGS,
         *(CPU_FLAGS if device == "cpu" else ()),
-        *(("--tensor-parallel-size", str(serving.tensor_parallel)) if serving.tensor_parallel > 1 else ()),
+        *(("--tensor-parallel-size", str(options.tensor_parallel)) if options.tensor_parallel > 1 else ()),
         *(("--max-model-len", str(length)) if length else ()),
-        *serving.extra,
+        *options.extra,
     )
 
 
-def environment_of(serving: Serving, device: Device) -> Mapping[str, str]:
-    """This process's environment, handed on: nobody is told of the use, and a folder needs no network.
+def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:
+    """This process's environment for the server: without usage statistics, and offline if the model is a folder.
 
-    On a CPU the cache gets 1 GB, unless VLLM_CPU_KVCACHE_SPACE says otherwise.
+    On a CPU the cache gets 1 GB unless VLLM_CPU_KVCACHE_SPACE says otherwise.
     """
     space = {"VLLM_CPU_KVCACHE_SPACE": "1"} if device == "cpu" else {}
-    offline = {"HF_HUB_OFFLINE": "1"} if Path(serving.model).is_dir() else {}
+    offline = {"HF_HUB_OFFLINE": "1"} if Path(options.model).is_dir() else {}
     return {**space, **os.environ, "VLLM_NO_USAGE_STATS": "1", **offline}
 
 
-def supervise(command: Sequence[str], environment: Mapping[str, str], port: int, patience: Patience, say: Say) -> signal.Signals:
-    """Run a server until SIGINT or SIGTERM, and start it again when it dies; the signal.
+def supervise(
+    command: Sequence[str], environment: Mapping[str, str], port: int, limits: SupervisionLimits, say: Say
+) -> signal.Signals:
+    """Run a server until SIGINT or SIGTERM, start it again when it dies, and return the signal.
 
-    The server is a process group of its own, of which nothing is left in the end, however this returns. Raises StateError
-    where the port is taken, where the first start brings no answer (no second one mends that), or where the server died
-    once more than it may.
+    The server is a process group of its own, of which no process is left when this returns or raises. Raises StateError if
+    the port is taken, if the first start brings no answer (a restart would not help), or if no restarts are left.
     """
-    with _told() as told:
-        watch = _Watch(command, environment, port, patience, say, told)
-        status = watch.run_once()
-        if not told and not watch.was_up:
-            raise StateError(f"the server on port {port} {_ended(status, patience)} before it answered; its output says why")
-        for restart in range(1, patience.restarts + 1):
-            if told:
+    with _termination_signals() as signals:
+        supervisor = _Supervisor(command, environment, port, limits, say, signals)
+        status = supervisor.run_once()
+        if not signals and not supervisor.has_answered:
+            raise StateError(f"the server on port {port} {_how_it_ended(status, limits)} before it answered; its output says why")
+        for restart in range(1, limits.restarts + 1):
+            if signals:
                 break
-            say(f"the server {_ended(status, patience)}; starting it again ({restart} of {patience.restarts} times at most)")
-            status = watch.run_once()
-        if told:
-            return told[0]
-    raise StateError(f"the server on port {port} {_ended(status, patience)}, giving up after {patience.restarts} restarts")
+            say(f"the server {_how_it_ended(status, limits)}; starting it again ({restart} of {limits.restarts} times at most)")
+            status = supervisor.run_once()
+        if signals:
+            return signals[0]
+    raise StateError(f"the server on port {port} {_how_it_ended(status, limits)}, giving up after {limits.restarts} restarts")
 
 
-def _ended(status: int | None, patience: Patience) -> str:
-    return f"was silent for {patience.ready_s:g} s" if status is None else f"ended with status {status}"
+def _how_it_ended(status: int | None, limits: SupervisionLimits) -> str:
+    return f"was silent for {limits.ready_s:g} s" if status is None else f"ended with status {status}"
 
 
 @dataclass(slots=True)
-class _Watch:
-    """Runs one server after another. was_up: whether any has answered. told: the signals that came."""
+class _Supervisor:
+    """Runs one server after another. signals: the termination signals so far. has_answered: whether any server has answered."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
     port: int
-    patience: Patience
+    limits: SupervisionLimits
     say: Say
-    told: Sequence[signal.Signals]
-    was_up: bool = False
+    signals: Sequence[signal.Signals]
+    has_answered: bool = False
 
     def run_once(self) -> int | None:
-        """The exit status of one server; None where it was told to end, or did not answer in time."""
-        _refuse_taken(self.port)
+        """Run one server and return its exit status; None if a signal or its silence ended it."""
+        _check_port_free(self.port)
         self.say(f"starting: {' '.join(self.command)}")
         process = subprocess.Popen(
             self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=_STDERR, stderr=_STDERR, start_new_session=True
         )
         try:
-            if self._answers(process):
-                self.was_up = True
-                while not self.told and process.poll() is None:
-                    time.sleep(_LOOK_S)
+            if self._wait_until_healthy(process):
+                self.has_answered = True
+                while not self.signals and process.poll() is None:
+                    time.sleep(_POLL_S)
             return process.poll()
         finally:
-            _end(process, self.patience.stop_s)
+            _stop(process, self.limits.stop_s)
 
-    def _answers(self, process: subprocess.Popen[bytes]) -> bool:
-        """Wait until /health answers; False where the server ends or is silent for too long, or somebody says to end."""
-        start, next_word_s = time.monotonic(), _SAY_EVERY_S
-        while not self.told and process.poll() is None:
+    def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> bool:
+        """Wait until /health answers; returns False if the server ends, is silent for too long, or a signal arrives."""
+        start, next_report_s = time.monotonic(), _REPORT_S
+        while not self.signals and process.poll() is None:
             waited_s = time.monotonic() - start
             if _is_healthy(self.port):
                 self.say(f"ready: http://{HOST}:{self.port}/v1 after {waited_s:.0f} s")
                 return True
-            if waited_s > self.patience.ready_s:
+            if waited_s > self.limits.ready_s:
                 return False
-            if waited_s > next_word_s:
-                next_word_s += _SAY_EVERY_S
+            if waited_s > next_report_s:
+                next_report_s += _REPORT_S
                 self.say(f"waiting for http://{HOST}:{self.port}/health, {waited_s:.0f} s so far")
-            time.sleep(_LOOK_S)
+            time.sleep(_POLL_S)
         return False
 
 
@@ -223,8 +225,8 @@ def _is_healthy(port: int) -> bool:
         return False
 
 
-def _end(process: subprocess.Popen[bytes], stop_s: float) -> None:
-    """End the server, which ends its own workers; then whatever is left of its group."""
+def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
+    """Stop the server, which ends its own workers, then kill the rest of its process group."""
     process.terminate()
     with suppress(subprocess.TimeoutExpired):
         process.wait(stop_s)
@@ -233,8 +235,8 @@ def _end(process: subprocess.Popen[bytes], stop_s: float) -> None:
     process.wait()
 
 
-def _refuse_taken(port: int) -> None:
-    """Raises StateError where somebody listens on the port already."""
+def _check_port_free(port: int) -> None:
+    """Raises StateError if another process listens on the port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -244,16 +246,16 @@ def _refuse_taken(port: int) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[list[signal.Signals]]:
-    """The signals that have told this process to end, in order; they do nothing else meanwhile."""
-    told: list[signal.Signals] = []
+def _termination_signals() -> Iterator[list[signal.Signals]]:
+    """A list of the SIGINT and SIGTERM that arrive during the block; they have no other effect meanwhile."""
+    signals: list[signal.Signals] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
-        told.append(signal.Signals(number))
+        signals.append(signal.Signals(number))
 
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield told
+        yield signals
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -20,8 +20,8 @@ from core.errors import DeskError, InputError, MissingPackage, StateError
 from core.llm import health
 from core.llm.serve import (
     HOST,
-    Patience,
-    Serving,
+    ServerOptions,
+    SupervisionLimits,
     command_of,
     default_python,
     device_of,
@@ -84,14 +84,14 @@ def gone(notes: Path) -> bool:
     return True
 
 
-def watch(tmp_path: Path, how: str, say: Callable[[str], None], patience: Patience) -> signal.Signals:
+def watch(tmp_path: Path, how: str, say: Callable[[str], None], limits: SupervisionLimits) -> signal.Signals:
     port = free_port()
     command = (sys.executable, "-c", SERVER, str(port), str(tmp_path / "notes"), how)
-    return supervise(command, os.environ, port, patience, say)
+    return supervise(command, os.environ, port, limits, say)
 
 
 def test_the_command_line_on_a_gpu() -> None:
-    asked = Serving("openai/gpt-oss-120b", tensor_parallel=4, extra=("--dtype", "auto"))
+    asked = ServerOptions("openai/gpt-oss-120b", tensor_parallel=4, extra=("--dtype", "auto"))
     command = command_of(asked, PYTHON, "gpu")
     assert command == (
         *("/somewhere/bin/vllm", "serve", "openai/gpt-oss-120b", "--host", "127.0.0.1", "--port", "8000"),
@@ -103,24 +103,24 @@ def test_the_command_line_on_a_gpu() -> None:
 
 
 def test_the_command_line_on_a_cpu() -> None:
-    assert command_of(Serving("some/model", port=8123), PYTHON, "cpu") == (
+    assert command_of(ServerOptions("some/model", port=8123), PYTHON, "cpu") == (
         *("/somewhere/bin/python", "-m", "vllm.entrypoints.openai.api_server", "--model", "some/model"),
         *("--host", "127.0.0.1", "--port", "8123", "--enforce-eager", "--no-enable-prefix-caching"),
         *("--no-enable-chunked-prefill", "--max-model-len", "4096"),
     )
-    assert command_of(Serving("some/model", max_model_len=512), PYTHON, "cpu")[-1] == "512"
+    assert command_of(ServerOptions("some/model", max_model_len=512), PYTHON, "cpu")[-1] == "512"
 
 
 def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("VLLM_CPU_KVCACHE_SPACE", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
-    fetched = environment_of(Serving("some/model"), "gpu")
+    fetched = environment_of(ServerOptions("some/model"), "gpu")
     assert (fetched["VLLM_NO_USAGE_STATS"], fetched["PATH"]) == ("1", os.environ["PATH"])
     assert not {"HF_HUB_OFFLINE", "VLLM_CPU_KVCACHE_SPACE"} & set(fetched)
-    folder = environment_of(Serving(str(tmp_path)), "cpu")
+    folder = environment_of(ServerOptions(str(tmp_path)), "cpu")
     assert (folder["HF_HUB_OFFLINE"], folder["VLLM_CPU_KVCACHE_SPACE"]) == ("1", "1")
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "8")
-    assert environment_of(Serving("some/model"), "cpu")["VLLM_CPU_KVCACHE_SPACE"] == "8"
+    assert environment_of(ServerOptions("some/model"), "cpu")["VLLM_CPU_KVCACHE_SPACE"] == "8"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 )
 def test_what_cannot_be_served(wrong: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        Serving(**{"model": "some/model", **wrong})  # type: ignore[arg-type]
+        ServerOptions(**{"model": "some/model", **wrong})  # type: ignore[arg-type]
 
 
 def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_an_interpreter_without_vllm_is_refused(tmp_path: Path) -> None:
     ):
         device_of(bare)
     with pytest.raises(MissingPackage, match=r"cannot be run \(.*No such file.*requirements-serve"):
-        serve(Serving("some/model", python=tmp_path / "absent"))
+        serve(ServerOptions("some/model", python=tmp_path / "absent"))
 
 
 @pytest.mark.parametrize(("kind", "number"), [("well", signal.SIGINT), ("well", signal.SIGTERM), ("deaf", signal.SIGTERM)])
@@ -163,7 +163,7 @@ def test_a_signal_ends_the_server_and_its_children(kind: str, number: signal.Sig
             threading.Timer(0.1, os.kill, (os.getpid(), number)).start()
 
     before = signal.getsignal(number)
-    assert watch(tmp_path, kind, say, Patience(stop_s=0.5)) is number
+    assert watch(tmp_path, kind, say, SupervisionLimits(stop_s=0.5)) is number
     assert signal.getsignal(number) is before
     assert len(started(tmp_path / "notes")) == 1
     assert gone(tmp_path / "notes")
@@ -173,7 +173,7 @@ def test_a_signal_ends_the_server_and_its_children(kind: str, number: signal.Sig
 def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
     said: list[str] = []
     with pytest.raises(StateError, match="ended with status 7, giving up after 2 restarts"):
-        watch(tmp_path, "die", said.append, Patience(restarts=2))
+        watch(tmp_path, "die", said.append, SupervisionLimits(restarts=2))
     assert len(started(tmp_path / "notes")) == 3
     assert gone(tmp_path / "notes")
     assert [text for text in said if "again" in text] == [
@@ -184,9 +184,9 @@ def test_a_server_that_dies_is_started_again_so_often(tmp_path: Path) -> None:
 def test_a_server_that_does_not_come_up_is_not_started_again() -> None:
     said: list[str] = []
     with pytest.raises(StateError, match="ended with status 3 before it answered; its output says why"):
-        supervise(("sh", "-c", "exit 3"), os.environ, free_port(), Patience(), said.append)
+        supervise(("sh", "-c", "exit 3"), os.environ, free_port(), SupervisionLimits(), said.append)
     with pytest.raises(StateError, match=r"was silent for 0\.3 s before it answered"):
-        supervise(("sleep", "60"), os.environ, free_port(), Patience(ready_s=0.3), said.append)
+        supervise(("sleep", "60"), os.environ, free_port(), SupervisionLimits(ready_s=0.3), said.append)
     assert [text.split(":")[0] for text in said] == ["starting", "starting"]
 
 
@@ -194,7 +194,7 @@ def test_being_told_to_end_while_it_starts(tmp_path: Path) -> None:
     def say(_text: str) -> None:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
 
-    assert supervise(("sleep", "60"), os.environ, free_port(), Patience(), say) is signal.SIGINT
+    assert supervise(("sleep", "60"), os.environ, free_port(), SupervisionLimits(), say) is signal.SIGINT
     assert not (tmp_path / "notes").exists()
 
 
@@ -204,13 +204,14 @@ def test_a_port_that_is_taken_is_refused() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(DeskError, match=f"port {port}: cannot be listened on"):
-            supervise(("sleep", "60"), os.environ, port, Patience(), lambda _: None)
+            supervise(("sleep", "60"), os.environ, port, SupervisionLimits(), lambda _: None)
 
 
 def test_output_goes_to_standard_error() -> None:
     program = (
         "import os; from core.llm.serve import *\n"
-        f"supervise(('sh', '-c', 'echo out; echo err >&2; exit 1'), os.environ, {free_port()}, Patience(), say_on_stderr)"
+        "command = ('sh', '-c', 'echo out; echo err >&2; exit 1')\n"
+        f"supervise(command, os.environ, {free_port()}, SupervisionLimits(), say_on_stderr)"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1

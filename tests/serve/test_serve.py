@@ -53,10 +53,10 @@ PAIRS, VIEW = rows_and_view()
 EXTRA = ("--served-model-name", MODEL, "--logprobs-mode", "processed_logprobs", "--dtype", "float32")
 SERVE = """
 import sys
-from core.llm.serve import Serving, serve
+from core.llm.serve import ServerOptions, serve
 
 model, port, length, *extra = sys.argv[1:]
-serve(Serving(model, int(port), max_model_len=int(length), extra=tuple(extra)))
+serve(ServerOptions(model, int(port), max_model_len=int(length), extra=tuple(extra)))
 """
 READY_S, STOP_S, WAIT_S = 300.0, 60.0, 120.0
 
