@@ -1,4 +1,4 @@
-"""How long the briefs of each role are."""
+"""Figure: the lengths of each role's briefs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import plotly.graph_objects as go
 
 from core.plots import theme
 
-LETTER = 3  # characters; "C", "C." and "**C" say no more than a letter does
-_STRENGTHS = (1.0, 0.55, 0.2)  # of each role's colour, from a letter to a paragraph
+LETTER = 3  # characters; "C", "C." and "**C" count as a letter
+_STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to a paragraph
 
 
-def classes(lengths: pd.DataFrame, short: int) -> pd.DataFrame:
-    """Briefs per role by length: role, a letter, one line, a paragraph.
+def length_classes(lengths: pd.DataFrame, short: int) -> pd.DataFrame:
+    """The number of briefs of each role by length class; columns: role, a letter, one line, a paragraph.
 
-    lengths: one row a brief with role and length (characters). One line ends before `short` characters.
+    lengths: one row for each brief with role and length (characters). A paragraph has at least `short` characters.
     """
     edges = [-np.inf, LETTER, short - 1, np.inf]
     names = ["a letter", "one line", "a paragraph"]
@@ -27,7 +27,7 @@ def classes(lengths: pd.DataFrame, short: int) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One stacked bar a role of `classes`' counts, as shares, each part named on the first bar and its share on all."""
+    """One stacked bar for each role with the shares of its briefs in each class; table: from `length_classes`."""
     counts = table.drop(columns="role")
     shares = 100 * counts.div(counts.sum(axis=1), axis=0)
     figure = go.Figure()

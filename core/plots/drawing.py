@@ -1,4 +1,4 @@
-"""What figures draw alike: whiskers, named lines, and text of others that stays text."""
+"""What figures share: checks of their tables, named lines, error bars, and texts of numbers and names."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import plotly.graph_objects as go
 from core.errors import InputError
 from core.plots import theme
 
-CHANCE: Final = 0.5  # the AUROC of a coin
+CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot
 SMALL: Final = 12  # font size of names beside lines and curves
 METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
-_CHARACTER_PX, _NARROW_PX = 7, 160  # of a plot in half a page, between the names and the numbers of its rows
+_CHARACTER_PX, _NARROW_PX = 7, 160  # width of a character, and of a narrow plot (half a page)
 
 
 def require_columns(figure: str, table: pd.DataFrame, needed: Sequence[str]) -> None:
-    """InputError names the columns that the table of `figure` lacks."""
+    """Raise InputError if the table of `figure` lacks columns, which it names."""
     missing = [name for name in needed if name not in table.columns]
     if missing:
         got = ", ".join(map(str, table.columns)) or "none"
@@ -31,7 +31,7 @@ def require_columns(figure: str, table: pd.DataFrame, needed: Sequence[str]) -> 
 
 
 def require_values(figure: str, table: pd.DataFrame, column: str, known: Collection[str]) -> None:
-    """InputError names the values of a column that the figure has no mark for."""
+    """Raise InputError if a column has values that the figure cannot draw, which it names."""
     unknown = sorted(set(map(str, table[column])) - set(known))
     if unknown:
         raise InputError(f"{figure}: {column}: got {', '.join(map(repr, unknown))}; expected {', '.join(known)}")
@@ -39,7 +39,7 @@ def require_values(figure: str, table: pd.DataFrame, column: str, known: Collect
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line across a plot with its name; NaN is not drawn."""
+    """A straight line across a plot, with its name; it is not drawn if `at` is NaN."""
 
     at: float
     name: str
@@ -48,56 +48,56 @@ class Line:
 
 
 def reference_lines(lines: Mapping[str, float]) -> list[Line]:
-    """Chance, always, and the controls of `lines`, each named with its value."""
+    """The line of chance, and one for each control of `lines`, named with its value."""
     chance = Line(CHANCE, f"chance {CHANCE}", dash="dot")
     return [chance, *(Line(at, f"{name} {at:.3f}") for name, at in lines.items() if name != "chance")]
 
 
-def plain(text: object, longest: int = 1000) -> str:
-    """Text of others as plotly shows it letter by letter, without markup or links, cut at `longest` characters."""
+def escape(text: object, longest: int = 1000) -> str:
+    """Text escaped so that plotly shows it literally, without markup or links, cut at `longest` characters."""
     words = str(text)
     words = words if len(words) <= longest else words[: longest - 1] + "…"
     return html.escape(words, quote=False)
 
 
-def number(value: float, form: str = ".3f") -> str:
-    """A number with a real minus sign; an en dash where it is missing."""
+def number_text(value: float, form: str = ".3f") -> str:
+    """A number with a real minus sign; an en dash if it is NaN."""
     return "–" if np.isnan(value) else f"{value:{form}}".replace("-", "−")
 
 
-def with_interval(estimate: float, low: float, high: float, form: str = ".3f") -> str:
-    """ "0.621 [0.604, 0.638]", in words where there is no interval, and an en dash where there is nothing."""
+def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -> str:
+    """An estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
     if np.isnan(estimate):
-        return number(estimate, form)
+        return number_text(estimate, form)
     if np.isnan([low, high]).any():
-        return f"{number(estimate, form)} [no interval]"
-    return f"{number(estimate, form)} [{number(low, form)}, {number(high, form)}]"
+        return f"{number_text(estimate, form)} [no interval]"
+    return f"{number_text(estimate, form)} [{number_text(low, form)}, {number_text(high, form)}]"
 
 
 def rows_text(n: float) -> str:
-    """ "n 2,499", or that it is unknown."""
+    """A number of rows as "n 2,499", or "n unknown" if it is NaN."""
     return "n unknown" if np.isnan(n) else f"n {n:,.0f}"
 
 
-def faint(colour: str, opacity: float) -> str:
-    """A "#RRGGBB" colour that lets any surface through."""
+def transparent(colour: str, opacity: float) -> str:
+    """A "#RRGGBB" colour with an opacity from 0 to 1."""
     parts = (str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({','.join(parts)},{opacity})"
 
 
-def whiskers(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:
-    """Error bars from low to high of a table with `value`, low and high; none where one of them is NaN."""
+def error_bars(table: pd.DataFrame, value: str, colour: str) -> dict[str, object]:
+    """Plotly's error bars from `low` to `high` of a table around its column `value`; none where one of them is NaN."""
     above, below = table["high"] - table[value], table[value] - table["low"]
     return {"array": above, "arrayminus": below, "color": colour, "thickness": 1.5, "width": 3}
 
 
 def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, float]) -> int:
-    """Vertical lines with their names above the plot, and the pixels that the names need there.
+    """Draw vertical lines with their names above the plot; returns the pixels that the names need there.
 
-    span: the range of the x axis. A name that would touch the one before it stands a line higher.
+    span: the range of the x axis. A name that would touch the one before it is placed one line of text higher.
     """
-    ends: list[float] = []  # of the last name on each level
-    scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])  # of a character, in units of the axis
+    ends: list[float] = []  # where the last name on each level ends
+    scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])  # width of a character in units of the axis
     for line in sorted((line for line in lines if not np.isnan(line.at)), key=lambda line: line.at):
         half = len(line.name) * scale / 2
         level = next((k for k, end in enumerate(ends) if end < line.at - half), len(ends))
@@ -108,7 +108,7 @@ def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, f
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
-    """A horizontal line with its name at its right end, outside the plot, and the pixels that the name needs there."""
+    """Draw a horizontal line with its name outside the plot on the right; returns the pixels that the name needs."""
     figure.add_shape(type="line", y0=line.at, y1=line.at, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
     figure.add_annotation(y=line.at, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
     return _CHARACTER_PX * len(line.name) + 12
@@ -119,4 +119,4 @@ def _stroke(line: Line) -> dict[str, object]:
 
 
 def _name(line: Line) -> dict[str, object]:
-    return {"text": plain(line.name), "showarrow": False, "font_size": SMALL}
+    return {"text": escape(line.name), "showarrow": False, "font_size": SMALL}

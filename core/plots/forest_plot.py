@@ -1,4 +1,4 @@
-"""A forest plot: names at the left, dots with whiskers between, words at the right. Ladder, slices and changes are one."""
+"""A forest plot: names on the left, dots with error bars in the middle, words on the right. Several figures are one."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NAME_LENGTH = 36  # characters of a name; the hover has all of it
 _DOT, _GAP_PX = 9, 6
 
 
-def draw(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: Sequence[float] = ()) -> go.Figure:
-    """One line of the plot a row, from the top, and every line named.
+def draw_forest(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: Sequence[float] = ()) -> go.Figure:
+    """Draw one row of the plot for each row of the table, from the top, and every line with its name.
 
-    rows: name and words (markup of ours, with `marks.plain` text of others), hover, colour, symbol, and estimate, low,
-    high: no dot where the estimate is NaN, a hollow one where an end of the interval is. title: of the value axis, which
-    also shows the values of `reach`.
+    rows: name and words (markup; names from users must be escaped), hover, colour, symbol, and estimate, low, high: a row
+    without an estimate has no dot, one without an interval a hollow dot. title: of the value axis, which also includes the
+    values of `reach`.
     """
     rows = rows.assign(y=np.arange(len(rows)))
     figure = go.Figure()
@@ -30,7 +30,7 @@ def draw(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: S
             y=part["y"],
             mode="markers",
             marker={"color": colour, "size": _DOT, "symbol": part["symbol"].where(~hollow, part["symbol"] + "-open")},
-            error_x=drawing.whiskers(part, "estimate", str(colour)),
+            error_x=drawing.error_bars(part, "estimate", str(colour)),
             hovertext=part["hover"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
@@ -41,11 +41,11 @@ def draw(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: S
     figure.update_xaxes(title=title, range=span, zeroline=False)
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)
-    return _words(figure, rows)
+    return _draw_words(figure, rows)
 
 
-def _words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
-    """The words as the ticks of a second axis, so that the margin fits them; an axis needs a trace to be drawn."""
+def _draw_words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
+    """Draw the words as ticks of a second axis, so that the margin fits them; an axis without a trace is not drawn."""
     figure.add_scatter(x=[None], y=[None], yaxis="y2", hoverinfo="skip")
     figure.update_layout(
         yaxis2={
@@ -64,7 +64,7 @@ def _words(figure: go.Figure, rows: pd.DataFrame) -> go.Figure:
 
 
 def _span(rows: pd.DataFrame, others: Sequence[float]) -> tuple[float, float]:
-    """From the lowest to the highest of dots, whiskers and `others`, with a little room."""
+    """The range of dots, error bars and `others`, with a little room at both ends."""
     ends = [*rows[["estimate", "low", "high"]].to_numpy(dtype=np.float64).ravel(), *others]
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))
     room = 0.04 * (high - low) or 0.05

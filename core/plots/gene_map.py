@@ -1,4 +1,4 @@
-"""A map of the genes of a space, with a query and the neighbours that its prior comes from."""
+"""Figure: a map of the genes of a space, with a query and the neighbours that its prior comes from."""
 
 from __future__ import annotations
 
@@ -14,41 +14,40 @@ from core.stats.arrays import Floats
 
 COLUMNS = ("symbol", "x", "y", "kind", "share", "label")
 KINDS: Final = ("other", "neighbour", "query")
-NAMED: Final = 5  # neighbours of the greatest share whose symbols are written
+NAMED: Final = 5  # neighbours, by share, whose symbols are written
 HEIGHT_PX: Final = int(1.6 * theme.HEIGHT_PX)
 _SMALLEST, _LARGEST, _STAR = 6, 24, 17  # pixels across the lightest neighbour, the heaviest, and the query
 _NAME_LENGTH = 14  # characters of a symbol; the hover has all of it
-_SHARE_LENGTH = 6  # of the sign before it and the percentage after it
-_CHARACTER_PX, _BELOW_PX = 7, 55  # of a name; below the plot for the axis
+_SHARE_LENGTH = 6  # characters of the sign before a symbol and the percentage after it
+_CHARACTER_PX, _BELOW_PX = 7, 55  # width of a character; space below the plot for the axis
 
 
 def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     """Genes as faint dots, the neighbours of `query` sized by their share of the prior, and the query as a star.
 
     table: symbol, x, y (a gene without both is not drawn), kind (query, at most once; neighbour, other), share (of the
-    prior, in [0, 1]; 0 for others), label (up, down, none, de, mixed, or "" where unknown: of a neighbour's rows). query:
-    its symbol, which the key says has no place here if no row is of that kind. axes: their titles. InputError if no
-    gene has a place.
+    prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de, mixed, or "" if unknown). query: its
+    symbol; the key states if it has no place here. axes: their titles. Raises InputError if no gene has a place.
     """
     drawing.require_columns("gene_map", table, COLUMNS)
     drawing.require_values("gene_map", table, "kind", KINDS)
-    known = table.assign(label=label_signs.labels("gene_map", table)).dropna(subset=["x", "y"])
+    known = table.assign(label=label_signs.label_column("gene_map", table)).dropna(subset=["x", "y"])
     if known.empty:
         raise InputError(f"gene_map: got no gene with both x and y, for {query}; expected at least one")
-    others, neighbours, asked = (known[known["kind"] == kind] for kind in KINDS)
+    others, neighbours, query_rows = (known[known["kind"] == kind] for kind in KINDS)
     neighbours = neighbours.sort_values("share", ascending=False, kind="stable")
-    neighbours, asked = neighbours.assign(size=_sizes(neighbours["share"])), asked.assign(size=_STAR)
+    neighbours, query_rows = neighbours.assign(size=_sizes(neighbours["share"])), query_rows.assign(size=_STAR)
     x, y = _range(known["x"]), _range(known["y"])
     chart = go.Figure()
-    _others(chart, others)
-    _neighbours(chart, neighbours)
-    _query(chart, asked)
-    right = _names(chart, pd.concat([neighbours.head(NAMED), asked]), x, y)
-    missing = [] if len(asked) else [f"{_italic(query)} has no place here"]
+    _draw_others(chart, others)
+    _draw_neighbours(chart, neighbours)
+    _draw_query(chart, query_rows)
+    right = _draw_names(chart, pd.concat([neighbours.head(NAMED), query_rows]), x, y)
+    missing = [] if len(query_rows) else [f"{_italic(query)} has no place here"]
     label_signs.draw_key(chart, [*label_signs.counts_by_label(neighbours["label"]), "size: share", *missing])
     chart.update_layout(height=HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": right})
-    chart.update_xaxes(title=drawing.plain(axes[0]), range=x, showgrid=False, zeroline=False)
-    chart.update_yaxes(title=drawing.plain(axes[1]), range=y, zeroline=False)
+    chart.update_xaxes(title=drawing.escape(axes[0]), range=x, showgrid=False, zeroline=False)
+    chart.update_yaxes(title=drawing.escape(axes[1]), range=y, zeroline=False)
     return chart
 
 
@@ -59,69 +58,74 @@ def _range(values: pd.Series[float]) -> tuple[float, float]:
 
 
 def _italic(symbol: object) -> str:
-    return f"<i>{drawing.plain(symbol, _NAME_LENGTH)}</i>"
+    return f"<i>{drawing.escape(symbol, _NAME_LENGTH)}</i>"
 
 
-def _others(chart: go.Figure, table: pd.DataFrame) -> None:
+def _draw_others(chart: go.Figure, table: pd.DataFrame) -> None:
     # Not WebGL, which not every browser has: seven thousand dots are drawn soon enough without it.
+    marker = {"color": drawing.transparent(theme.BASELINE, 0.25), "size": 3}
+    _draw_marks(chart, table, "other", marker, [drawing.escape(symbol) for symbol in table["symbol"]])
+
+
+def _draw_neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
+    """Draw the neighbours from the heaviest, so that no mark hides a smaller one."""
+    marker = {
+        "color": [_fill(label) for label in table["label"]],
+        "symbol": table["label"].map(label_signs.SYMBOLS),
+        "size": table["size"],
+        "opacity": 1,
+        "line": {"color": table["label"].map(label_signs.COLOURS), "width": 1.5},
+    }
+    _draw_marks(chart, table, "neighbour", marker, [_hover(row) for row in table.itertuples()])
+
+
+def _draw_query(chart: go.Figure, table: pd.DataFrame) -> None:
+    ink, edge = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge stands out in light and in dark
+    marker = {"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}}
+    _draw_marks(chart, table, "query", marker, [f"{drawing.escape(symbol)}, the query" for symbol in table["symbol"]])
+
+
+def _draw_marks(chart: go.Figure, table: pd.DataFrame, name: str, marker: dict[str, Any], hover: list[str]) -> None:
     chart.add_scatter(
         x=table["x"],
         y=table["y"],
-        name="other",
+        name=name,
         mode="markers",
-        marker={"color": drawing.faint(theme.BASELINE, 0.25), "size": 3},
-        hovertext=[drawing.plain(symbol) for symbol in table["symbol"]],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
-
-
-def _neighbours(chart: go.Figure, table: pd.DataFrame) -> None:
-    """From the heaviest, so that no mark hides a smaller one."""
-    chart.add_scatter(
-        x=table["x"],
-        y=table["y"],
-        name="neighbour",
-        mode="markers",
-        marker={
-            "color": [_fill(label) for label in table["label"]],
-            "symbol": table["label"].map(label_signs.SYMBOLS),
-            "size": table["size"],
-            "opacity": 1,
-            "line": {"color": table["label"].map(label_signs.COLOURS), "width": 1.5},
-        },
-        hovertext=[_told(row) for row in table.itertuples()],
+        marker=marker,
+        hovertext=hover,
         hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
 def _fill(label: str) -> str:
-    """Faint, so that marks on one another can be told apart; an open mark takes it for its outline."""
+    """The fill of a mark, transparent so that overlapping marks can be told apart; an open mark uses it as its outline."""
     colour = label_signs.COLOURS[label]
-    return colour if label_signs.SYMBOLS[label].endswith("-open") else drawing.faint(colour, 0.15)
+    return colour if label_signs.SYMBOLS[label].endswith("-open") else drawing.transparent(colour, 0.15)
 
 
-def _told(row: Any) -> str:
-    return f"{drawing.plain(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>label {row.label}"
+def _hover(row: Any) -> str:
+    return f"{drawing.escape(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>label {row.label}"
 
 
 def _sizes(shares: pd.Series[float]) -> Floats:
-    """Areas grow with the share, up to that of the heaviest neighbour; the lightest can still be pointed at."""
+    """Diameters in pixels: areas grow with the share up to the heaviest neighbour's; the lightest stays large enough."""
     sizes: Floats = np.maximum(_SMALLEST, _LARGEST * np.sqrt(shares / (shares.max() or 1.0)))
     return sizes
 
 
-def _names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
-    """Symbols right of the plot, where nothing is beneath them, with leaders to their marks; the pixels they need there."""
-    line = drawing.TEXT_PX * (y[1] - y[0]) / (HEIGHT_PX - label_signs.ABOVE_PX - _BELOW_PX)  # of text, in units of the axis
+def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y: tuple[float, float]) -> int:
+    """Write symbols to the right of the plot, with leaders to their marks; returns the pixels that they need there."""
+    plot_px = HEIGHT_PX - label_signs.ABOVE_PX - _BELOW_PX
+    line = drawing.TEXT_PX * (y[1] - y[0]) / plot_px  # height of a line of text in units of the axis
     table = table.sort_values("y", kind="stable")
-    for row, level in zip(table.itertuples(), _apart(table["y"].to_numpy(dtype=np.float64), line, y), strict=True):
-        _name(chart, row, (x[1], level))
+    for row, level in zip(table.itertuples(), _spread_levels(table["y"].to_numpy(dtype=np.float64), line, y), strict=True):
+        _draw_name(chart, row, (x[1], level))
     longest = min(_NAME_LENGTH, max(table["symbol"].str.len(), default=0))
     return 8 + _CHARACTER_PX * (longest + _SHARE_LENGTH)
 
 
-def _name(chart: go.Figure, row: Any, at: tuple[float, float]) -> None:
-    share = f"{label_signs.sign(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
+def _draw_name(chart: go.Figure, row: Any, at: tuple[float, float]) -> None:
+    share = f"{label_signs.sign_markup(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
     chart.add_annotation(
         x=row.x,
         y=row.y,
@@ -139,22 +143,9 @@ def _name(chart: go.Figure, row: Any, at: tuple[float, float]) -> None:
     )
 
 
-def _apart(wanted: Floats, step: float, ends: tuple[float, float]) -> Floats:
-    """Increasing levels at least `step` apart and between the ends, near those that are wanted (increasing)."""
+def _spread_levels(wanted: Floats, step: float, ends: tuple[float, float]) -> Floats:
+    """Increasing levels at least `step` apart and between the ends, close to the wanted (increasing) levels."""
     steps = step * np.arange(len(wanted))
     raised, lowered = np.maximum.accumulate(wanted - steps), np.minimum.accumulate((wanted - steps)[::-1])[::-1]
     levels: Floats = np.clip((raised + lowered) / 2 + steps, ends[0] + steps, ends[1] - steps[::-1])
     return levels
-
-
-def _query(chart: go.Figure, table: pd.DataFrame) -> None:
-    ink, edge = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge stands out in light and in dark
-    chart.add_scatter(
-        x=table["x"],
-        y=table["y"],
-        name="query",
-        mode="markers",
-        marker={"color": ink, "symbol": "star", "size": _STAR, "line": {"color": edge, "width": 1.5}},
-        hovertext=[f"{drawing.plain(symbol)}, the query" for symbol in table["symbol"]],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )

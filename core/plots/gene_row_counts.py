@@ -1,4 +1,4 @@
-"""What the number of a gene's rows gives away about its labels."""
+"""Figure: what the number of a gene's rows reveals about its labels."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from core.stats.intervals import wilson_interval
 from core.stats.scores_and_labels import outcome_of
 
 COLUMNS = ("rows_per_gene", "genes", "rows", "labelled", "with_effect", "share_de", "low", "high")
-MOST: Final = 20  # rows of a gene that stand for themselves; more are counted with it
+MOST: Final = 20  # rows of a gene; genes with more are counted with these
 
 
 def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
     """For genes with 1, 2, … rows: how many rows they have together, and the share of labelled ones with an effect.
 
-    labels: of shape (n_rows,), None where unknown; gene: names or codes of the same rows, over which rows are counted.
-    One row a number that occurs: rows_per_gene ("1" to "20+"), genes, rows, labelled, with_effect, share_de with its
-    Wilson interval low and high, all three NaN where no row has a label.
+    labels: of shape (n_rows,), None if unknown; gene: names or codes of the same rows. One row for each number that
+    occurs; columns: rows_per_gene ("1" to "20+"), genes, rows, labelled, with_effect, share_de with its Wilson interval
+    low and high, all three NaN if no row has a label.
     """
     outcome, codes = outcome_of(labels), arrays.codes("gene", gene)
     arrays.same_length(labels=outcome.labelled, gene=codes)
@@ -41,18 +41,18 @@ def table(labels: ArrayLike, gene: ArrayLike) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """Shares with an effect by rows per gene, with whiskers, beside the share over all rows; rows where none is labelled.
+    """The shares with an effect by rows per gene, beside the share over all rows; without labels, the numbers of rows.
 
-    table: as `table` makes it.
+    table: from `table`.
     """
     drawing.require_columns("gene_counts", table, COLUMNS)
-    chart = _shares(table) if table["labelled"].sum() else _rows(table)
+    chart = _share_figure(table) if table["labelled"].sum() else _row_figure(table)
     chart.update_xaxes(title="rows per gene", tickvals=np.arange(len(table)), ticktext=table["rows_per_gene"], zeroline=False)
     chart.update_xaxes(showgrid=False, range=[-0.6, len(table) - 0.4])
     return chart
 
 
-def _shares(table: pd.DataFrame) -> go.Figure:
+def _share_figure(table: pd.DataFrame) -> go.Figure:
     percent = 100 * table[["share_de", "low", "high"]]
     chart = go.Figure()
     chart.add_scatter(
@@ -60,7 +60,7 @@ def _shares(table: pd.DataFrame) -> go.Figure:
         y=percent["share_de"],
         mode="markers",
         marker={"color": theme.EFFECT, "symbol": "diamond", "size": 9},
-        error_y=drawing.whiskers(percent, "share_de", theme.EFFECT),
+        error_y=drawing.error_bars(percent, "share_de", theme.EFFECT),
         hovertext=[_hover(row) for row in table.itertuples()],
         hovertemplate="%{hovertext}<extra></extra>",
     )
@@ -72,7 +72,7 @@ def _shares(table: pd.DataFrame) -> go.Figure:
     return chart
 
 
-def _rows(table: pd.DataFrame) -> go.Figure:
+def _row_figure(table: pd.DataFrame) -> go.Figure:
     chart = go.Figure()
     chart.add_bar(
         x=np.arange(len(table)),
@@ -90,5 +90,5 @@ def _hover(row: Any) -> str:
     words = f"genes with {of}: {row.genes:,}<br>{drawing.rows_text(row.rows)}"
     if not row.labelled:
         return words
-    share = drawing.with_interval(100 * row.share_de, 100 * row.low, 100 * row.high, ".1f")
+    share = drawing.estimate_text(100 * row.share_de, 100 * row.low, 100 * row.high, ".1f")
     return f"{words}, {row.labelled:,} with a label<br>with an effect {share} %"

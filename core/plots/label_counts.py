@@ -1,4 +1,4 @@
-"""What the labels of a dataset's splits are."""
+"""Figure: the labels of a dataset's splits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _ORDER = ("up", "down", "de", "none", "unlabelled")
 
 
 def figure(counts: pd.DataFrame) -> go.Figure:
-    """One stacked bar a split, each part named on the bar.
+    """One stacked bar for each split, with the labels' names on it.
 
-    counts: one row a split with split and the numbers of rows up, down, de, none, unlabelled.
+    counts: one row for each split with split and the numbers of rows up, down, de, none, unlabelled.
     """
     figure = go.Figure()
     for name in _ORDER:

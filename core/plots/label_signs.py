@@ -1,4 +1,4 @@
-"""The signs of labels as plotly's markers, and the line above a plot that says what they mean."""
+"""The signs of labels as plotly's markers, and the key of these signs above a plot."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 
-# "mixed": of several rows that do not agree. What is drawn last lies on top.
+# "mixed": several rows with different labels. Later labels are drawn on top of earlier ones.
 SYMBOLS: Final = {
     "unknown": "circle-open",
     "none": "circle",
@@ -21,29 +21,29 @@ SYMBOLS: Final = {
 }
 COLOURS: Final = {**theme.LABEL_COLOURS, "mixed": theme.BASELINE}
 SIGNS: Final = {**theme.LABEL_SIGNS, "mixed": "■"}
-ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # the margin that the key needs
+ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # top margin that the key needs
 
 
-def labels(figure: str, table: pd.DataFrame) -> pd.Series[str]:
-    """The label column of a figure's table, "unknown" where it is None, NaN or ""; InputError for others than `SYMBOLS`."""
+def label_column(figure: str, table: pd.DataFrame) -> pd.Series[str]:
+    """The label column of a figure's table, "unknown" for None, NaN and "". Raises InputError for other labels."""
     given = table["label"].astype(object)
     known = given.where(given.notna() & given.ne(""), "unknown")
     drawing.require_values(figure, known.to_frame(), "label", SYMBOLS)
     return known
 
 
-def sign(label: str) -> str:
+def sign_markup(label: str) -> str:
     """The sign of a label in its colour, as markup."""
     return f'<span style="color:{COLOURS[label]}">{SIGNS[label]}</span>'
 
 
 def counts_by_label(labels: pd.Series[str]) -> list[str]:
-    """Each label that there is with its sign and its number of rows, as markup."""
+    """Each label that occurs, with its sign and its number of rows, as markup."""
     counts = labels.value_counts()
-    return [f"{sign(label)} {label} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
+    return [f"{sign_markup(label)} {label} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
 
 
 def draw_key(chart: go.Figure, words: Sequence[str]) -> None:
-    """What the marks mean (markup), in one line above the plot."""
+    """Draw the key of the marks (words as markup) in one line above the plot."""
     place = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "xanchor": "left", "yanchor": "bottom", "yshift": 4}
     chart.add_annotation(text="    ".join(words), showarrow=False, **place)

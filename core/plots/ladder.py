@@ -1,4 +1,4 @@
-"""Where the runs stand: one score a row, measured here or recorded from a leaderboard."""
+"""Figure: the scores of all runs, measured here or recorded from a leaderboard."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _WORDS = {"here": "measured here", "public": "public score"}
 
 
 def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean") -> go.Figure:
-    """One line of the plot a row, in the order given; circles are measured here, diamonds are public scores.
+    """One row of the forest plot for each run, in the order given; circles are measured here, diamonds public scores.
 
-    table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN where
-    unknown), chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR or
-    mean. InputError names missing columns and unknown kinds.
+    table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown),
+    chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR or mean. Raises
+    InputError for missing columns and unknown kinds.
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
-    return forest_plot.draw(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS[metric])
+    return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS[metric])
 
 
 def _row(row: Any) -> dict[str, object]:
-    told = drawing.with_interval(row.score, row.low, row.high)
-    name = drawing.plain(row.run, forest_plot.NAME_LENGTH)
+    interval = drawing.estimate_text(row.score, row.low, row.high)
+    name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
     return {
         "name": f"<b>{name}</b>" if row.chosen else name,
-        "words": f"{told} {row.kind}",
-        "hover": f"{drawing.plain(row.run)}<br>{_WORDS[row.kind]} {told}<br>{drawing.rows_text(row.n)}",
+        "words": f"{interval} {row.kind}",
+        "hover": f"{drawing.escape(row.run)}<br>{_WORDS[row.kind]} {interval}<br>{drawing.rows_text(row.n)}",
         "colour": theme.CHOSEN if row.chosen else theme.BASELINE,
         "symbol": _SYMBOLS[row.kind],
         "estimate": row.score,

@@ -1,4 +1,4 @@
-"""Is one run better than another: paired differences with every interval."""
+"""Figure: the paired differences of two runs, with every interval."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "two_way": "both 
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
-    """The changes of a comparison: metric (DE, DIR, mean), unit (as in `UNITS`), estimate, low, high, n."""
+    """The changes of a comparison; columns: metric (DE, DIR, mean), unit (as in `UNITS`), estimate, low, high, n."""
     parts = {"DE": comparison.de, "DIR": comparison.dir, "mean": comparison.mean}
     found = [(metric, words, getattr(part.change, unit)) for metric, part in parts.items() for unit, words in UNITS.items()]
     rows = [(metric, words, one.estimate, one.low, one.high, one.n) for metric, words, one in found]
@@ -24,41 +24,42 @@ def table(comparison: Comparison) -> pd.DataFrame:
 
 
 def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
-    """One line of the plot a difference, under the name of its metric, beside "no change".
+    """One row of the forest plot for each difference, below the name of its metric, beside the line of no change.
 
-    table: metric, unit, estimate, low, high (NaN where there is none), n. detectable: the smallest change of the mean
-    that such a pair of runs would show, in AUROC; smaller ones are shaded in the rows of the mean. NaN shades nothing.
+    table: metric, unit, estimate, low, high (NaN if there is none), n. detectable: the smallest change of the mean that
+    two such runs would show, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
     """
     drawing.require_columns("changes", table, COLUMNS)
     blocks = [
-        [_header(str(metric), detectable), *map(_row, part.itertuples())] for metric, part in table.groupby("metric", sort=False)
+        [_header_row(str(metric), detectable), *map(_change_row, part.itertuples())]
+        for metric, part in table.groupby("metric", sort=False)
     ]
     rows = pd.DataFrame([row for block in blocks for row in block])
-    shaded = not np.isnan(detectable) and rows["metric"].eq("mean").any()
-    chart = forest_plot.draw(
+    has_band = not np.isnan(detectable) and rows["metric"].eq("mean").any()
+    chart = forest_plot.draw_forest(
         rows,
         [drawing.Line(0.0, "no change", dash="dot")],
         "change of the AUROC",
-        (-detectable, detectable) if shaded else (),
+        (-detectable, detectable) if has_band else (),
     )
-    if shaded:
+    if has_band:
         _shade(chart, rows, detectable)
     return chart
 
 
-def _header(metric: str, detectable: float) -> dict[str, object]:
+def _header_row(metric: str, detectable: float) -> dict[str, object]:
     words = f"detectable ±{detectable:.3f}" if metric == "mean" and not np.isnan(detectable) else ""
-    nothing = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.CHOSEN, "symbol": "circle"}
-    return {"metric": metric, "name": f"<b>{drawing.plain(metric)}</b>", "words": words, **nothing}
+    empty = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.CHOSEN, "symbol": "circle"}
+    return {"metric": metric, "name": f"<b>{drawing.escape(metric)}</b>", "words": words, **empty}
 
 
-def _row(row: Any) -> dict[str, object]:
-    told = drawing.with_interval(row.estimate, row.low, row.high, "+.3f")
+def _change_row(row: Any) -> dict[str, object]:
+    interval = drawing.estimate_text(row.estimate, row.low, row.high, "+.3f")
     return {
         "metric": row.metric,
-        "name": f"by {drawing.plain(row.unit)}",
-        "words": told,
-        "hover": f"{drawing.plain(row.metric)}, by {drawing.plain(row.unit)}<br>{told}<br>{drawing.rows_text(row.n)}",
+        "name": f"by {drawing.escape(row.unit)}",
+        "words": interval,
+        "hover": f"{drawing.escape(row.metric)}, by {drawing.escape(row.unit)}<br>{interval}<br>{drawing.rows_text(row.n)}",
         "colour": theme.CHOSEN,
         "symbol": "circle",
         "estimate": row.estimate,
@@ -68,7 +69,7 @@ def _row(row: Any) -> dict[str, object]:
 
 
 def _shade(chart: go.Figure, rows: pd.DataFrame, detectable: float) -> None:
-    """The band of changes too small to be seen, behind the rows of the mean."""
+    """Draw the band of changes that are too small to be detected behind the rows of the mean."""
     lines = rows.index[rows["metric"] == "mean"]
     chart.add_shape(
         type="rect",
@@ -76,7 +77,7 @@ def _shade(chart: go.Figure, rows: pd.DataFrame, detectable: float) -> None:
         x1=detectable,
         y0=lines.min() - 0.5,
         y1=lines.max() + 0.5,
-        fillcolor=drawing.faint(theme.BASELINE, 0.2),
+        fillcolor=drawing.transparent(theme.BASELINE, 0.2),
         line_width=0,
         layer="between",
     )

@@ -1,4 +1,4 @@
-"""The rows that move most from one run's ranks to another's."""
+"""Figure: the rows whose ranks move most from one run to another."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from core.plots import drawing, forest_plot, label_signs
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 SHOWN: Final = 20
-_REACH: Final = (1.0, 10.0)  # ranks that the axis shows at least
+_REACH: Final = (1.0, 10.0)  # ranks that the axis always includes
 _RUN_LENGTH, _DOT = 20, 5
 
 
 def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -> go.Figure:
-    """One line of the plot a row, in the order given: from a dot at its rank in `before` to its sign at that in `after`.
+    """One row of the forest plot for each row, in order: a dot at its rank in `before`, its sign at that in `after`.
 
-    table: pair_id, pert, gene, label (None where unknown), rank_a, rank_b, where 1 is the lowest `score`; without the
-    rows that have no rank, the first 20 are drawn. A mark's customdata is its pair_id. InputError if none is left.
+    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the lowest `score`; the first 20 rows
+    with both ranks are drawn. A mark's customdata is its pair_id. Raises InputError if no row has both ranks.
     """
     drawing.require_columns("movers", table, COLUMNS)
-    known = table.assign(label=label_signs.labels("movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)
+    known = table.assign(label=label_signs.label_column("movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)
     if known.empty:
         raise InputError(f"movers: got no row with a rank in both {before} and {after}; expected at least one")
     rows = pd.DataFrame([_row(row) for row in known.itertuples()])
-    runs = f"dot in {drawing.plain(before, _RUN_LENGTH)}, sign in {drawing.plain(after, _RUN_LENGTH)}"
-    chart = forest_plot.draw(rows, [], f"rank of {score} (1 is lowest)<br>{runs}", _REACH)
+    runs = f"dot in {drawing.escape(before, _RUN_LENGTH)}, sign in {drawing.escape(after, _RUN_LENGTH)}"
+    chart = forest_plot.draw_forest(rows, [], f"rank of {score} (1 is lowest)<br>{runs}", _REACH)
     chart.update_traces(error_x_visible=False)
     chart.add_scatter(
         x=rows["before"],
@@ -50,11 +50,11 @@ def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -
 
 
 def _row(row: Any) -> dict[str, object]:
-    pair, moved = f"{drawing.plain(row.pert)} ⟶ {drawing.plain(row.gene)}", row.rank_b - row.rank_a
+    pair, moved = f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}", row.rank_b - row.rank_a
     ranks = f"{_rank(row.rank_a)} → {_rank(row.rank_b)}"
     return {
-        "name": drawing.plain(f"{row.pert} ⟶ {row.gene}", forest_plot.NAME_LENGTH),
-        "words": drawing.number(moved, "+,.10g"),
+        "name": drawing.escape(f"{row.pert} ⟶ {row.gene}", forest_plot.NAME_LENGTH),
+        "words": drawing.number_text(moved, "+,.10g"),
         "hover": f"{pair}<br>label {row.label}<br>rank {ranks}",
         "colour": label_signs.COLOURS[row.label],
         "symbol": label_signs.SYMBOLS[row.label],
@@ -66,7 +66,7 @@ def _row(row: Any) -> dict[str, object]:
 
 
 def _connect(chart: go.Figure, line: int, row: Any) -> None:
-    """From the dot to the edge of the sign, which a whisker would run through."""
+    """Draw a line from the dot to the edge of the sign; an error bar would run through the sign."""
     chart.add_annotation(
         x=row.estimate,
         y=line,

@@ -1,4 +1,4 @@
-"""How two runs rank the same rows."""
+"""Figure: the ranks of the same rows in two runs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 
 
 def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figure:
-    """One mark a row, by its ranks in runs `a` and `b`, beside the line of rows that did not move.
+    """One mark for each row at its ranks in runs `a` and `b`, and the line of equal ranks.
 
-    table: pair_id, pert, gene, label (None where unknown), rank_a, rank_b, where 1 is the lowest `score` and NaN is not
-    drawn. A mark's customdata is its pair_id.
+    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the lowest `score`; rows with NaN are
+    not drawn. A mark's customdata is its pair_id.
     """
     drawing.require_columns("rank_scatter", table, COLUMNS)
-    known = table.assign(label=label_signs.labels("rank_scatter", table)).dropna(subset=["rank_a", "rank_b"])
+    known = table.assign(label=label_signs.label_column("rank_scatter", table)).dropna(subset=["rank_a", "rank_b"])
     parts = {label: part for label in label_signs.SYMBOLS if len(part := known[known["label"] == label])}
     last = float(known[["rank_a", "rank_b"]].to_numpy(dtype=float).max(initial=1.0))
     chart = go.Figure()
@@ -25,7 +25,7 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     chart.add_shape(type="line", x0=1, y0=1, x1=last, y1=last, line=line)
     chart.add_annotation(x=last, y=last, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=drawing.SMALL)
     for label, part in parts.items():
-        _marks(chart, label, part)
+        _draw_marks(chart, label, part)
     label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
     chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
@@ -35,11 +35,11 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
 
 
 def _title(run: str, score: str) -> str:
-    return f"rank of {score} in {drawing.plain(run, 40)} (1 is lowest)"
+    return f"rank of {score} in {drawing.escape(run, 40)} (1 is lowest)"
 
 
-def _marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
-    pairs = [f"{drawing.plain(pert)} ⟶ {drawing.plain(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
+def _draw_marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
+    pairs = [f"{drawing.escape(pert)} ⟶ {drawing.escape(gene)}" for pert, gene in zip(part["pert"], part["gene"], strict=True)]
     # Not WebGL, which not every browser has: seven thousand marks are drawn soon enough without it.
     chart.add_scatter(
         x=part["rank_a"],

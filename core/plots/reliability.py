@@ -1,4 +1,4 @@
-"""Do probabilities mean what they say?"""
+"""Figure: the reliability of probabilities."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ COLUMNS = ("predicted", "observed", "low", "high", "n")
 def table(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> tuple[pd.DataFrame, str]:
     """The reliability curve and its summary in words.
 
-    positive: flags, probability: in [0, 1], both of shape (n_rows,). One row a bin that has rows: predicted (mean
-    probability), observed (share of positives) with its Wilson interval, n.
+    positive: flags, probability: in [0, 1], both of shape (n_rows,). One row for each bin with rows; columns: predicted
+    (mean probability), observed (share of positives) with its Wilson interval low and high, n.
     """
     found = reliability(positive, probability, bins)
     rows = [
@@ -24,14 +24,16 @@ def table(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> tuple[
         for one in found.bins
         if one.observed.n
     ]
-    summary = f"expected calibration error {drawing.number(found.ece)}, Brier score {drawing.number(found.brier)} (0 is perfect)"
+    ece, brier = drawing.number_text(found.ece), drawing.number_text(found.brier)
+    summary = f"expected calibration error {ece}, Brier score {brier} (0 is perfect)"
     return pd.DataFrame(rows, columns=list(COLUMNS)), summary
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Observed shares against predicted probabilities, with whiskers, beside the perfect line.
+    """Observed shares against predicted probabilities, with error bars, and the line of perfect calibration.
 
-    table: predicted, observed, low, high (in [0, 1]) and n, one row a bin. score: the probability's name, "P(DE)" say.
+    table: predicted, observed, low, high (in [0, 1]) and n, one row for each bin. score: the probability's name, such as
+    "P(DE)".
     """
     drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
@@ -44,9 +46,9 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
         mode="lines+markers",
         line={"color": theme.CHOSEN, "width": 1.5},
         marker={"color": theme.CHOSEN, "size": 8},
-        error_y=drawing.whiskers(table, "observed", theme.CHOSEN),
+        error_y=drawing.error_bars(table, "observed", theme.CHOSEN),
         hovertext=[
-            f"{drawing.with_interval(*ends)}<br>{drawing.rows_text(n)}" for *ends, n in table[list(COLUMNS[1:])].to_numpy()
+            f"{drawing.estimate_text(*ends)}<br>{drawing.rows_text(n)}" for *ends, n in table[list(COLUMNS[1:])].to_numpy()
         ],
         hovertemplate="predicted %{x:.3f}, observed %{hovertext}<extra></extra>",
     )

@@ -1,4 +1,4 @@
-"""How well a run tells an effect from none, and up from down, at every threshold."""
+"""Figure: the ROC curves of runs, for DE and for DIR."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from core.stats.scores_and_labels import Scores, outcome_of, tasks
 
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
-CONTROL: Final = "count-only"  # drawn dashed under this name
-POINTS: Final = 500  # of a curve; a corner left out lies within 2 / 499 of one that is kept, less than a line is wide
+CONTROL: Final = "count-only"  # the name of the control, which is drawn dashed
+POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one that is drawn, less than the width of a line
 
 
 def table(labels: ArrayLike, scores: Mapping[str, Scores]) -> pd.DataFrame:
-    """One row a point: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr; at most `POINTS` a curve.
+    """The points of the curves; columns: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr.
 
-    labels: of shape (n_rows,), None where unknown; scores: of each run, and of the control under the name `CONTROL`, on
-    the same rows. A curve that has one class only is left out.
+    labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the name `CONTROL`, on the
+    same rows. A curve has at most `POINTS` points; one with a single class is left out.
     """
     outcome = outcome_of(labels)
     curves = []
@@ -34,23 +34,23 @@ def table(labels: ArrayLike, scores: Mapping[str, Scores]) -> pd.DataFrame:
             positive, values = task.positive[task.rows], task.values[task.rows]
             area = auroc(positive, values)
             if not np.isnan(area):
-                points = _thinned(roc_curve(positive, values))
+                points = _thin(roc_curve(positive, values))
                 curves.append(pd.DataFrame({"task": name, "who": who, "n": len(values), "auroc": area, **points}))
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=list(COLUMNS))
 
 
-def _thinned(curve: Roc) -> dict[str, np.ndarray]:
-    """The first corner in each of equal steps of fpr + tpr, which only rises along the curve."""
+def _thin(curve: Roc) -> dict[str, np.ndarray]:
+    """The first corner in each of equal steps of fpr + tpr, which never falls along the curve."""
     fpr, tpr = curve.false_positive_rate, curve.true_positive_rate
     along = fpr + tpr
-    kept = np.unique(np.searchsorted(along, np.linspace(0, along[-1], POINTS)))
-    return {"fpr": fpr[kept], "tpr": tpr[kept]}
+    corners = np.unique(np.searchsorted(along, np.linspace(0, along[-1], POINTS)))
+    return {"fpr": fpr[corners], "tpr": tpr[corners]}
 
 
 def figure(table: pd.DataFrame) -> go.Figure:
-    """One panel a task; the first run in the chosen run's colour, others grey, the control dashed, each with its AUROC.
+    """One panel for each task, each curve with its AUROC: the first run in colour, other runs grey, the control dashed.
 
-    table: task, who, n, auroc, fpr, tpr, the points of a curve in order.
+    table: task, who, n, auroc, fpr, tpr, the points of each curve in order.
     """
     drawing.require_columns("roc", table, COLUMNS)
     drawing.require_values("roc", table, "task", TASKS)
@@ -59,44 +59,44 @@ def figure(table: pd.DataFrame) -> go.Figure:
     chosen = next((who for who in table["who"] if who != CONTROL), None)
     for column, task in enumerate(present, start=1):
         part = table[table["task"] == task]
-        _chance(chart, column)
+        _draw_chance(chart, column)
         for who, curve in part.groupby("who", sort=False):
-            _curve(chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE)
-        _names(chart, column, part, chosen)
-        _panel(chart, column, TASKS[task])
+            _draw_curve(chart, column, str(who), curve, theme.CHOSEN if who == chosen else theme.BASELINE)
+        _draw_names(chart, column, part, chosen)
+        _label_panel(chart, column, TASKS[task])
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_t=8 + drawing.TEXT_PX + 6)
     return chart
 
 
-def _chance(chart: go.Figure, column: int) -> None:
+def _draw_chance(chart: go.Figure, column: int) -> None:
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between", row=1, col=column)
     text = {"text": f"chance {drawing.CHANCE}", "showarrow": False, "font_size": drawing.SMALL}
     chart.add_annotation(x=0.1, y=0.02, xanchor="left", yanchor="bottom", row=1, col=column, **text)
 
 
-def _curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, colour: str) -> None:
+def _draw_curve(chart: go.Figure, column: int, who: str, curve: pd.DataFrame, colour: str) -> None:
     rows, area = curve["n"].iloc[0], curve["auroc"].iloc[0]
-    told = f"{drawing.plain(who)}<br>AUROC {area:.3f}, {drawing.rows_text(rows)}"
+    hover = f"{drawing.escape(who)}<br>AUROC {area:.3f}, {drawing.rows_text(rows)}"
     chart.add_scatter(
         x=curve["fpr"],
         y=curve["tpr"],
         name=who,
         mode="lines",
         line={"color": colour, "width": 2, "dash": "dash" if who == CONTROL else "solid"},
-        hovertext=[told] * len(curve),
+        hovertext=[hover] * len(curve),
         hovertemplate="%{hovertext}<br>false positive rate %{x:.3f}, true positive rate %{y:.3f}<extra></extra>",
         row=1,
         col=column,
     )
 
 
-def _names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
-    """Each curve's name in the empty corner, with a leader to the curve; the lowest curve's stands highest."""
+def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) -> None:
+    """Write each curve's name in the empty corner with a leader to the curve; the lowest curve's name stands highest."""
     for k, (area, who) in enumerate(sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))):
         curve = part[part["who"] == who]
         fpr = 0.5 - 0.15 * k
-        name = drawing.plain(who, 24)
+        name = drawing.escape(who, 24)
         chart.add_annotation(
             x=fpr,
             y=float(np.interp(fpr, curve["fpr"], curve["tpr"])),
@@ -116,7 +116,7 @@ def _names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: object) ->
         )
 
 
-def _panel(chart: go.Figure, column: int, title: str) -> None:
+def _label_panel(chart: go.Figure, column: int, title: str) -> None:
     chart.update_xaxes(title="false positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column)
     chart.update_yaxes(showgrid=True, title="true positive rate", range=[-0.01, 1.01], zeroline=False, row=1, col=column)
     axis = "" if column == 1 else str(column)

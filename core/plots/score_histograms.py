@@ -1,4 +1,4 @@
-"""How a score is spread over the rows of each label."""
+"""Figure: the distribution of a score over the rows of each label."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ from core.stats.ranks import round_for_ranks
 
 COLUMNS = ("label", "value")
 BINS: Final = 30
-_LINE: Final = 0.13  # of the highest bin: a line of names above it
-# What a row's label is called → its colour and sign in the theme.
+_LINE: Final = 0.13  # height of a line of names above the highest bin, as a share of its height
+# Label in the table → label whose colour and sign the theme defines.
 KINDS: Final = {"up or down": "de", "none": "none", "up": "up", "down": "down"}
 
 
 def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """One step histogram a label over shared bins, each summing to 1 and named where it stands out most.
+    """One step histogram for each label over shared bins; each sums to 1 and is named where it is most distinct.
 
-    table: one row a row with label ("up or down", "none", "up", "down") and value, in [0, 1] where it is a probability.
-    score: what the value is, such as "P(DE)".
+    table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
     """
     drawing.require_columns("distributions", table, COLUMNS)
     drawing.require_values("distributions", table, "label", KINDS)
@@ -34,15 +33,15 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
     top = max((float(_percent(count).max()) for count in counts.values()), default=100.0)
     chart = go.Figure()
     for label, count in counts.items():
-        _steps(chart, label, edges, count)
-    _names(chart, edges, counts, top)
+        _draw_steps(chart, label, edges, count)
+    _draw_names(chart, edges, counts, top)
     chart.update_xaxes(showgrid=False, title=score, range=[edges[0], edges[-1]], zeroline=False)
     chart.update_yaxes(showgrid=True, title="rows of the label, %", range=[0, top * (1.08 + _LINE * len(counts))])
     return chart
 
 
 def _edges(values: Floats) -> Floats:
-    """Of equal bins over [0, 1], and beyond where values are."""
+    """The edges of equal bins over [0, 1], or over the range of the values if it is larger."""
     low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
     edges: Floats = round_for_ranks(np.linspace(low, high, BINS + 1))
     return edges
@@ -52,10 +51,10 @@ def _percent(count: Codes) -> Floats:
     return 100 * count / max(1, int(count.sum()))
 
 
-def _steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
+def _draw_steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
     colour, share = theme.LABEL_COLOURS[KINDS[label]], _percent(count)
     bins = zip(edges, edges[1:], count, share, strict=False)  # one edge more than bins
-    told = [f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%" for low, high, n, part in bins]
+    hover = [f"{low:.2f} to {high:.2f}: {n:,} of {count.sum():,} rows, {part:.1f}%" for low, high, n, part in bins]
     chart.add_scatter(
         x=[edges[0], *edges],
         y=[0.0, *share, 0.0],
@@ -63,18 +62,18 @@ def _steps(chart: go.Figure, label: str, edges: Floats, count: Codes) -> None:
         mode="lines",
         line={"color": colour, "width": 2, "shape": "hv"},
         fill="tozeroy",
-        fillcolor=drawing.faint(colour, 0.12),
-        hovertext=[told[0], *told, told[-1]],
+        fillcolor=drawing.transparent(colour, 0.12),
+        hovertext=[hover[0], *hover, hover[-1]],
         hovertemplate=f"{label}, %{{hovertext}}<extra></extra>",
     )
 
 
-def _names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: float) -> None:
-    """Each label's name above the plot, with a leader to the bin in which it has most more than the others.
+def _draw_names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: float) -> None:
+    """Write each label's name above the plot, with a leader to the bin in which it exceeds the other labels most.
 
-    Names read away from the others' leaders, but where there is no room: then the leftmost name stands highest.
+    Names extend away from the other leaders; without room for that, the leftmost name stands highest.
     """
-    best = sorted((_stands_out(label, counts), label) for label in counts)
+    best = sorted((_most_distinct_bin(label, counts), label) for label in counts)
     room = BINS // 3
     levels = range(len(best)) if best and best[0][0] >= room else reversed(range(len(best)))
     for k, (level, (place, label)) in enumerate(zip(levels, best, strict=True)):
@@ -96,7 +95,7 @@ def _names(chart: go.Figure, edges: Floats, counts: Mapping[str, Codes], top: fl
         )
 
 
-def _stands_out(label: str, counts: Mapping[str, Codes]) -> int:
-    """The bin in which the label's share is most above the others'; its fullest bin if it is alone."""
+def _most_distinct_bin(label: str, counts: Mapping[str, Codes]) -> int:
+    """The bin in which the label's share exceeds the others' most; its fullest bin if there are no others."""
     others = [_percent(count) for other, count in counts.items() if other != label]
     return int(np.argmax(_percent(counts[label]) - (np.max(others, axis=0) if others else 0.0)))

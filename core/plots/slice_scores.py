@@ -1,4 +1,4 @@
-"""Where the score comes from: each slice of the rows with its own score."""
+"""Figure: the score of each slice of the rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
 
 
 def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AUROC inside the slice") -> go.Figure:
-    """One line of the plot a slice, in the order given, beside chance and the run's value over all rows.
+    """One row of the forest plot for each slice, in the order given, with lines of chance and of the run over all rows.
 
-    table: slice, n, n_labelled, estimate, low, high, cost (see `core.stats.slices`); NaN where there is none, and a
-    slice without an estimate says why. overall: the run's own value in the same metric; control: the count-only
-    control's (NaN draws none). title: of the value axis.
+    table: slice, n, n_labelled, estimate, low, high, cost (see `core.stats.slices`), NaN if unknown; a slice without an
+    estimate shows the reason. overall: the run's value in the same metric; control: the count-only control's, NaN draws
+    none. title: of the value axis.
     """
     drawing.require_columns("slices", table, COLUMNS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
@@ -25,20 +25,20 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
         *drawing.reference_lines({"count-only": control}),
         drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN),
     ]
-    return forest_plot.draw(pd.DataFrame(rows), lines, title)
+    return forest_plot.draw_forest(pd.DataFrame(rows), lines, title)
 
 
 def _row(row: Any) -> dict[str, object]:
     rows = drawing.rows_text(row.n_labelled) + (f" of {row.n:,.0f}" if row.n > row.n_labelled else "")
-    told = drawing.with_interval(row.estimate, row.low, row.high)
+    words = drawing.estimate_text(row.estimate, row.low, row.high)
     if pd.isna(row.estimate):
-        told = "one class only" if row.n_labelled else "no labels"
+        words = "one class only" if row.n_labelled else "no labels"
     labelled = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
-    cost = f"costs the whole {drawing.number(row.cost, '+.4f')}"
+    cost = f"costs the whole {drawing.number_text(row.cost, '+.4f')}"
     return {
-        "name": f"{drawing.plain(row.slice, forest_plot.NAME_LENGTH)}  {rows}",
-        "words": told,
-        "hover": f"{drawing.plain(row.slice)}<br>{told}<br>{labelled}<br>{cost}",
+        "name": f"{drawing.escape(row.slice, forest_plot.NAME_LENGTH)}  {rows}",
+        "words": words,
+        "hover": f"{drawing.escape(row.slice)}<br>{words}<br>{labelled}<br>{cost}",
         "colour": theme.CHOSEN,
         "symbol": "circle",
         "estimate": row.estimate,

@@ -1,4 +1,4 @@
-"""The mean score over all pairs of weights: where it is best, where it is as good, and where the sliders stand."""
+"""Figure: the mean score over all pairs of fusion weights, with its best value, its plateau and the current weights."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from core.plots import drawing, label_signs, theme
 from core.stats.arrays import Floats
 
 COLUMNS = ("w_de", "w_dir", "mean", "plateau")
-# Lets the surface through where the score is low, so that low is quiet in light and in dark.
-RAMP: Final = [[0.0, drawing.faint(theme.CHOSEN, 0.04)], [1.0, drawing.faint(theme.CHOSEN, 1)]]
-_INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge stands out on every part of the ramp
-_REACH = (0.3, 0.12)  # of the plane, at most, from a mark to the far end of the name beside it
-_CORNER = 1e-3  # of a cell, cut off each corner of the ring
+# Transparent where the score is low, so that low scores recede on light and on dark pages.
+RAMP: Final = [[0.0, drawing.transparent(theme.CHOSEN, 0.04)], [1.0, drawing.transparent(theme.CHOSEN, 1)]]
+_INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible on every part of the ramp
+_REACH = (0.3, 0.12)  # largest size of the name beside a mark, as a share of the plot
+_CORNER = 1e-3  # share of a cell that is cut off each corner of the ring
 
 
 def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.DataFrame:
-    """A plane as one row a pair of weights: w_de, w_dir, mean, plateau.
+    """A weight grid with one row for each pair of weights; columns: w_de, w_dir, mean, plateau.
 
     grid: the weights, of shape (n_weights,). mean, plateau: of shape (n_weights, n_weights), weight of DE by weight of
-    DIR; plateau: flags. InputError for other shapes.
+    DIR; plateau: flags. Raises InputError for other shapes.
     """
     n = len(grid)
     values, flags = np.asarray(mean, dtype=np.float64), np.asarray(plateau, dtype=np.bool_)
@@ -40,9 +40,9 @@ def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.Data
 def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float]) -> go.Figure:
     """A heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
 
-    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row a pair of at
-    least two weights each. now: weights of DE and DIR, on the grid or beside it; best: a pair of the table. InputError
-    for a table without all pairs, or with one twice, and for another best.
+    table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of
+    at least two weights each. now: the current weights of DE and DIR, on the grid or not; best: a pair of the table.
+    Raises InputError if the table lacks a pair or has one twice, and if `best` is not in it.
     """
     drawing.require_columns("weight_plane", table, COLUMNS)
     mean, plateau = _grid(table, "mean"), _grid(table, "plateau")
@@ -65,7 +65,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
 
 
 def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column as weight of DIR by weight of DE."""
+    """A column as a matrix, weight of DIR by weight of DE."""
     n_de, n_dir = table["w_de"].nunique(), table["w_dir"].nunique()
     if min(n_de, n_dir) < 2 or len(table) != n_de * n_dir or table.duplicated(["w_de", "w_dir"]).any():
         got = f"got {len(table)} rows of {n_de} weights of DE and {n_dir} of DIR"
@@ -74,7 +74,7 @@ def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _borders(weights: Floats) -> Floats:
-    """Of the cells around increasing weights: half-way between neighbours, and as far beyond the ends."""
+    """The borders of the cells around increasing weights: half-way between neighbours, and as far beyond the ends."""
     middle = (weights[1:] + weights[:-1]) / 2
     borders: Floats = np.concatenate([[2 * weights[0] - middle[0]], middle, [2 * weights[-1] - middle[-1]]])
     return borders
@@ -100,10 +100,10 @@ def _surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -> Non
 
 
 def _ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:
-    """The outline of the plateau along the borders of its cells.
+    """Draw the outline of the plateau along the borders of its cells.
 
-    The contour of 0 and 1 runs half-way between points, so each cell has points just inside all four of its corners,
-    and there is a 0 outside.
+    The contour between 0 and 1 runs half-way between points, so each cell has points just inside its four corners, and
+    the outside is 0.
     """
     flags = np.pad(np.kron(plateau, np.ones((2, 2), dtype=np.int8)), 1)
     near = [np.column_stack([edges - _CORNER * width, edges + _CORNER * width]).ravel() for edges, width in _widths(x, y)]
@@ -126,26 +126,26 @@ def _widths(*axes: Floats) -> list[tuple[Floats, float]]:
 def _best(
     chart: go.Figure, best: tuple[float, float], now: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float
 ) -> None:
-    """A small mark with the value beside it, in the plane and away from `now`."""
+    """Draw a small mark with the value beside it, inside the plot and away from `now`."""
     _mark(chart, best, "best", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
     low, high = np.array(spans).T
     right, up = _side((np.array(best) - low) / (high - low), (np.array(now) - low) / (high - low))
     chart.add_annotation(
         x=best[0],
         y=best[1],
-        text=f"best {drawing.number(mean)}",
+        text=f"best {drawing.number_text(mean)}",
         xanchor="left" if right > 0 else "right",
         yanchor="bottom" if up > 0 else "top",
         xshift=8 * right,
         yshift=6 * up,
         showarrow=False,
         font={"color": _INK, "size": drawing.SMALL},
-        bgcolor=drawing.faint(_EDGE, 0.85),
+        bgcolor=drawing.transparent(_EDGE, 0.85),
     )
 
 
 def _side(best: Floats, now: Floats) -> tuple[int, int]:
-    """Right and up, each 1 or -1: of the corners whose far end is in the plane, [0, 1] by [0, 1], the farthest from now."""
+    """The side of `best` for its name, (right, up), each 1 or -1: inside the plot and as far from `now` as possible."""
     ends = {side: best + np.multiply(side, _REACH) for side in ((1, 1), (1, -1), (-1, 1), (-1, -1))}
     inside = [side for side, end in ends.items() if (end > 0).all() and (end < 1).all()]
     return max(inside, key=lambda side: float(np.hypot(*(ends[side] - now))))

@@ -1,22 +1,22 @@
-"""What a comparison lets one say, in words."""
+"""Scores and comparisons in words: what can be concluded from them and what cannot."""
 
 from __future__ import annotations
 
 import math
 
-from core.plots.drawing import number, with_interval
+from core.plots.drawing import estimate_text, number_text
 from core.stats.comparison import Comparison
 from core.stats.intervals import Interval
 from core.transfer.protocols import Evaluation, EvaluationProtocol
 
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
-    """ "0.621 [0.604, 0.638]", with signs for a change; an en dash for what is unknown."""
-    return with_interval(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
+    """An interval as "0.621 [0.604, 0.638]", with a sign for a change, and an en dash if it is unknown."""
+    return estimate_text(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
 
 
 def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
-    """What can and what cannot be concluded about run `b` against run `a`: one sentence each."""
+    """What can and what cannot be concluded about run `b` against run `a`, one sentence each."""
     if result.n_labelled == 0:
         return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
     mean = result.mean
@@ -45,16 +45,16 @@ def _differs(change: Interval) -> bool:
 
 
 def _of_mean(change: Interval, a: str, b: str) -> str:
-    told = interval_text(change, signed=True)
+    interval = interval_text(change, signed=True)
     if change.low > 0:
-        return f"{b} is better than {a}: mean of DE and DIR {told}, by perturbations and genes."
+        return f"{b} is better than {a}: mean of DE and DIR {interval}, by perturbations and genes."
     if change.high < 0:
-        return f"{b} is worse than {a}: mean of DE and DIR {told}, by perturbations and genes."
-    return f"These rows do not tell {b} from {a}: mean of DE and DIR {told}, by perturbations and genes."
+        return f"{b} is worse than {a}: mean of DE and DIR {interval}, by perturbations and genes."
+    return f"These rows do not tell {b} from {a}: mean of DE and DIR {interval}, by perturbations and genes."
 
 
 def knn_sentences(found: Evaluation, protocol: EvaluationProtocol) -> list[str]:
-    """What a kNN scores, always beside what a space that knows nothing scores under the same protocol."""
+    """The scores of a kNN in words, beside those of an empty space under the same protocol."""
     covered = f"{found.score.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
     if found.score.n_labelled == 0:
         return [f"{covered}; no labels here, so no score."]
@@ -74,10 +74,10 @@ def knn_sentences(found: Evaluation, protocol: EvaluationProtocol) -> list[str]:
 
 
 def knn_sentence(found: Evaluation, protocol: EvaluationProtocol) -> str:
-    """A kNN by itself, in a sentence, with what a space that knows nothing scores under the same protocol."""
+    """The scores of a kNN by itself in one sentence, beside those of an empty space under the same protocol."""
     where = f"inside {protocol.k}×{protocol.k} folds" if protocol.kind == "folds" else "leave-one-out"
     scores = ", ".join(
-        f"{name} {number(score.value)} (an empty space {number(null.value)})"
+        f"{name} {number_text(score.value)} (an empty space {number_text(null.value)})"
         for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir))
     )
     return f"neighbours alone, {where}, on {found.score.n:,} of {found.null.n:,} rows: {scores}"

@@ -14,32 +14,32 @@ from core.plots import drawing
 
 
 def test_markup_of_others_is_shown_letter_by_letter() -> None:
-    assert drawing.plain('<a href="x">run</a> & co') == '&lt;a href="x"&gt;run&lt;/a&gt; &amp; co'
+    assert drawing.escape('<a href="x">run</a> & co') == '&lt;a href="x"&gt;run&lt;/a&gt; &amp; co'
 
 
 @settings(deadline=None)
 @given(st.text(), st.integers(1, 40))
 def test_names_are_cut_before_they_are_escaped(text: str, longest: int) -> None:
-    shown = drawing.plain(text, longest)
+    shown = drawing.escape(text, longest)
     assert "<" not in shown
-    assert shown == drawing.plain(text) if len(text) <= longest else shown == drawing.plain(text[: longest - 1]) + "…"
+    assert shown == drawing.escape(text) if len(text) <= longest else shown == drawing.escape(text[: longest - 1]) + "…"
 
 
 def test_numbers() -> None:
-    assert drawing.with_interval(0.6214, 0.604, 0.638) == "0.621 [0.604, 0.638]"
-    assert drawing.with_interval(-0.0126, -0.03, 0.004, "+.3f") == "−0.013 [−0.030, +0.004]"
-    assert drawing.with_interval(0.5, np.nan, np.nan) == "0.500 [no interval]"
-    assert drawing.number(np.nan) == "–"
+    assert drawing.estimate_text(0.6214, 0.604, 0.638) == "0.621 [0.604, 0.638]"
+    assert drawing.estimate_text(-0.0126, -0.03, 0.004, "+.3f") == "−0.013 [−0.030, +0.004]"
+    assert drawing.estimate_text(0.5, np.nan, np.nan) == "0.500 [no interval]"
+    assert drawing.number_text(np.nan) == "–"
     assert [drawing.rows_text(2499), drawing.rows_text(np.nan)] == ["n 2,499", "n unknown"]
 
 
 def test_faint_keeps_the_colour() -> None:
-    assert drawing.faint("#0072B2", 0.2) == "rgba(0,114,178,0.2)"
+    assert drawing.transparent("#0072B2", 0.2) == "rgba(0,114,178,0.2)"
 
 
 def test_whiskers_reach_from_low_to_high() -> None:
     table = pd.DataFrame({"score": [0.6, 0.5], "low": [0.5, np.nan], "high": [0.75, np.nan]})
-    bars = drawing.whiskers(table, "score", "#000000")
+    bars = drawing.error_bars(table, "score", "#000000")
     np.testing.assert_allclose(bars["array"], [0.15, np.nan])
     np.testing.assert_allclose(bars["arrayminus"], [0.1, np.nan])
 

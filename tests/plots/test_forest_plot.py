@@ -24,7 +24,7 @@ ROWS = pd.DataFrame(
 
 
 def test_dots_whiskers_and_words_stand_in_their_rows() -> None:
-    chart = forest_plot.draw(ROWS, [Line(0.4, "control")], "AUROC")
+    chart = forest_plot.draw_forest(ROWS, [Line(0.4, "control")], "AUROC")
     chosen, other, _ = chart.data
     assert (list(chosen.x), list(chosen.y), list(chosen.marker.symbol)) == ([0.6], [0], ["circle"])
     assert chosen.error_x.color == chosen.marker.color == theme.CHOSEN
@@ -36,16 +36,16 @@ def test_dots_whiskers_and_words_stand_in_their_rows() -> None:
 
 
 def test_everything_is_inside_the_range() -> None:
-    chart = forest_plot.draw(ROWS, [Line(0.4, "control"), Line(np.nan, "none")], "AUROC", reach=(1.0,))
+    chart = forest_plot.draw_forest(ROWS, [Line(0.4, "control"), Line(np.nan, "none")], "AUROC", reach=(1.0,))
     # From 0.4, the line, to 1.0, the reach, with 4% of 0.6 on either side.
     assert chart.layout.xaxis.range == pytest.approx((0.376, 1.024))
 
 
 def test_a_row_more_is_a_row_higher() -> None:
-    heights = [forest_plot.draw(ROWS.head(n), [], "AUROC").layout.height for n in (1, 2, 3)]
+    heights = [forest_plot.draw_forest(ROWS.head(n), [], "AUROC").layout.height for n in (1, 2, 3)]
     assert np.diff(heights).tolist() == [theme.ROW_PX, theme.ROW_PX]
 
 
 def test_a_single_point_has_a_range() -> None:
-    chart = forest_plot.draw(ROWS.iloc[[1]], [], "AUROC")
+    chart = forest_plot.draw_forest(ROWS.iloc[[1]], [], "AUROC")
     assert chart.layout.xaxis.range == pytest.approx((0.85, 0.95))

@@ -13,9 +13,9 @@ from core.plots import label_signs, theme
 
 def test_what_is_not_known_is_called_so() -> None:
     table = pd.DataFrame({"label": ["up", None, "", np.nan, "mixed"]})
-    assert label_signs.labels("figure", table).tolist() == ["up", "unknown", "unknown", "unknown", "mixed"]
+    assert label_signs.label_column("figure", table).tolist() == ["up", "unknown", "unknown", "unknown", "mixed"]
     with pytest.raises(InputError, match="figure: label: got 'high'; expected unknown, none, mixed, de, down, up"):
-        label_signs.labels("figure", pd.DataFrame({"label": ["up", "high"]}))
+        label_signs.label_column("figure", pd.DataFrame({"label": ["up", "high"]}))
 
 
 def test_every_label_of_the_theme_has_a_mark_of_its_own() -> None:
@@ -26,12 +26,12 @@ def test_every_label_of_the_theme_has_a_mark_of_its_own() -> None:
         == theme.LABEL_COLOURS.keys() | {"mixed"}
     )
     assert len(set(label_signs.SYMBOLS.values())) == len(set(label_signs.SIGNS.values())) == len(label_signs.SYMBOLS)
-    assert label_signs.sign("up") == f'<span style="color:{theme.UP}">▲</span>'
+    assert label_signs.sign_markup("up") == f'<span style="color:{theme.UP}">▲</span>'
 
 
 def test_the_key_counts_the_labels_there_are() -> None:
     words = label_signs.counts_by_label(pd.Series(["none"] * 1200 + ["up"]))
-    assert words == [f"{label_signs.sign('up')} up 1", f"{label_signs.sign('none')} none 1,200"]
+    assert words == [f"{label_signs.sign_markup('up')} up 1", f"{label_signs.sign_markup('none')} none 1,200"]
     chart = go.Figure()
     label_signs.draw_key(chart, [*words, "size: share"])
     note = chart.layout.annotations[0]

@@ -41,9 +41,9 @@ def test_the_weight_of_de_is_across_and_that_of_dir_is_up() -> None:
 
 def test_the_ramp_has_one_hue_of_the_theme() -> None:
     scale = weight_heatmap.figure(TABLE, (0.2, 0.9), (0.5, 1.0)).data[0].colorscale
-    hue = drawing.faint(theme.CHOSEN, 0).removesuffix("0)")
+    hue = drawing.transparent(theme.CHOSEN, 0).removesuffix("0)")
     assert all(colour.startswith(hue) for _, colour in scale)
-    assert scale[-1] == (1.0, drawing.faint(theme.CHOSEN, 1))
+    assert scale[-1] == (1.0, drawing.transparent(theme.CHOSEN, 1))
 
 
 def test_the_ring_follows_the_borders_of_the_plateau() -> None:

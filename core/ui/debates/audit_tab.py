@@ -31,7 +31,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool)
         with place:
             links.to_rows(run, "see the rows", flags=FLAG_NAMES[flag])
     _show_findings_by_role(run, audit, has_dossier)
-    table = brief_lengths.classes(lengths, SHORT)
+    table = brief_lengths.length_classes(lengths, SHORT)
     caption = (
         f"{run.name} · {int(audit.roles['n'].sum()):,} briefs over {audit.rows:,} rows · one line: under {SHORT} characters · "
         "counts of all briefs, so no interval"
