@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.launch import panels
+from core.ui.launch import run_form, run_list
 from core.ui.shared import run_browser, shell
 
 context = shell.open_page(__file__)
@@ -13,6 +13,6 @@ if context.dataset is None:
 
 watched = st.container()
 st.markdown("### Start a run")
-panels.form(context, context.dataset)
+run_form.draw_form(context, context.dataset)
 with watched:
-    shell.fragment(lambda: panels.watch(context), every_s=panels.WATCH_S)()
+    shell.fragment(lambda: run_list.draw_runs(context), every_s=run_list.WATCH_S)()

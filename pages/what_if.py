@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.shared import loaders, run_browser, shell
-from core.ui.what_if import fusion_controls, panels, save_controls
+from core.ui.what_if import fusion_controls, results, save_controls
 
 view = shell.open_page(__file__)
 st.markdown("## What-if")
@@ -19,30 +19,30 @@ def board() -> None:
     """Everything that moves with a slider."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
     numbers = st.container()
-    made = fusion_controls.choose(dataset, run, view.runs, labelled)
+    made = fusion_controls.draw_fusion_controls(dataset, run, view.runs, labelled)
     if made is None:
         return
-    baseline = save_controls.bar(view, made)
-    prepared = fusion_controls.prepare(made, baseline)
+    baseline = save_controls.draw_save_controls(view, made)
+    prepared = fusion_controls.prepare_fusion(made, baseline)
     found = prepared.score_at(made.settings().weights())
     with numbers:  # at once; what takes longer follows
         if labelled:
-            panels.numbers(found, baseline)
+            results.show_numbers(found, baseline)
         else:
-            panels.no_score(made, found)
-    tuned = panels.tuned_on(made, prepared, baseline) if labelled else None
+            results.show_agreement(made, found)
+    tuned = results.search_weights(made, prepared, baseline) if labelled else None
     with numbers:
-        panels.beside(made, prepared, tuned)
-    panels.remarks(made, found)
+        results.show_caveats(made, prepared, tuned)
+    results.show_remarks(made, found)
     picture, moved = st.columns([0.58, 0.42], gap="medium")
     with picture:
         if tuned is not None:
-            panels.surface(made, tuned)
+            results.show_weight_grid(made, tuned)
         else:
-            panels.ranks(made, found)
+            results.show_rank_scatter(made, found)
     with moved:
-        panels.movers(made, found)
-    panels.movers_chart(made, found)
+        results.show_movers(made, found)
+    results.show_movers_chart(made, found)
 
 
 board()

@@ -53,7 +53,7 @@ def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, 
     base = next(run for run in loaders.all_runs() if run.name == POOL)
     dataset = default_dataset(workspace, None)
     choice = FusionChoice(dataset, base, (KNN,), settings, (W_DE,), (W_DIR,), "population", (), labelled=True)
-    return choice, fusion_controls.prepare(choice, base)
+    return choice, fusion_controls.prepare_fusion(choice, base)
 
 
 def score_saved(workspace: Workspace, run: Run) -> ScoreIntervals:

@@ -158,3 +158,10 @@ def draw_waiting() -> None:
 def _image(chart: go.Figure, form: str) -> bytes:
     printed = go.Figure(chart).update_layout(template=theme.template("light"), paper_bgcolor="white")
     return bytes(printed.to_image(form, scale=2))
+
+
+def describe_duration(seconds: float) -> str:
+    """Seconds in the words of a clock: "2 h 5 min", "3 min 20 s", "12 s"."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

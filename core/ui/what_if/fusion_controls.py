@@ -1,4 +1,4 @@
-"""What a visitor mixes on What-if: the base run, the others, their weights, and what percentiles are taken over."""
+"""The controls of What-if: what is fused with the base run, by which weights, and over what percentiles are taken."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ HELP = {
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:
-    """What to fuse: the base, the ids of others (KNN for the live one, with its plan), and their weights.
+    """What to fuse: the base, the ids of others (KNN for the live one, with its settings `plan`), and their weights.
 
-    w_de, w_dir: one an other, at most 1 together. references: id → the run on labelled rows that its percentiles are
+    w_de, w_dir: one for each other, at most 1 together. references: id → the run on labelled rows that its percentiles are
     taken against, where `reference` is "train".
     """
 
@@ -58,8 +58,8 @@ class FusionChoice:
         return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references))
 
 
-def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
-    """Draw the controls; None, with a sentence, where there is nothing to mix yet."""
+def draw_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
+    """Draws the controls and returns the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable(dataset)
     names = {run.id: run.name for run in runs}
     there = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
@@ -92,13 +92,13 @@ def choose(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> 
     if KNN in others and plan is None:
         return None
     reference = REFERENCES[over]
-    references = _references(base, others, runs, titles) if reference == "train" else ()
-    w_de, w_dir = _weights(others, titles)
+    references = _draw_references(base, others, runs, titles) if reference == "train" else ()
+    w_de, w_dir = _draw_weights(others, titles)
     return FusionChoice(dataset, base, tuple(others), plan, w_de, w_dir, reference, references, labelled)
 
 
-def _weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Two sliders an other; together at most 1, else scaled to that, which is said."""
+def _draw_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Draws two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
     for column, (name, prefix) in zip(st.columns(2, gap="medium"), (("DE", "w_de"), ("DIR", "w_dir")), strict=True):
@@ -115,8 +115,10 @@ def _weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float
     return found[0], found[1]
 
 
-def _references(base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """A labelled run for every component that has none of its own; a kNN has its priors under folds."""
+def _draw_references(
+    base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]
+) -> tuple[tuple[str, str], ...]:
+    """Draws the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
     known = loaders.labelled_counts().set_index("run")["labelled"]
     labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
     methods = {run.id: run.method for run in runs}
@@ -137,7 +139,7 @@ def _references(base: Run, others: Sequence[str], runs: Sequence[Run], titles: d
     return tuple(chosen)
 
 
-def prepare(choice: FusionChoice, baseline: Run) -> LiveFusion:
+def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     """Returns the fusion, ready for its weights to be moved. Raises InputError as `load_components` does."""
     loader = CachedComponents(choice.dataset)
     rows, components = load_components(loader, choice.settings())
@@ -149,7 +151,7 @@ def prepare(choice: FusionChoice, baseline: Run) -> LiveFusion:
         index.rows.take(at),
         components,
         choice.reference,
-        scores_of(baseline, ids),
+        scores_on_rows(baseline, ids),
         _cells(choice, at) if choice.labelled else None,
     )
 
@@ -163,32 +165,32 @@ def _cells(choice: FusionChoice, positions: Codes) -> Codes | None:
     return run_scores.cells_under(folds, loaders.row_index(choice.dataset.id), positions)
 
 
-def scores_of(run: Run, ids: tuple[str, ...]) -> Scores:
-    """A run's scores on these rows, all of which it has."""
+def scores_on_rows(run: Run, ids: tuple[str, ...]) -> Scores:
+    """Returns a run's scores on these rows, all of which it has."""
     rows: pd.DataFrame = loaders.run_rows(run.id).set_index("pair_id").loc[list(ids)]
     return scores_from_probabilities(rows["p_de"].to_numpy(), rows["p_up_given_de"].to_numpy())
 
 
-def alone(mix: FusionChoice) -> str:
-    """What the live kNN scores by itself, in a sentence; "" without one."""
-    if mix.plan is None:
+def live_knn_sentence(choice: FusionChoice) -> str:
+    """Returns the score of the live kNN by itself, in a sentence; "" without one."""
+    if choice.plan is None:
         return ""
-    ids = tuple(loaders.run_rows(mix.base.id)["pair_id"])
+    ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
     return sentences.knn_sentence(
-        neighbour_controls.evaluated(neighbour_controls.around(mix.dataset, mix.plan, ids)), mix.plan.protocol
+        neighbour_controls.evaluated(neighbour_controls.around(choice.dataset, choice.plan, ids)), choice.plan.protocol
     )
 
 
-def folds_of(mix: FusionChoice) -> Codes:
-    """A part of the perturbations for each row of the base: weights are chosen on the others."""
-    layout = loaders.row_index(mix.dataset.id)
-    rows = layout.rows.take(layout.positions_of(tuple(loaders.run_rows(mix.base.id)["pair_id"])))
+def perturbation_folds(choice: FusionChoice) -> Codes:
+    """Returns the part of the perturbations that each row of the base is in: weights are chosen on the other parts."""
+    layout = loaders.row_index(choice.dataset.id)
+    rows = layout.rows.take(layout.positions_of(tuple(loaders.run_rows(choice.base.id)["pair_id"])))
     parts = parts_of(EvaluationProtocol("folds"), rows)
     assert parts is not None
     return parts.pert[rows.pert]
 
 
-def shares(mix: FusionChoice) -> list[float]:
-    """How the others divide their weight, for the plane: as the sliders do, evenly where all stand at 0."""
-    both = np.array(mix.w_de) + np.array(mix.w_dir)
+def weight_shares(choice: FusionChoice) -> list[float]:
+    """Returns how the others share their weight on the weight grid: as the sliders do, evenly if all stand at 0."""
+    both = np.array(choice.w_de) + np.array(choice.w_dir)
     return (both / both.sum()).tolist() if both.sum() > 0 else [1 / len(both)] * len(both)

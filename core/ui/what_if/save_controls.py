@@ -1,4 +1,4 @@
-"""Keeping what What-if shows: presets, a run, the same on a test run."""
+"""Save what What-if shows: as a preset, as a run, and the same on a test run."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ from core.ui.what_if.fusion_controls import KNN, FusionChoice
 PAGE = "what-if"
 # Weights that published entries were made with; for one other component, whatever it is.
 STARTERS = {"half and half": (0.5, 0.5), "direction more": (0.5, 0.7), "base alone": (0.0, 0.0)}
-_SAVED = "_kept"  # session key: what was made, shown after the rerun that lets the sidebar see it
+_SAVED = "_kept"  # session key: what was saved, shown after the rerun that lets the sidebar see it
 
 
-def bar(view: PageContext, made: FusionChoice) -> Run:
-    """The baseline (which it gives back), presets, saving, and the test twin, in one row."""
+def draw_save_controls(view: PageContext, choice: FusionChoice) -> Run:
+    """Draws the choice of the baseline, presets, saving and the test run in one row; returns the baseline."""
     base, one, two, three = st.columns([0.34, 0.2, 0.22, 0.24], vertical_alignment="bottom")
     with base:
-        baseline = _choose_baseline(view, made.base) if made.labelled else made.base
+        baseline = _draw_baseline(view, choice.base) if choice.labelled else choice.base
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
-        _presets(view.workspace, made)
+        _draw_presets(view.workspace, choice)
     if view.workspace.settings.read_only:
         return baseline
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
-        _save(view, made)
-    with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not made.labelled):
-        _twin(view, made)
+        _draw_save(view, choice)
+    with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not choice.labelled):
+        _draw_test_twin(view, choice)
     return baseline
 
 
-def _choose_baseline(view: PageContext, base: Run) -> Run:
-    """The run that changes are told against: the base, or another that has all of its rows."""
+def _draw_baseline(view: PageContext, base: Run) -> Run:
+    """Draws the choice of the run that changes are measured against: the base, or another that has all of its rows."""
     shared = loaders.shared_row_counts(base.id)
     options = {base.id: base} | {run.id: run for run in view.runs if shared.get(run.id) == base.total}
     wanted = st.query_params.get("baseline")
@@ -55,7 +55,7 @@ def _choose_baseline(view: PageContext, base: Run) -> Run:
 
 
 def show_saved() -> None:
-    """What was just made, linked to where it can be read."""
+    """Shows the run that was just saved, with links to it."""
     kept: list[str] = st.session_state.pop(_SAVED, [])
     for run in [run for run in loaders.all_runs() if run.id in kept]:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -64,22 +64,22 @@ def show_saved() -> None:
             links.to_submit(run, "Check and export as a submission")
 
 
-def _presets(workspace: Workspace, made: FusionChoice) -> None:
+def _draw_presets(workspace: Workspace, choice: FusionChoice) -> None:
     for name, (w_de, w_dir) in STARTERS.items():
         settings = {
-            f"{prefix}_{key}": value / len(made.others)
-            for key in made.others
+            f"{prefix}_{key}": value / len(choice.others)
+            for key in choice.others
             for prefix, value in (("w_de", w_de), ("w_dir", w_dir))
         }
-        st.button(name, on_click=_apply, args=(settings,), key=f"starter-{name}", width="stretch")
+        st.button(name, on_click=_apply_preset, args=(settings,), key=f"starter-{name}", width="stretch")
     named = loaders.all_presets(PAGE)
     for name, settings in named.items():
-        st.button(as_text(name), on_click=_apply, args=(settings,), key=f"preset-{name}", width="stretch")
+        st.button(as_text(name), on_click=_apply_preset, args=(settings,), key=f"preset-{name}", width="stretch")
     if workspace.settings.read_only:
         return
     name = st.text_input("Keep these settings as", key="preset_name")
     if st.button("Keep", disabled=not name.strip(), key="keep-preset"):
-        presets.save(workspace, PAGE, name, _settings(made))
+        presets.save(workspace, PAGE, name, _widget_values(choice))
         st.rerun()
     gone = st.selectbox("Forget", list(named), index=None, key="preset_gone", disabled=not named, placeholder="a preset")
     if gone is not None and st.button("Forget it", key="forget-preset"):
@@ -87,70 +87,70 @@ def _presets(workspace: Workspace, made: FusionChoice) -> None:
         st.rerun()
 
 
-def _settings(made: FusionChoice) -> dict[str, Any]:
-    """The values of the widgets that make the mix."""
-    keys = [*neighbour_controls.KEYS, "over", *(f"{prefix}_{key}" for key in made.others for prefix in ("w_de", "w_dir"))]
+def _widget_values(choice: FusionChoice) -> dict[str, Any]:
+    """Returns the values of the widgets that the choice is made with."""
+    keys = [*neighbour_controls.KEYS, "over", *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir"))]
     return {key: st.session_state[key] for key in keys if key in st.session_state}
 
 
-def _apply(settings: dict[str, Any]) -> None:
+def _apply_preset(settings: dict[str, Any]) -> None:
     for key, value in settings.items():
         st.session_state[key] = value
 
 
-def _save(view: PageContext, made: FusionChoice) -> None:
-    name = st.text_input("Name of the new run", f"{made.base.name} + {_others(view, made)}", key="mix_name")
-    if made.plan is not None:
+def _draw_save(view: PageContext, choice: FusionChoice) -> None:
+    name = st.text_input("Name of the new run", f"{choice.base.name} + {_join_names(view, choice)}", key="mix_name")
+    if choice.plan is not None:
         st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
-        _make(view.workspace, made, name, made.base, {})
+        _save_fusion(view.workspace, choice, name, choice.base, {})
 
 
-def _twin(view: PageContext, made: FusionChoice) -> None:
-    """Weights and settings tuned here, on a run without labels: what is submitted."""
+def _draw_test_twin(view: PageContext, choice: FusionChoice) -> None:
+    """Draws the form that applies the weights and settings to runs without labels: what is submitted."""
     known = loaders.labelled_counts().set_index("run")["labelled"]
     test = {run.id: run for run in view.runs if known.get(run.id, 0) == 0}
     if not test:
         st.markdown("No run of this dataset is on unlabelled rows.")
         return
-    base = _pick(f"In place of {made.base.name}", test, "twin-base")
+    base = _draw_test_run(f"In place of {choice.base.name}", test, "twin-base")
     methods = {run.id: run.method for run in view.runs}
     names = {run.id: run.name for run in view.runs}
     others = {
-        key: _pick(f"In place of {names[key]}", test, f"twin-{key}")
-        for key in made.others
+        key: _draw_test_run(f"In place of {names[key]}", test, f"twin-{key}")
+        for key in choice.others
         if key != KNN and methods[key] != "knn"
     }
     if any(found is None for found in others.values()) or base is None:
         return
-    name = st.text_input("Name of the new run", f"{base.name} + {_others(view, made)}", key="twin_name")
+    name = st.text_input("Name of the new run", f"{base.name} + {_join_names(view, choice)}", key="twin_name")
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
-        _make(view.workspace, made, name, base, {key: found.id for key, found in others.items() if found is not None})
+        _save_fusion(view.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
 
 
-def _pick(label: str, options: dict[str, Run], key: str) -> Run | None:
+def _draw_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
     chosen = st.selectbox(
         label, list(options), index=None, format_func=lambda k: options[k].name, key=key, placeholder="a test run"
     )
     return options[chosen] if chosen is not None else None
 
 
-def _others(view: PageContext, made: FusionChoice) -> str:
-    names = {run.id: run.name for run in view.runs} | {KNN: f"kNN {'+'.join(made.plan.spaces)}" if made.plan else ""}
-    return " + ".join(names[key] for key in made.others)
+def _join_names(view: PageContext, choice: FusionChoice) -> str:
+    names = {run.id: run.name for run in view.runs} | {KNN: f"kNN {'+'.join(choice.plan.spaces)}" if choice.plan else ""}
+    return " + ".join(names[key] for key in choice.others)
 
 
-def _make(workspace: Workspace, made: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
-    """Save the fusion, and the kNN runs that it needs; on a test run they see all labelled rows."""
-    on_test = base.id != made.base.id
+def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
+    """Saves the fusion and the kNN runs that it needs; on a test run these see all labelled rows."""
+    on_test = base.id != choice.base.id
     try:
         with st.spinner("Saving …"):
-            others = [_parent(workspace, made, key, name, on_test, twins) for key in made.others]
-            references = dict(made.references)
-            if on_test and made.reference == "train":
-                references = {base.id: references.get(made.base.id, made.base.id)}
+            others = [_save_component(workspace, choice, key, name, on_test, twins) for key in choice.others]
+            references = dict(choice.references)
+            if on_test and choice.reference == "train":
+                references = {base.id: references.get(choice.base.id, choice.base.id)}
                 references |= {twins[key]: key for key in twins}
-            settings = FusionSettings(base.id, tuple(others), made.w_de, made.w_dir, made.reference, references)
+            settings = FusionSettings(base.id, tuple(others), choice.w_de, choice.w_dir, choice.reference, references)
             run = launch.start(workspace, transfer.fusion_request(base.dataset, settings, name))
     except DeskError as error:
         show_error(error)
@@ -159,15 +159,15 @@ def _make(workspace: Workspace, made: FusionChoice, name: str, base: Run, twins:
     st.rerun()
 
 
-def _parent(workspace: Workspace, made: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:
-    """The id of the run that stands behind a component."""
+def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:
+    """Returns the id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
     if key in twins:
         return twins[key]
     run = next((run for run in loaders.all_runs() if run.id == key), None)
-    plan = made.plan if run is None else read_knn_settings(run.spec) if run.method == "knn" and on_test else None
+    plan = choice.plan if run is None else read_knn_settings(run.spec) if run.method == "knn" and on_test else None
     if plan is None:
         return key
     if on_test:
         plan = replace(plan, protocol=EvaluationProtocol("test"))
-    request = transfer.knn_request(made.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}")
+    request = transfer.knn_request(choice.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}")
     return launch.start(workspace, request).id

@@ -1,4 +1,4 @@
-"""The parts of the What-if page."""
+"""The results of What-if: scores of the fusion, its weight grid, and the rows that move."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ _TUNED = "_tuned"  # session key: the plane and optimism of the mix on screen, w
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """What does not change while only weights move: the plane, what choosing on it is worth, the kNN by itself in words."""
+class WeightSearch:
+    """What does not change while only weights move: the weight grid, the optimism of choosing on it, and the kNN's own score."""
 
     plane: weight_grid.WeightGrid
     optimism: Optimism
     alone: str
 
 
-def numbers(found: FusionComparison, baseline: Run) -> None:
-    """DE, DIR and mean with intervals, and the change against the baseline."""
+def show_numbers(found: FusionComparison, baseline: Run) -> None:
+    """Shows DE, DIR and mean with intervals, and the change against the baseline."""
     score_box.show_score(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
     told = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
@@ -52,59 +52,61 @@ def numbers(found: FusionComparison, baseline: Run) -> None:
     st.markdown(told)
 
 
-def beside(made: FusionChoice, prepared: LiveFusion, tuned: Tuned | None) -> None:
-    """What has to stand beside the numbers: how they were kept apart from the labels, and what nothing would score."""
+def show_caveats(choice: FusionChoice, prepared: LiveFusion, tuned: WeightSearch | None) -> None:
+    """Shows what has to stand beside the numbers: how labels were kept away, and what an empty space would score."""
     said = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
     if tuned is not None and tuned.alone:
         said.append(tuned.alone)
-    if made.plan is not None and made.plan.protocol.kind == "loo":
+    if choice.plan is not None and choice.plan.protocol.kind == "loo":
         said.append("leave-one-out is biased where similarities are flat: claim from folds")
     if said:
         st.caption(as_text("; ".join(said)))
 
 
-def remarks(made: FusionChoice, found: FusionComparison) -> None:
-    """How the numbers were made."""
+def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
+    """Shows how the numbers were made."""
     uncovered = int(found.fused.uncovered.sum())
-    said = [f"{made.base.name} · {found.n:,} rows"]
-    if made.plan is not None:
-        said.append(f"neighbours: {made.plan.describe()}")
+    said = [f"{choice.base.name} · {found.n:,} rows"]
+    if choice.plan is not None:
+        said.append(f"neighbours: {choice.plan.describe()}")
     if uncovered:
         said.append(f"rows that lack a component and count the others alone: {uncovered:,}")
     said.append(
         "percentiles over these rows: a row's number depends on which other rows there are"
-        if made.reference == "population"
+        if choice.reference == "population"
         else "percentiles against labelled rows: a row's number does not depend on the other rows"
     )
     st.caption(as_text(" · ".join(said)))
 
 
-def tuned_on(made: FusionChoice, prepared: LiveFusion, baseline: Run) -> Tuned | None:
-    """The weight plane and what choosing on it is worth; kept while only weights move. None with one class only."""
-    shares = fusion_controls.shares(made)
-    key = (made.base.id, made.others, made.plan, made.reference, made.references, baseline.id, tuple(shares))
-    kept: tuple[Any, Tuned | None] | None = st.session_state.get(_TUNED)
+def search_weights(choice: FusionChoice, prepared: LiveFusion, baseline: Run) -> WeightSearch | None:
+    """Returns the weight grid and its optimism, computed once while only weights move; None with one class only."""
+    shares = fusion_controls.weight_shares(choice)
+    key = (choice.base.id, choice.others, choice.plan, choice.reference, choice.references, baseline.id, tuple(shares))
+    kept: tuple[Any, WeightSearch | None] | None = st.session_state.get(_TUNED)
     if kept is not None and kept[0] == key:
         return kept[1]
-    found: Tuned | None
+    found: WeightSearch | None
     try:
-        optimism, _ = weight_grid.weight_optimism(prepared, fusion_controls.folds_of(made), shares=shares)
-        found = Tuned(weight_grid.weight_grid(prepared, shares=shares), optimism, fusion_controls.alone(made))
+        optimism, _ = weight_grid.weight_optimism(prepared, fusion_controls.perturbation_folds(choice), shares=shares)
+        found = WeightSearch(
+            weight_grid.weight_grid(prepared, shares=shares), optimism, fusion_controls.live_knn_sentence(choice)
+        )
     except InputError:
         found = None
     st.session_state[_TUNED] = key, found
     return found
 
 
-def surface(made: FusionChoice, tuned: Tuned) -> None:
-    """The mean over all weights, with the plateau that a standard error cannot tell from the best."""
+def show_weight_grid(choice: FusionChoice, tuned: WeightSearch) -> None:
+    """Shows the mean over all weights, and the plateau within a standard error of the best."""
     found, optimism = tuned.plane, tuned.optimism
     table = weight_heatmap.table(found.grid, found.mean, found.plateau)
-    now = sum(made.w_de), sum(made.w_dir)
+    now = sum(choice.w_de), sum(choice.w_dir)
     best = found.grid[found.best[0]], found.grid[found.best[1]]
-    of = "the others together, shared as the sliders do" if len(made.others) > 1 else "the other"
+    of = "the others together, shared as the sliders do" if len(choice.others) > 1 else "the other"
     caption = (
-        f"{made.dataset.name} · {made.base.name} · weight of {of} · "
+        f"{choice.dataset.name} · {choice.base.name} · weight of {of} · "
         f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
         f"ring: within one standard error ({found.se:.3f}, by perturbations and genes)"
     )
@@ -115,10 +117,10 @@ def surface(made: FusionChoice, tuned: Tuned) -> None:
     show_figure(weight_heatmap.figure(table, now, best), table, "weight-plane", caption)
 
 
-def _moved(made: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, str]:
-    """The rows that move most in ranks, either way, and in which probability."""
+def _select_movers(choice: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, str]:
+    """Returns the rows whose ranks move most, up or down, and the probability that is ranked."""
     which: str = st.session_state.get("moved", MOVED[0])
-    rows = loaders.run_rows(made.base.id)
+    rows = loaders.run_rows(choice.base.id)
     base, fused = (rows["p_de"], found.fused.p_de) if which == MOVED[0] else (rows["p_up_given_de"], found.fused.p_up)
     before = base.to_numpy(dtype=np.float64)
     table = rows[["pair_id", "pert", "gene", "label"]].assign(
@@ -129,14 +131,14 @@ def _moved(made: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, s
     return table.loc[most.index], which
 
 
-def movers(made: FusionChoice, found: FusionComparison) -> None:
-    """The rows that the fusion moves most against its base, linked to their debates."""
+def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
+    """Shows the rows that the fusion moves most against its base, with links to their debates."""
     st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], key="moved", bind="query-params", required=True)
-    table, _ = _moved(made, found)
+    table, _ = _select_movers(choice, found)
     if table.empty:
         st.markdown("No row moves at these weights.")
         return
-    address = {"dataset": made.base.dataset, "run": made.base.id}
+    address = {"dataset": choice.base.dataset, "run": choice.base.id}
     link = st.column_config.LinkColumn
     st.dataframe(
         pd.DataFrame(
@@ -158,32 +160,32 @@ def movers(made: FusionChoice, found: FusionComparison) -> None:
     )
 
 
-def movers_chart(made: FusionChoice, found: FusionComparison) -> None:
-    """The same rows, before and after."""
-    table, which = _moved(made, found)
+def show_movers_chart(choice: FusionChoice, found: FusionComparison) -> None:
+    """Shows the same rows before and after."""
+    table, which = _select_movers(choice, found)
     if len(table):
-        caption = f"{made.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
-        show_figure(movers_plot.figure(table, made.base.name, "the fusion", which), table, "movers", caption)
+        caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
+        show_figure(movers_plot.figure(table, choice.base.name, "the fusion", which), table, "movers", caption)
 
 
-def no_score(made: FusionChoice, found: FusionComparison) -> None:
-    """Without labels: how far the fusion agrees with its base."""
-    together = agreement(_base_scores(made), found.fused.scores())
+def show_agreement(choice: FusionChoice, found: FusionComparison) -> None:
+    """Shows, without labels, how far the fusion agrees with its base."""
+    together = agreement(_base_scores(choice), found.fused.scores())
     st.markdown(
-        f"**No labels here**, so no score: rank correlation with {as_text(made.base.name)} is {together.de:.3f} for P(DE) "
+        f"**No labels here**, so no score: rank correlation with {as_text(choice.base.name)} is {together.de:.3f} for P(DE) "
         f"and {together.up:.3f} for P(up | DE)."
     )
 
 
-def ranks(made: FusionChoice, found: FusionComparison) -> None:
-    """Without labels, or with one class only: where the fusion puts the base's rows."""
-    rows = loaders.run_rows(made.base.id)
+def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
+    """Shows, without labels or with one class only, where the fusion ranks the base's rows."""
+    rows = loaders.run_rows(choice.base.id)
     moved = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=midranks(_base_scores(made).p_de), rank_b=midranks(found.fused.scores().p_de)
+        rank_a=midranks(_base_scores(choice).p_de), rank_b=midranks(found.fused.scores().p_de)
     )
-    caption = f"{made.base.name} and the fusion · {len(moved):,} rows · ranks of P(DE), 1 is lowest"
-    show_figure(rank_scatter.figure(moved, made.base.name, "the fusion"), moved, "mix-ranks", caption)
+    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of P(DE), 1 is lowest"
+    show_figure(rank_scatter.figure(moved, choice.base.name, "the fusion"), moved, "mix-ranks", caption)
 
 
-def _base_scores(made: FusionChoice) -> Scores:
-    return fusion_controls.scores_of(made.base, tuple(loaders.run_rows(made.base.id)["pair_id"]))
+def _base_scores(choice: FusionChoice) -> Scores:
+    return fusion_controls.scores_on_rows(choice.base, tuple(loaders.run_rows(choice.base.id)["pair_id"]))

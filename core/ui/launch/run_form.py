@@ -1,0 +1,192 @@
+"""The form that starts a run: a widget for each option of a method, and what the run is expected to take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from core.actions import launch
+from core.actions.workspace import Workspace
+from core.engine.estimate import Expectation
+from core.engine.request import RunRequest
+from core.engine.spec import RunSpec
+from core.errors import DeskError
+from core.llm.health import START_COMMAND, Health
+from core.log import record_error
+from core.methods.base import DerivedMethod, Method, Option
+from core.methods.registry import methods
+from core.store.datasets import Dataset
+from core.ui.shared import loaders
+from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.widgets import as_text, describe_duration
+
+STARTED = "_started"  # session key: the run that was started, shown after the rerun
+LABELS = {
+    "auto": "none of the row's own fold (labelled rows), else all",
+    "all": "all training labels",
+    "blinded": "none of any chosen row's perturbation or gene",
+    "folds": "none of the row's own fold",
+}
+
+
+def draw_form(view: PageContext, dataset: Dataset) -> None:
+    """Draws everything that a run needs, what it is expected to take, and the button that starts it."""
+    known = methods()
+    left, right = st.columns([0.5, 0.5], gap="medium")
+    with left:
+        name = st.selectbox("Method", list(known), index=_default_method(known), key="method", bind="query-params")
+        method = known[name]
+        st.caption(as_text(method.about))
+        derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
+        rows, labels = ("", "auto") if derived else (_draw_rows(dataset), _draw_labels())
+        wanted = RunRequest(name, dataset.name, _draw_options(method), rows, labels=labels)
+    with right:
+        wanted, health = _draw_server(view.workspace, method, wanted)
+        wanted = replace(wanted, name=st.text_input("Name of the run", f"{name} {rows or 'all rows'}", key=f"name-{name}-{rows}"))
+        _draw_start(view, wanted, health)
+
+
+def _draw_labels() -> str:
+    """Draws the choice of labels that may be seen."""
+    return st.selectbox(
+        "Labels that may be seen",
+        list(LABELS),
+        format_func=lambda key: f"{key}: {LABELS[key]}",
+        key="labels",
+        help="Evidence from labelled rows, examples and base rates come from these alone.",
+    )
+
+
+def _default_method(known: Mapping[str, Method]) -> int:
+    names = list(known)
+    return names.index("evidence_rules") if "evidence_rules" in names else 0
+
+
+def _draw_rows(dataset: Dataset) -> str:
+    """Draws the choice of rows and returns it as the command line writes it."""
+    splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
+    one, two, three = st.columns(3)
+    split = one.selectbox("Rows of split", splits, key="launch_split")
+    sample = two.number_input("Only a sample of", 1, None, None, key="launch_sample", placeholder="all of them")
+    seed = three.number_input("Sample's seed", 0, None, 0, key="launch_seed", disabled=sample is None)
+    return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
+
+
+def _draw_options(method: Method) -> dict[str, object]:
+    """Draws a widget for each option of a method; returns the values that differ from the defaults."""
+    if not method.options:
+        return {}
+    with st.expander(f"{len(method.options)} options, each with its default"):
+        values = {option.name: _draw_option(method, option) for option in method.options}
+    return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
+
+
+def _draw_option(method: Method, option: Option) -> Any:
+    key = f"option-{method.name}-{option.name}"
+    title = option.name.replace("_", " ")
+    if option.kind == "flag":
+        return st.toggle(title, option.default, key=key, help=option.help)
+    if option.kind == "choice":
+        choices = list(option.choices)
+        return st.selectbox(
+            title,
+            choices,
+            index=choices.index(option.default),
+            format_func=lambda choice: choice or "as the server likes",
+            key=key,
+            help=option.help,
+        )
+    if option.kind == "text":
+        return st.text_area(title, option.default, key=key, help=option.help, height=68)
+    least = None if option.least is None else type(option.default)(option.least)
+    most = None if option.most is None else type(option.default)(option.most)
+    return st.number_input(title, least, most, option.default, key=key, help=option.help)
+
+
+def _draw_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
+    """Draws the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
+    if not method.needs_model:
+        st.markdown("No model is needed: this method runs at once.")
+        return wanted, None
+    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help="An address ending in /v1.")
+    health = _read_health(workspace, address)
+    if not health.models:
+        st.warning("No model answers there.", icon=":material/cloud_off:")
+        st.caption(as_text(health.problem))
+        st.markdown("Start one, for example on a machine with a GPU:")
+        st.code(START_COMMAND, language=None, wrap_lines=True)
+    else:
+        facts = f"log-probabilities {'yes' if health.logprobs else 'no'} · longest context {health.max_model_len or 'unknown'}"
+        st.success(f"{', '.join(map(as_text, health.models[:3]))} answers · {facts}", icon=":material/check_circle:")
+        if health.problem:
+            st.caption(f":orange[{as_text(health.problem)}]")
+    model = st.selectbox("Model", health.models, key="model", disabled=not health.models, placeholder="none answers")
+    one, two, three = st.columns(3)
+    concurrency = one.number_input("Calls at once", 1, 512, 16, key="concurrency", help="vLLM queues without bound: a cap.")
+    budget = two.number_input("Token budget", 1, None, None, key="budget", placeholder="none", help="Stops cleanly when spent.")
+    seed = three.number_input("Seed", 0, None, 0, key="run_seed")
+    cached = st.toggle("Take answers that were given before from the cache", True, key="cached")
+    return (
+        replace(wanted, endpoint=address, model=model, concurrency=concurrency, token_budget=budget, seed=seed, cached=cached),
+        health,
+    )
+
+
+@st.cache_data(ttl=20, show_spinner="Asking the model server …", max_entries=8)
+def _cached_health(address: str, _workspace: Workspace) -> Health:
+    return asyncio.run(launch.health(_workspace, address))
+
+
+def _read_health(workspace: Workspace, address: str) -> Health:
+    try:
+        found = _cached_health(address, workspace)
+    except DeskError as error:
+        record_error(f"endpoint {address}", error)
+        return Health(False, problem=str(error))
+    if st.button("Ask again", icon=":material/refresh:", key="ask-again"):
+        _cached_health.clear()
+        st.rerun()
+    return found
+
+
+def _draw_start(view: PageContext, wanted: RunRequest, health: Health | None) -> None:
+    """Draws what the run is expected to take, and the button that starts it."""
+    if health is not None and not health.models:
+        return
+    try:
+        spec = launch.resolve(view.workspace, wanted, checked=health)
+        expected = launch.estimate(view.workspace, spec, wanted.concurrency)
+    except DeskError as error:
+        show_error(error)
+        return
+    st.markdown(_describe_estimate(spec, expected))
+    if view.workspace.settings.read_only:
+        st.caption("This workspace is open for reading only: nothing can be started.")
+        return
+    if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
+        try:
+            with st.spinner("Starting its worker …"):
+                run = launch.start(view.workspace, wanted, spec=spec, detach=True)
+        except DeskError as error:
+            show_error(error)
+            return
+        st.session_state[STARTED] = run.id
+        st.rerun()
+
+
+def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
+    parts = [f"**{len(spec.rows):,} rows**"]
+    if expected.calls:
+        parts.append(f"**{expected.calls:,} calls**")
+        if expected.prompt_tokens is None or expected.completion_tokens is None or expected.seconds is None:
+            parts.append("tokens and time unknown until this method has asked this model once")
+        else:
+            parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
+            parts.append(f"about {describe_duration(expected.seconds)}")
+        if expected.money is not None:
+            parts.append(f"about {expected.money:,.2f} by the price that is set")
+    return " · ".join(parts)

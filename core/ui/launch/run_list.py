@@ -1,0 +1,127 @@
+"""The runs that workers make: how far they are, what can be done to them, and what they logged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core.actions import run_control, run_folders
+from core.actions.workspace import Workspace
+from core.engine.journal import read_progress
+from core.engine.run_state import LIVE_STATES, Status
+from core.errors import DeskError
+from core.store.runs import Run
+from core.ui.launch.run_form import STARTED
+from core.ui.shared import links, loaders
+from core.ui.shared.shell import PageContext, show_error
+from core.ui.shared.widgets import as_text, describe_duration, show_empty
+
+WATCH_S = 2.0  # between two looks at the runs
+LOG_LINES = 12
+STATES = {
+    "waiting": "waiting for its worker",
+    "running": "running",
+    "pausing": "finishing rows in flight",
+    "paused": "paused",
+    "crashed": "its worker ended without a word; can be resumed",
+    "interrupted": "its worker was told to end; can be resumed",
+    "stopped": "stopped; can be resumed",
+    "budget": "token budget spent; can be resumed with a larger one",
+    "cancelled": "cancelled; can be resumed",
+    "done": "done",
+}
+
+
+def draw_runs(view: PageContext) -> None:
+    """Draws the runs of this workspace's workers as their journals tell, and what can be done to the chosen one."""
+    states = run_control.states(view.workspace)
+    named = {run.id: run for run in loaders.all_runs()}
+    here = {key: named[key] for key in reversed(list(named)) if key in states}
+    if not here:
+        show_empty("No run was started here yet.")
+        return
+    for stale in [key for key, run in here.items() if states[key].state not in LIVE_STATES and states[key].state != run.status]:
+        run_control.settle(view.workspace, stale)
+    started = st.session_state.get(STARTED)
+    wanted = started if started in here else next(iter(here))
+    chosen = st.selectbox(
+        "Run", list(here), index=list(here).index(wanted), format_func=lambda key: _title(here[key], states[key]), key="watched"
+    )
+    _draw_run(view, here[chosen], states[chosen])
+    st.dataframe(
+        [_table_row(run, states[key]) for key, run in here.items()],
+        hide_index=True,
+        placeholder="–",
+        column_config={
+            "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+            **{name: st.column_config.NumberColumn(format="localized") for name in ("rows", "failed", "tokens spent")},
+        },
+    )
+
+
+def _title(run: Run, status: Status) -> str:
+    return f"{run.name} · {status.state}"
+
+
+def _table_row(run: Run, status: Status) -> dict[str, Any]:
+    counts = status.counts
+    return {
+        "run": run.name,
+        "method": run.method.replace("_", " "),
+        "state": status.state,
+        "progress": (counts.done + counts.failed) / max(status.total, 1),
+        "rows": counts.done,
+        "failed": counts.failed,
+        "tokens spent": counts.spent,
+        "rows/s": None if status.rows_per_s is None else round(status.rows_per_s, 2),
+        "time left": None if status.left_s is None else describe_duration(status.left_s),
+        "model": run.model,
+    }
+
+
+def _draw_run(view: PageContext, run: Run, status: Status) -> None:
+    counts = status.counts
+    finished = counts.done + counts.failed
+    words = STATES[status.state] + (f": {status.cause}" if status.cause else "")
+    left = f" · {describe_duration(status.left_s)} left" if status.left_s is not None else ""
+    rate = _tokens_per_s(status)
+    st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
+    if counts.failed:
+        kinds = read_progress(run_folders.folder_of(view.workspace, run.id).rows).kinds
+        told = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
+        st.markdown(f":orange[{counts.failed:,} rows failed]: {told}")
+    with st.container(horizontal=True):
+        if not view.workspace.settings.read_only:
+            _draw_controls(view.workspace, run, status)
+        links.to_rows(run, "Read its rows")
+        if counts.failed:
+            links.to_rows(run, "Read the failures", failed="true")
+    with st.expander("What its worker says", expanded=status.state in ("crashed", "stopped")):
+        st.text("\n".join(run_control.log_tail(view.workspace, run.id, LOG_LINES)) or "nothing yet")
+
+
+def _tokens_per_s(status: Status) -> str:
+    finished = status.counts.done + status.counts.failed
+    if status.rows_per_s is None or not finished or status.state not in LIVE_STATES or not status.counts.cost:
+        return ""
+    return f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
+
+
+def _draw_controls(workspace: Workspace, run: Run, status: Status) -> None:
+    """Draws the buttons that make sense in this state."""
+    live = status.state in LIVE_STATES
+    actions = {
+        "Pause": (run_control.pause, status.state == "running"),
+        "Resume": (run_control.resume, status.state not in ("running", "pausing", "waiting", "done")),
+        "Cancel": (run_control.cancel, live),
+        "Retry failed rows": (run_control.retry, not live and status.counts.failed > 0),
+    }
+    for name, (act, possible) in actions.items():
+        if possible and st.button(name, key=f"{name}-{run.id}"):
+            try:
+                act(workspace, run.id)
+            except DeskError as error:
+                show_error(error)
+            else:
+                st.rerun(scope="fragment")
