@@ -68,10 +68,9 @@ def record_error(what: str, error: BaseException) -> None:
 
 def last_problems(settings: Settings, limit: int = 5) -> list[str]:
     """The last warnings and errors in the log, oldest first, one line each; none where there is no log."""
-    try:
-        lines = log_file(settings).read_text("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return []
+    newest = log_file(settings)
+    files = [file for file in (newest.with_name(f"{newest.name}.1"), newest) if file.exists()]
+    lines = [line for file in files for line in file.read_text("utf-8", "replace").splitlines()]
     return [line for line in lines if _PROBLEM.match(line)][-limit:]
 
 
@@ -95,7 +94,7 @@ class _Formatter(logging.Formatter):
         if error is not None:
             parts.append(f"{type(error).__name__}: {error}")
         at = datetime.fromtimestamp(record.created, UTC)
-        text = f"{at:%Y-%m-%dT%H:%M:%SZ} {': '.join(parts)}".replace("\n", " ")
+        text = " ".join(f"{at:%Y-%m-%dT%H:%M:%SZ} {': '.join(parts)}".splitlines())
         if error is not None and self._with_traceback:
             text += "".join(f"\n    {line}" for line in "".join(traceback.format_exception(error)).splitlines())
         for secret in self._secrets:

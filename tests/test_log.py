@@ -59,6 +59,13 @@ def test_an_error_is_one_line_with_its_type_and_its_traceback_below(settings: Se
     assert "raise error" in text
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n", "\x85", "\u2028"])
+def test_no_text_can_forge_an_event(settings: Settings, line_break: str) -> None:
+    log.configure(settings, "app")
+    log.record_error("import a.csv", raised(InputError(f"bad{line_break}2026-01-01T00:00:00Z ERROR app[1] forged")))
+    assert len(events(settings)) == len(log.last_problems(settings)) == 1
+
+
 def test_an_error_that_is_handed_on_is_recorded_once(settings: Settings) -> None:
     log.configure(settings, "app")
     error = raised(StoreBusy("held by process 7"))
@@ -77,6 +84,15 @@ def test_the_last_problems_leave_out_what_went_well(settings: Settings) -> None:
         "import 5: InputError: no such file",
         "import 6: InputError: no such file",
     ]
+
+
+def test_the_last_problems_outlive_a_rotation(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log, "_MAX_BYTES", 500)
+    log.configure(settings, "app")
+    log.record_error("import a.csv", InputError("no such file"))
+    while not (settings.data / "desk.log.1").exists():
+        log.LOGGER.info("import b.csv")
+    assert [line.split("] ")[1] for line in log.last_problems(settings)] == ["import a.csv: InputError: no such file"]
 
 
 @pytest.mark.parametrize("form", [SECRET, "sk-0123456789%2Fabc"])
