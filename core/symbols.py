@@ -1,4 +1,4 @@
-"""What a gene symbol says by itself."""
+"""The kind of a gene symbol: a name, or a provisional identifier."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ _PROVISIONAL: tuple[tuple[re.Pattern[str], SymbolKind], ...] = (
 
 
 def symbol_kind(symbol: str) -> SymbolKind:
-    """How a gene got its symbol; everything but "named" is provisional, so little is known of the gene."""
+    """The kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
     return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")

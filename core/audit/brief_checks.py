@@ -1,4 +1,4 @@
-"""Was a brief an argument? The checks that every debate goes through, imported or our own."""
+"""Checks of whether a brief is an argument, for every debate, imported or run here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.types import Evidence, RowResult, TraceEvent
 
 SHORT = 120  # characters; one line of a chat window
 _OPTION = re.compile(r"\W*([ABC])\)")
-# The question's options were A up, B down, C none; these contradict the side that a role was asked to argue.
+# The published question's options are A up, B down, C none; these contradict the side that a role argues for.
 _AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
 _WORTH_CITING = 4  # characters; shorter terms occur by chance
 
@@ -23,10 +23,10 @@ FINDINGS = {
 
 
 def check_brief(role: str, text: str, citable: Collection[str] = ()) -> tuple[str, ...]:
-    """What stands out in one brief: keys of FINDINGS.
+    """The findings in one brief: keys of FINDINGS.
 
-    A brief opens with an option when its first non-word characters are followed by A, B or C and a closing bracket.
-    `citable` are lower-case terms of the row's dossier.
+    A brief opens with an option if A, B or C and a closing bracket follow its first non-word characters. citable:
+    lower-case terms of the row's dossier.
     """
     found = ["short"] if len(text) < SHORT else []
     option = _OPTION.match(text)
@@ -42,13 +42,13 @@ def check_brief(role: str, text: str, citable: Collection[str] = ()) -> tuple[st
 
 
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """The findings of every event of every row, in order, and per row whether a role collapsed (a brief is an option)."""
+    """The findings of every event of every row, in order, and for each row whether a role collapsed (a brief is an option)."""
     known: dict[int, frozenset[str]] = {}
     by_event: list[tuple[str, ...]] = []
     collapsed: list[bool] = []
     for row in rows:
         own = [row.prediction.pair_id.lower(), *row.prediction.pair_id.lower().split("_")]
-        citable = set().union(*(_terms(item, known) for item in row.evidence)) - set(own)
+        citable = set().union(*(_citable_terms(item, known) for item in row.evidence)) - set(own)
         row_findings = [_check_event(event, citable) for event in row.events]
         by_event.extend(row_findings)
         collapsed.append(any("option" in found for found in row_findings))
@@ -59,8 +59,8 @@ def _check_event(event: TraceEvent, citable: set[str]) -> tuple[str, ...]:
     return check_brief(event.role, event.content, citable) if event.kind == "brief" else ()
 
 
-def _terms(item: Evidence, known: dict[int, frozenset[str]]) -> frozenset[str]:
-    """Strings of an answer that a brief could cite; worked out once for an answer that many rows share."""
+def _citable_terms(item: Evidence, known: dict[int, frozenset[str]]) -> frozenset[str]:
+    """The strings of a tool's answer that a brief could cite; computed once for an answer that many rows share."""
     if id(item) not in known:
         known[id(item)] = frozenset(term for term in _strings(item.body) if len(term) >= _WORTH_CITING)
     return known[id(item)]

@@ -1,8 +1,8 @@
-"""Does a brief argue, and for the side it was given? What a debate asks of a brief before it takes it.
+"""Checks of whether a brief argues, and for its own side; a debate makes them before it accepts a brief.
 
-The phrase list errs on the side of silence. Of the published briefs that it finds, 100 were read one by one (every one that
-does not open with an option's letter, and a sample of the others): all 100 do conclude for the other side. 96 of them are
-of UP or DOWN, 4 of EFFECT and none of NULL, so less is known of those two; how many it misses is not known.
+The phrase list prefers to miss a brief than to accuse it wrongly. Of the published briefs that it finds, 100 were read one
+by one (all that do not open with an option's letter, and a sample of the others): all 100 conclude for the other side. 96
+of them are of UP or DOWN, 4 of EFFECT and none of NULL, so less is known of those two; how many it misses is not known.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SAID = {
     "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
     "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
 }
-# Sentences that weigh or report the other side do not conclude for it.
+# Sentences with these words weigh or report the other side and do not conclude for it.
 _WEIGHS = (
     r"although|though|while|whereas|despite|rather than|instead|even if|rule out|cannot|absence|opponent|opposing|however|but"
     r"|yet|than|exceeds?|acknowledge|uncertain\w*|caveat|could|may|might|possib\w+|if"
@@ -51,7 +51,7 @@ _DENIES = (
     r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|diminish\w*|against|likelihood|would"
     r"|implausible"
 )
-_AGAINST = {  # role: what the other side would say, and words that make a sentence speak for one's own
+_AGAINST = {  # role: the other side's statements, and words that make a sentence an argument for its own side
     "EFFECT": (("unchanged",), rf"\b(?:{_WEIGHS}|leave)\b|{_RISES}|{_FALLS}"),
     "NULL": (("changed",), rf"\b(?:{_WEIGHS}|{_DENIES})\b"),
     "UP": (("unchanged", "down"), rf"\b(?:{_WEIGHS})\b|{_RISES}"),
@@ -66,10 +66,10 @@ _LETTERS = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}  # the publis
 
 
 def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
-    """What keeps a text from being a brief: keys of FAULTS, () where nothing does."""
+    """The faults of a text as a brief: keys of FAULTS, () if it has none."""
     checks = {
         "sentences": len(sentences(text)) < FEWEST_SENTENCES,
-        "genes": not all(_names(text, symbol) for symbol in (pert, gene)),
+        "genes": not all(_names_symbol(text, symbol) for symbol in (pert, gene)),
         "option": "option" in check_brief(role, text),
         "conclusion": concludes_against(role, text),
     }
@@ -79,8 +79,8 @@ def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
 def concludes_against(role: str, text: str) -> bool:
     """Whether a brief's first sentence or one of its last two is a conclusion for the other side.
 
-    Such a sentence has a phrase of the other side's, or names its option, and nothing that weighs, denies or compares.
-    False for a role without a side.
+    Such a sentence names the other side's option, or has a phrase of the other side and no word that weighs, denies or
+    compares. False for a role without a side.
     """
     if role not in _PATTERNS:
         return False
@@ -100,5 +100,5 @@ def sentences(text: str) -> list[str]:
     return [part for part in _END.split(text.translate(_PLAIN).strip()) if _WORD.search(part)]
 
 
-def _names(text: str, symbol: str) -> bool:
+def _names_symbol(text: str, symbol: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text.translate(_PLAIN), re.IGNORECASE) is not None

@@ -1,4 +1,4 @@
-"""What in a workspace a person should look at before believing a number."""
+"""Concerns: what a person should look at in a workspace before believing a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.types import Flag
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing to look at: about which run (an id, or None for the workspace), in words, and the flag to filter by."""
+    """One thing to look at; run: an id, or None for the workspace; text: in words; flag: to filter rows by."""
 
     run: str | None
     text: str
@@ -19,7 +19,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What is needed of a run to judge it: its counts, its flags' counts, and what else is to be said of it."""
+    """The facts about a run that concerns follow from: counts of rows, counts of flags, and further remarks."""
 
     id: str
     name: str
@@ -31,7 +31,7 @@ class RunFacts:
 
 
 def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
-    """Everything worth a look, the gravest first within each run."""
+    """The concerns of all runs, the most serious first within each run."""
     found = [concern for run in runs for concern in _concerns_of_run(run)]
     if rejected:
         found.append(Concern(None, f"{rejected:,} rows of imported files could not be read"))

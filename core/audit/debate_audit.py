@@ -1,4 +1,4 @@
-"""Did a debate happen? What a whole run's briefs and verdicts amount to."""
+"""The audit of a debate run: the findings in its briefs by role, its fallbacks, and the variety of its verdicts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from core.stats.ranks import round_for_ranks
 
 @dataclass(frozen=True, slots=True)
 class DebateAudit:
-    """A run's audit.
+    """The audit of a run.
 
-    roles has one row a role: role, n (briefs), median_length (characters), and how many are short, option, against and
-    cites (see audit.briefs.FINDINGS). The fallbacks are rows whose judge could not be read; distinct_p_de counts
-    distinct values of P(DE), rounded to 9 decimals, among `rows` rows.
+    roles: one row for each role; columns: role, n (briefs), median_length (characters), and the numbers of briefs with the
+    findings short, option, against and cites (see audit.brief_checks.FINDINGS). collapsed: rows with a collapsed role.
+    de_fallbacks, dir_fallbacks: rows whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded to
+    9 decimals, among `rows` rows.
     """
 
     roles: pd.DataFrame
@@ -29,7 +30,7 @@ class DebateAudit:
     distinct_p_de: int
 
     def as_json(self) -> dict[str, Any]:
-        """The shape that `audit debate --json` prints."""
+        """The values that `audit debate --json` prints."""
         counts = self.roles.set_index("role")[["n", "short", "option", "against", "cites"]].astype(int)
         return {
             "roles": counts.to_dict("index"),
@@ -42,7 +43,7 @@ class DebateAudit:
 
 
 def audit_debate(briefs: pd.DataFrame, flag_counts: dict[str, int], p_de: NDArray[np.float64]) -> DebateAudit:
-    """The audit of a run from its briefs per role (store.traces.briefs), its flags' counts and its P(DE)."""
+    """The audit of a run; briefs: its briefs by role (store.traces.briefs); p_de: of its rows, NaN if missing."""
     known = p_de[~np.isnan(p_de)]
     return DebateAudit(
         roles=briefs,

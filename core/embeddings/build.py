@@ -20,25 +20,25 @@ def build_text(descriptions: Mapping[str, str], name: str, columns: int = 200, s
     """Words of descriptions: TF-IDF (sublinear, in at least 2 texts, without English stop words) → truncated SVD.
 
     The same texts in the same order and the same seed give the same space; the SVD is randomized, so another order or
-    seed gives a slightly different one. Raises InputError where no word stands in two texts.
+    seed gives a slightly different one. Raises InputError if no word occurs in two texts.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer  # here, since a worker that builds no space can do without
+    from sklearn.feature_extraction.text import TfidfVectorizer  # imported here, since few processes build a space
 
     words = TfidfVectorizer(sublinear_tf=True, min_df=2, stop_words="english")
     try:
         matrix = words.fit_transform(descriptions.values())
     except ValueError as error:
         raise InputError(f"space {name!r}: {len(descriptions):,} descriptions without a common word ({error})") from error
-    vectors, note = _reduce(matrix, columns, seed, name)
+    vectors, note = _truncated_svd(matrix, columns, seed, name)
     return make_space(name, descriptions, vectors, f"TF-IDF of {len(descriptions):,} descriptions", notes=[note])
 
 
 def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: int = 128, seed: int = 0) -> Space:
     """Neighbourhoods in a network: adjacency with self-loops, normalised as D^-½ A D^-½ → truncated SVD.
 
-    edges: two genes and a STRING score in (0, 1000], divided by 1000; direction means nothing, and of an edge named twice
-    the higher score counts. Genes are taken in alphabetical order, so the order of edges changes nothing. The SVD is
-    randomized with few iterations on a flat spectrum: another seed gives a visibly different space.
+    edges: two genes and a STRING score in (0, 1000], which is divided by 1000; edges have no direction, and of an edge
+    named twice the higher score counts. Genes are sorted, so the order of edges changes nothing. The SVD is randomized
+    with few iterations on a flat spectrum: another seed gives a visibly different space.
     """
     scores: dict[tuple[str, str], float] = {}
     for a, b, score in edges:
@@ -57,7 +57,7 @@ def build_network(edges: Iterable[tuple[str, str, float]], name: str, columns: i
     rows, neighbours = (np.concatenate([ends[:, i], ends[:, 1 - i], loops]) for i in (0, 1))
     adjacency = coo_array((values, (rows, neighbours)), shape=(len(genes), len(genes)))
     scaling = diags_array(1 / np.sqrt(adjacency.sum(axis=1)))
-    vectors, note = _reduce(scaling @ adjacency @ scaling, columns, seed, name)
+    vectors, note = _truncated_svd(scaling @ adjacency @ scaling, columns, seed, name)
     return make_space(name, genes, vectors, f"network of {len(scores):,} edges", notes=[note])
 
 
@@ -84,11 +84,11 @@ def build_coresponse(
     columns: int = 64,
     seed: int = 0,
 ) -> Space:
-    """What responds alike: genes by their labels under each perturbation (or the other way round) → truncated SVD.
+    """Genes by their labels under each perturbation, or perturbations by those of each gene → truncated SVD.
 
     up (or changed, direction unknown) is 1, down −1, none and not measured 0; rows of one pair are averaged, rows without
-    a label left out. built_from_labels names the dataset and label view, so that the space is never scored on its own
-    labels. Raises InputError without it or without a labelled row.
+    a label left out. built_from_labels: the dataset and label view, so that the space is never scored on its own labels.
+    Raises InputError if it is empty, or without a labelled row.
     """
     if not built_from_labels:
         raise InputError(f"space {name!r}: built from labels, but of which dataset and label view?")
@@ -99,21 +99,21 @@ def build_coresponse(
     symbols, row = np.unique(things, return_inverse=True)
     features, column = np.unique(others, return_inverse=True)
     shape = (len(symbols), len(features))
-    counts = csr_array((np.ones(len(rows)), (row, column)), shape=shape)  # adds up what stands in one place
+    counts = csr_array((np.ones(len(rows)), (row, column)), shape=shape)  # entries at the same place add up
     sums = csr_array((np.array([value for _, _, value in rows]), (row, column)), shape=shape)
-    vectors, note = _reduce(sums.multiply(counts.power(-1)).tocsr(), columns, seed, name)
+    vectors, note = _truncated_svd(sums.multiply(counts.power(-1)).tocsr(), columns, seed, name)
     source = f"co-response of {len(rows):,} labelled rows of {built_from_labels}"
     return make_space(name, symbols.tolist(), vectors, source, notes=[note], built_from_labels=built_from_labels)
 
 
-def _reduce(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDArray[np.float64], str]:
-    """The leading columns of a sparse matrix's SVD, scaled by their singular values, and a note on how."""
+def _truncated_svd(matrix: Any, columns: int, seed: int, name: str) -> tuple[NDArray[np.float64], str]:
+    """The leading columns of a sparse matrix's SVD, scaled by their singular values, and a note that describes it."""
     if columns < 1:
         raise InputError(f"space {name!r}: {columns} columns, expected at least 1")
     from sklearn.decomposition import TruncatedSVD  # see build_text
 
-    kept = min(columns, *matrix.shape)
-    svd = TruncatedSVD(kept, random_state=seed)
+    n_columns = min(columns, *matrix.shape)
+    svd = TruncatedSVD(n_columns, random_state=seed)
     vectors: NDArray[np.float64] = svd.fit_transform(matrix)
-    fewer = f", fewer than the {columns} asked for" if kept < columns else ""
-    return vectors, f"{kept} columns{fewer}, by randomized SVD with seed {seed}"
+    fewer = f", fewer than the {columns} asked for" if n_columns < columns else ""
+    return vectors, f"{n_columns} columns{fewer}, by randomized SVD with seed {seed}"

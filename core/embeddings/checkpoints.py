@@ -26,23 +26,23 @@ _REFUSED_GLOBAL = re.compile(r"GLOBAL ([\w.]+)")
 
 
 def read_scgpt(folder: Path, name: str) -> Space:
-    """The gene embedding of a scGPT checkpoint: `vocab.json` says which row of `encoder.embedding.weight` is whose.
+    """The gene embedding of a scGPT checkpoint: `vocab.json` gives each gene's row of `encoder.embedding.weight`.
 
-    Tokens such as <pad> are left out. Raises UnsafeFile for a checkpoint that asks for more than tensors, MissingPackage
-    without torch, and InputError for files that do not fit together.
+    Tokens such as <pad> are left out. Raises UnsafeFile for a checkpoint that holds more than tensors, MissingPackage if
+    torch is not installed, and InputError for files that do not belong together.
     """
     rows = _vocabulary(folder / VOCABULARY)
     weights = _torch_weights(folder / CHECKPOINT)
-    return _pick(name, rows, weights, f"scGPT, {folder.name}/{CHECKPOINT}")
+    return _space_of_rows(name, rows, weights, f"scGPT, {folder.name}/{CHECKPOINT}")
 
 
 def read_geneformer(folder: Path, name: str) -> Space:
     """The token embedding of a Geneformer checkpoint under gene names instead of Ensembl ids.
 
     The folder holds the weights (*.safetensors) and the pickled token and name dictionaries. Raises UnsafeFile for a
-    pickle that holds more than str, int and dict, and InputError for files that do not fit together.
+    pickle that holds more than str, int and dict, and InputError for files that do not belong together.
     """
-    weights_file = _only(sorted(folder.glob("*.safetensors")), folder, "safetensors file")
+    weights_file = _single_file(sorted(folder.glob("*.safetensors")), folder, "safetensors file")
     tokens, names = _dictionaries(folder)
     if sum(value in tokens for value in names.values()) < sum(key in tokens for key in names):
         named = [(symbol, identifier) for identifier, symbol in names.items()]
@@ -54,11 +54,11 @@ def read_geneformer(folder: Path, name: str) -> Space:
     unnamed = len(set(tokens.values()) - {row for _, row in rows})
     notes = [f"{unnamed:,} of {len(tokens):,} tokens have no gene name and are left out"] if unnamed else []
     weights = tensor(weights_file, GENEFORMER_KEY)
-    return _pick(name, rows, weights, f"Geneformer, {folder.name}/{weights_file.name}", notes)
+    return _space_of_rows(name, rows, weights, f"Geneformer, {folder.name}/{weights_file.name}", notes)
 
 
 def tensor(path: Path, key: str) -> NDArray[Any]:
-    """One tensor of a safetensors file; raises InputError where it is absent or not a type that NumPy has."""
+    """One tensor of a safetensors file. Raises InputError if it is missing or of a type that NumPy lacks."""
     try:
         with safe_open(path, framework="np") as file:
             if key not in file.keys():  # noqa: SIM118 (a file of tensors is no mapping)
@@ -96,7 +96,7 @@ def _torch_weights(path: Path) -> NDArray[Any]:
 
 
 def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
-    """The token and the name dictionary, told apart by their values; file names decide only among more than two."""
+    """The token and the name dictionary, recognised by their values; among more than two, file names decide."""
     files = sorted([*folder.glob("*.pkl"), *folder.glob("*.pickle")])
     if len(files) != 2:
         files = [file for file in files if "token_dictionary" in file.name or "gene_name_id" in file.name]
@@ -108,7 +108,9 @@ def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:
     return cast("dict[str, int]", by_kind[int]), cast("dict[str, str]", by_kind[str])
 
 
-def _pick(name: str, rows: list[tuple[str, int]], weights: NDArray[Any], source: str, notes: list[str] | None = None) -> Space:
+def _space_of_rows(
+    name: str, rows: list[tuple[str, int]], weights: NDArray[Any], source: str, notes: list[str] | None = None
+) -> Space:
     genes = [(symbol, row) for symbol, row in rows if not (symbol.startswith("<") and symbol.endswith(">"))]
     height = weights.shape[0] if weights.ndim == 2 else 0
     outside = next(((symbol, row) for symbol, row in genes if not 0 <= row < height), None)
@@ -118,7 +120,7 @@ def _pick(name: str, rows: list[tuple[str, int]], weights: NDArray[Any], source:
     return make_space(name, [symbol for symbol, _ in genes], picked, source, notes=notes or [])
 
 
-def _only(files: list[Path], folder: Path, what: str) -> Path:
+def _single_file(files: list[Path], folder: Path, what: str) -> Path:
     if len(files) != 1:
         raise InputError(f"{folder.name}: {len(files)} × {what}, expected one")
     return files[0]

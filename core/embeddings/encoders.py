@@ -23,9 +23,9 @@ CHARACTERS = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An OpenAI-compatible server: base_url ends in /v1; batch is how many texts go into one request.
+    """An OpenAI-compatible server: base_url ends in /v1; batch: number of texts in one request.
 
-    retries: how often a request that failed in passing (connection, 408, 409, 429, 5xx) is sent again.
+    retries: how often a request is repeated after a temporary failure (connection, 408, 409, 429, 5xx).
     """
 
     base_url: str
@@ -37,30 +37,30 @@ class Endpoint:
 
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM, characters: int = CHARACTERS) -> Space:
-    """The first `characters` of descriptions through a sentence-transformers encoder that is on this machine.
+    """The first `characters` of descriptions, encoded by a sentence-transformers model that is on this machine.
 
-    model: MINILM, or a folder or cached name that sentence-transformers loads. Raises MissingPackage, or NotFound where
-    the model is not on this machine: nothing is downloaded.
+    model: MINILM, or a folder or cached name that sentence-transformers loads. Raises MissingPackage, and NotFound if the
+    model is not on this machine: nothing is downloaded.
     """
     encoder = _sentence_encoder(model)
-    texts = _opening(descriptions, characters, name)
+    texts = _first_characters(descriptions, characters, name)
     vectors = encoder.encode(texts, show_progress_bar=False, convert_to_numpy=True)
     return make_space(
-        name, descriptions, np.asarray(vectors), f"{model} of {len(texts):,} descriptions", notes=[_cut(characters)]
+        name, descriptions, np.asarray(vectors), f"{model} of {len(texts):,} descriptions", notes=[_characters_note(characters)]
     )
 
 
 def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoint, characters: int = CHARACTERS) -> Space:
-    """The first `characters` of descriptions through a server's /embeddings.
+    """The first `characters` of descriptions, encoded by a server's /embeddings.
 
-    Texts without a character are not sent and have no vector. Raises Unreachable where the server does not answer or
-    refuses, and InputError where its answer is not one vector of the same length a text.
+    Empty texts are not sent and get no vector. Raises Unreachable if the server does not answer or refuses, and
+    InputError if its answer is not one vector for each text, all of one length.
     """
     from openai import APIError, OpenAI
 
-    openings = zip(descriptions, _opening(descriptions, characters, name), strict=True)
-    said = {gene: text for gene, text in openings if text.strip()}
-    texts = list(said.values())
+    openings = zip(descriptions, _first_characters(descriptions, characters, name), strict=True)
+    texts_by_gene = {gene: text for gene, text in openings if text.strip()}
+    texts = list(texts_by_gene.values())
     try:
         with OpenAI(
             base_url=endpoint.base_url,
@@ -75,14 +75,14 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     lengths = sorted({part.shape[1] for part in parts})
     if len(lengths) != 1:
         raise InputError(f"{endpoint.base_url}: vectors of lengths {lengths}, expected one length")
-    silent = len(descriptions) - len(said)
-    notes = [_cut(characters), *([f"{silent:,} descriptions without text left out"] if silent else [])]
+    silent = len(descriptions) - len(texts_by_gene)
+    notes = [_characters_note(characters), *([f"{silent:,} descriptions without text left out"] if silent else [])]
     source = f"{endpoint.model} at {urlsplit(endpoint.base_url).hostname} of {len(texts):,} descriptions"
-    return make_space(name, said, np.concatenate(parts), source, notes=notes)
+    return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
 
 
 def require_package(module: str, purpose: str) -> Any:
-    """A module that requirements-models.txt brings; raises MissingPackage where it is not installed."""
+    """A module from requirements-models.txt. Raises MissingPackage, which names that file, if it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -100,18 +100,18 @@ def _sentence_encoder(model: str) -> Any:
         raise NotFound(f"sentence encoder {model!r}: not on this machine ({first_line(error)})") from error
 
 
-def _opening(descriptions: Mapping[str, str], characters: int, name: str) -> list[str]:
+def _first_characters(descriptions: Mapping[str, str], characters: int, name: str) -> list[str]:
     if not any(text.strip() for text in descriptions.values()):
         raise InputError(f"space {name!r}: {len(descriptions):,} descriptions, all empty, expected text")
     return [text[:characters] for text in descriptions.values()]
 
 
-def _cut(characters: int) -> str:
+def _characters_note(characters: int) -> str:
     return f"first {characters:,} characters of each description"
 
 
 def _embed(client: OpenAI, endpoint: Endpoint, texts: list[str]) -> NDArray[np.float64]:
-    """One vector a text, shape (len(texts), columns), put in order by the index that the server gives."""
+    """One vector for each text, of shape (len(texts), columns), in the order of the server's indices."""
     try:
         answer = client.embeddings.create(model=endpoint.model, input=texts, encoding_format="float")
         given = sorted((item.index, item.embedding) for item in answer.data)

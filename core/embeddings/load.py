@@ -1,4 +1,4 @@
-"""Gene spaces from files, recognised by content."""
+"""Gene spaces from files, whose format is recognised by content."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the 
 
 
 def load_space(path: Path, name: str, *, named: bool = False) -> Space:
-    """The space in a file or folder of one of FORMATS; `name` is what it is called here.
+    """The space in a file or folder of one of FORMATS; name: what it is called here.
 
-    named: take a CSV only where a column is called symbol or gene, or the first has no name, as when it is not known
-    whether a table is a space.
+    named: accept a CSV only if a column is called symbol or gene, or the first has no name; for tables that may not be
+    spaces.
 
-    Raises UnknownFormat, UnsafeFile (a pickle that asks for anything, an archive that explodes), MissingPackage (a scGPT
-    checkpoint without torch) or InputError (damaged, incomplete, or not one finite vector a gene).
+    Raises UnknownFormat, UnsafeFile (a pickle that imports anything, an archive that unpacks to too much), MissingPackage
+    (a scGPT checkpoint without torch) or InputError (damaged, incomplete, or without one finite vector for each gene).
     """
     try:
         return _load_folder(path, name) if path.is_dir() else _load_file(path, name, named)
@@ -46,7 +46,7 @@ def load_space(path: Path, name: str, *, named: bool = False) -> Space:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a folder is to be loaded whole, as scGPT's or Geneformer's are."""
+    """Whether a folder is loaded as a whole, as scGPT's or Geneformer's is."""
     inside = {file.name for file in folder.iterdir()}
     if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= inside:
         return True
@@ -76,7 +76,7 @@ def _load_file(path: Path, name: str, named: bool) -> Space:
     if first[8:9] == b"{" and int.from_bytes(first[:8], "little") <= path.stat().st_size:
         return _load_safetensors(path, name)
     if first[:1] == b"\x80" or path.suffix in {".pkl", ".pickle"}:
-        read_plain_pickle(path)  # which names what a hostile one asks for
+        read_plain_pickle(path)  # raises UnsafeFile, with the name of what a hostile pickle imports
         raise UnknownFormat(f"{path.name}: a pickle, expected {FORMATS}")
     try:
         header = first.decode("utf-8-sig")
@@ -90,7 +90,7 @@ def _load_file(path: Path, name: str, named: bool) -> Space:
 
 
 def _load_safetensors(path: Path, name: str) -> Space:
-    """One matrix, with the symbols one a line in the metadata, as `save_space` writes it."""
+    """One matrix, with one symbol a line in the metadata, as `save_space` writes it."""
     try:
         with safe_open(path, framework="np") as file:
             keys, metadata = sorted(file.keys()), file.metadata() or {}
@@ -116,7 +116,7 @@ def _load_safetensors(path: Path, name: str) -> Space:
 
 
 def _load_npz(path: Path, name: str) -> Space:
-    """One list of texts and one matrix, whatever they are called."""
+    """One list of texts and one matrix, under any names."""
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
@@ -143,7 +143,7 @@ def _load_parquet(path: Path, name: str) -> Space:
     except pa.ArrowException as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
     texts = [field.name for field in table.schema if _is_text(field.type)]
-    return _from_table(table, _symbol_column(table.column_names, texts, path.name), path.name, name)
+    return _space_from_table(table, _symbol_column(table.column_names, texts, path.name), path.name, name)
 
 
 def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
@@ -153,7 +153,7 @@ def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
     except csv.Error as error:
         raise InputError(f"{path.name}, line 1: {error}, expected the names of columns") from error
     symbol = _symbol_column(columns, columns[:1] if not named or columns[:1] == [""] else [], path.name)
-    # Types are said, not guessed, and nothing is a missing value: NA and None are gene symbols.
+    # Types are given, not guessed, and no text is a missing value: NA and None are gene symbols.
     types = {column: pa.string() if column == symbol else pa.float64() for column in columns}
     try:
         table = arrow_csv.read_csv(
@@ -165,7 +165,7 @@ def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
         raise InputError(f"{path.name}: cannot be read as symbols and numbers ({first_line(error)})") from error
     if table.column_names != columns:
         raise InputError(f"{path.name}, line 1: column names over several lines, expected one line")
-    return _from_table(table, symbol, path.name, name)
+    return _space_from_table(table, symbol, path.name, name)
 
 
 def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
@@ -184,7 +184,7 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(inner) or pa.types.is_large_string(inner) or pa.types.is_string_view(inner))
 
 
-def _from_table(table: pa.Table, symbol: str, source: str, name: str) -> Space:
+def _space_from_table(table: pa.Table, symbol: str, source: str, name: str) -> Space:
     columns = [column for column in table.column_names if column != symbol and column not in _INDEX_NAMES]
     left_out = [column for column in table.column_names if column != symbol and column in _INDEX_NAMES]
     other = [c for c in columns if not (pa.types.is_integer(t := table.schema.field(c).type) or pa.types.is_floating(t))]
@@ -198,7 +198,7 @@ def _from_table(table: pa.Table, symbol: str, source: str, name: str) -> Space:
 
 
 def _is_word2vec(header: str) -> bool:
-    """Whether a first line is "genes columns" or, where that line is absent, a symbol and numbers set apart by blanks."""
+    """Whether a first line is "genes columns", or a symbol and numbers separated by blanks."""
     fields = header.split()
     if len(fields) == 2 and all(field.isdecimal() for field in fields):
         return True

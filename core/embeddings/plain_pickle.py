@@ -1,4 +1,4 @@
-"""Pickles that may hold text and whole numbers only; anything else is refused before it is made."""
+"""Reads pickled dictionaries of text and whole numbers; a pickle of anything else is refused before it is loaded."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from core.file_io import read_file
 MAX_BYTES = 1 << 28  # Geneformer's dictionaries have less than 2 MB
 
 _GLOBALS = {"GLOBAL", "INST", "STACK_GLOBAL"}
-_PLAIN = {
+_ALLOWED = {
     *("PROTO", "FRAME", "STOP", "MARK", "EMPTY_DICT", "DICT", "SETITEM", "SETITEMS"),
     *("INT", "BININT", "BININT1", "BININT2", "LONG", "LONG1", "LONG4"),
     *("UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "STRING", "BINSTRING", "SHORT_BINSTRING"),
     *("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT", "GET", "BINGET", "LONG_BINGET"),
 }
-# Makes a value that is not wanted, but calls nothing: reading goes on, so that a global inside it is named.
+# These make a value that is not allowed, but call nothing: reading continues, so that a global inside it can be named.
 _INERT = {
     *("EMPTY_LIST", "LIST", "APPEND", "APPENDS", "EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
     *("EMPTY_SET", "ADDITEMS", "FROZENSET", "NONE", "NEWTRUE", "NEWFALSE", "FLOAT", "BINFLOAT"),
     *("BINBYTES", "SHORT_BINBYTES", "BINBYTES8", "BYTEARRAY8"),
 }
-# Everything that pickle, and the methods that a damaged pickle calls on the wrong object, are known to raise.
+# Every exception that pickle, and the methods that a damaged pickle calls on the wrong object, are known to raise.
 _DAMAGED = (pickle.UnpicklingError, EOFError, ValueError, TypeError, AttributeError, LookupError, OverflowError, MemoryError)
 
 
@@ -45,8 +45,8 @@ class _PlainUnpickler(pickle.Unpickler):
 def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
     """A pickled dictionary of text to text or of text to whole numbers.
 
-    Nothing that the file names is imported, called or built. Raises UnsafeFile, which names what the file asks for, and
-    InputError for a damaged pickle or one that holds something else.
+    Nothing that the file names is imported, called or built. Raises UnsafeFile, which names what the file would import,
+    and InputError for a damaged pickle or one that holds something else.
     """
     content = read_file(path, MAX_BYTES)
     try:
@@ -57,11 +57,11 @@ def read_plain_pickle(path: Path) -> dict[str, str] | dict[str, int]:
     for kind in (str, int):
         if type(found) is dict and all(type(key) is str and type(value) is kind for key, value in found.items()):
             return found
-    raise InputError(f"{path.name}: a pickle of {_described(found)}, expected a dictionary of str to str or to int")
+    raise InputError(f"{path.name}: a pickle of {_describe(found)}, expected a dictionary of str to str or to int")
 
 
 def _check_instructions(content: bytes, source: str) -> None:
-    """Refuse whatever is not plain, and memo slots that would fill the memory; globals are left to find_class to name."""
+    """Raise UnsafeFile for other instructions and for memo slots that would fill the memory; find_class names globals."""
     odd = ""
     for count, (instruction, argument, _) in enumerate(pickletools.genops(content)):
         name = instruction.name
@@ -69,7 +69,7 @@ def _check_instructions(content: bytes, source: str) -> None:
             return
         if "PUT" in name and isinstance(argument, int) and argument > count:
             raise UnsafeFile(f"{source}: a pickle that keeps {argument:,} objects, expected at most {count:,}")
-        if name not in _PLAIN:
+        if name not in _ALLOWED:
             odd = odd or name
             if name not in _INERT:
                 break
@@ -77,7 +77,7 @@ def _check_instructions(content: bytes, source: str) -> None:
         raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only dict, str and int")
 
 
-def _described(found: object) -> str:
+def _describe(found: object) -> str:
     if type(found) is not dict:
         return type(found).__name__
     kinds = sorted({f"{type(key).__name__} to {type(value).__name__}" for key, value in found.items()})

@@ -1,4 +1,4 @@
-"""A gene space: one vector a symbol, tidy, with its identity and where it came from."""
+"""A gene space: one vector for each symbol, with its identity and its source."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from core.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class Space:
-    """Vectors of genes, every one finite and none of them zero.
+    """The vectors of genes, all of them finite and none zero.
 
-    symbols: distinct, as the source spells them. vectors: shape (len(symbols), columns), read-only. source: the file or
-    how it was built. sha256: of symbols and vectors, so the same space has the same identity in every format. notes:
-    what was merged, dropped or left out. built_from_labels: the dataset and label view of a space made from labels.
+    symbols: distinct, as the source spells them. vectors: of shape (n_symbols, n_columns), read-only. source: the file, or
+    how the space was built. sha256: of symbols and vectors, so that a space has the same identity in every format. notes:
+    on what was merged, dropped or left out. built_from_labels: the dataset and label view of a space built from labels.
     """
 
     name: str
@@ -49,10 +49,11 @@ def make_space(
     notes: Iterable[str] = (),
     built_from_labels: str | None = None,
 ) -> Space:
-    """A space from raw rows: rows of one symbol are averaged, zero vectors dropped, and both noted.
+    """A space from raw rows: rows of one symbol are averaged and zero vectors dropped, with a note of both.
 
-    vectors: shape (number of symbols, at least 1), real numbers. Order is that of first appearance. Raises InputError for
-    another shape, a symbol that is empty or broken over lines, a value that is not finite in float32, or nothing left.
+    vectors: real numbers, of shape (n_symbols, n_columns). Symbols keep the order of their first rows. Raises InputError
+    for another shape, a symbol that is empty or has line breaks, a value that is not finite in float32, and if no vector
+    is left.
     """
     names = [symbol.strip() for symbol in symbols]
     values = _check_vectors(names, vectors, source)
@@ -71,7 +72,7 @@ def make_space(
 
 
 def save_space(space: Space, path: Path) -> None:
-    """Write a space as safetensors that `load_space` reads back whole; in place only when complete."""
+    """Write a space as safetensors, which `load_space` reads; the file appears only when it is complete."""
     metadata = {"symbols": "\n".join(space.symbols), "source": space.source, "notes": json.dumps(space.notes)}
     if space.built_from_labels is not None:
         metadata["built_from_labels"] = space.built_from_labels
@@ -84,13 +85,13 @@ def save_space(space: Space, path: Path) -> None:
 
 
 def list_some(items: Sequence[str], limit: int = 5) -> str:
-    """The first items for a message, and how many more there are."""
+    """The first items for a message, and the number of further ones."""
     rest = len(items) - limit
     return ", ".join(items[:limit]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def first_line(error: Exception) -> str:
-    """The first line of another library's message, or at least the error's name."""
+    """The first line of an exception's message, or its type's name if the message is empty."""
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 

@@ -1,4 +1,4 @@
-"""Which vector of a space belongs to which symbol of a dataset, and how much of the dataset that covers."""
+"""Matching of a dataset's symbols to the vectors of a space, and how much of the dataset the space covers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Rule = Literal["exact", "case", "ortholog"]
 
 @dataclass(frozen=True, eq=False)
 class SymbolMatches:
-    """What a space has for each wanted symbol.
+    """The row of a space for each of these symbols.
 
-    index: shape (len(wanted),), the row of the space, -1 where it has none. rules: how each was found, None where it was
-    not. ambiguous: wanted symbols that several spellings of the space would fit, with those spellings; the first is used.
-    coverage: the share of wanted symbols found, in [0, 1], NaN when none was wanted.
+    index: of shape (n_symbols,), the row of the space, -1 if it has none. rules: how each symbol was found, None if it was
+    not. ambiguous: symbols that several spellings in the space fit → these spellings; the first is used. coverage: the
+    share of symbols found, in [0, 1], NaN without symbols.
     """
 
     symbols: tuple[str, ...]
@@ -37,7 +37,7 @@ class SymbolMatches:
         return float(self.covered.mean()) if self.symbols else float("nan")
 
     def count(self, rule: Rule) -> int:
-        """How many wanted symbols were found by a rule."""
+        """The number of symbols that were found by a rule."""
         return self.rules.count(rule)
 
 
@@ -52,27 +52,27 @@ class Coverage:
     rows_by_both: float
 
 
-class _Spellings:
-    """The keys of a table, found as they are spelled or else whatever their case."""
+class _SpellingIndex:
+    """An index of symbols by their spelling, and else by their spelling in any case."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
         self.place = {symbol: i for i, symbol in enumerate(symbols)}
         self._folded: dict[str, list[str]] = {}
-        for symbol in sorted(self.place):  # so that the order of the table decides nothing
+        for symbol in sorted(self.place):  # sorted, so that the order of the symbols changes nothing
             self._folded.setdefault(symbol.casefold(), []).append(symbol)
 
     def find(self, symbol: str) -> tuple[str, ...]:
-        """The spelling itself, else every one that differs in case only, in the order of their characters."""
+        """The symbol itself if it is in the index, else every spelling that differs only in case, sorted."""
         return (symbol,) if symbol in self.place else tuple(self._folded.get(symbol.casefold(), ()))
 
 
 def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, str] | None = None) -> SymbolMatches:
     """Find each wanted symbol: spelled the same, else in another case, else under its ortholog's symbol in any case.
 
-    orthologs: from a wanted symbol (in any case) to the symbol of the space's organism. Where several spellings fit, the
-    first in the order of characters is used, so TP53 rather than Tp53; the order of the space's rows decides nothing.
+    orthologs: from a wanted symbol (in any case) to the symbol of the space's organism. If several spellings fit, the
+    first in sorted order is used, so TP53 rather than Tp53; the order of the space's rows changes nothing.
     """
-    genes, table = _Spellings(space.symbols), _Spellings(orthologs or ())
+    genes, table = _SpellingIndex(space.symbols), _SpellingIndex(orthologs or ())
     index = np.full(len(wanted), -1, dtype=np.int64)
     rules: list[Rule | None] = [None] * len(wanted)
     ambiguous: dict[str, tuple[str, ...]] = {}
@@ -86,7 +86,7 @@ def match_symbols(space: Space, wanted: Sequence[str], orthologs: Mapping[str, s
 
 
 def coverage(space: Space, perts: Sequence[str], genes: Sequence[str], orthologs: Mapping[str, str] | None = None) -> Coverage:
-    """How much of a dataset a space covers; perts and genes: one of each a row, equally many."""
+    """How much of a dataset a space covers; perts, genes: of its rows, both of shape (n_rows,)."""
     by_pert, pert_share = _covered_rows(space, perts, orthologs)
     by_gene, gene_share = _covered_rows(space, genes, orthologs)
     if not len(perts):
@@ -94,7 +94,9 @@ def coverage(space: Space, perts: Sequence[str], genes: Sequence[str], orthologs
     return Coverage(pert_share, gene_share, float(by_pert.mean()), float(by_gene.mean()), float((by_pert & by_gene).mean()))
 
 
-def _look_up(symbol: str, genes: _Spellings, table: _Spellings, orthologs: Mapping[str, str]) -> tuple[tuple[str, ...], Rule]:
+def _look_up(
+    symbol: str, genes: _SpellingIndex, table: _SpellingIndex, orthologs: Mapping[str, str]
+) -> tuple[tuple[str, ...], Rule]:
     found = genes.find(symbol)
     if found:
         return found, "exact" if found == (symbol,) else "case"

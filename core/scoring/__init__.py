@@ -1,6 +1,6 @@
-"""A run's numbers and the words for them: the only way from a run to a score.
+"""The numbers of a run and the words for them: the only way from a run to a score.
 
-run_scores    from a run's rows to its numbers
-sentences     what a comparison lets one say, in words
+run_scores    scores, slices and controls from a run's rows
+sentences     scores and comparisons in words
 json_shapes   the JSON of the command line's numbers
 """

@@ -1,4 +1,4 @@
-"""The JSON shapes of the command line's numbers: an interval is {estimate, low, high, se}, or null without labels."""
+"""The JSON that commands print for numbers: an interval is {estimate, low, high, se}, or null without labels."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ UNITS = ("row", "pert", "gene", "two_way")
 
 
 def interval(value: Interval) -> dict[str, float] | None:
-    """Null where there is no estimate."""
+    """An interval, or null if it has no estimate."""
     if math.isnan(value.estimate):
         return None
     return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
 
 
 def score(result: ScoreIntervals, product: BothAxes | None) -> dict[str, Any]:
-    """`score`: the two-way interval on top, every unit below; product is the mean's conservative bootstrap."""
+    """`score`: the two-way intervals first, every unit in `units`; product: the mean's conservative bootstrap."""
     parts = {"de": result.de, "dir": result.dir, "mean": result.mean}
     units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
     units["product"] = {"mean": interval(product.product) if product else None}
@@ -43,7 +43,7 @@ def _counts(result: Metrics[Any]) -> dict[str, int]:
 
 
 def slices(found: tuple[Slice, ...]) -> dict[str, Any]:
-    """`score --by`: costliest first."""
+    """`score --by`: the slices, the costliest first."""
     return {
         "slices": [
             {
@@ -75,7 +75,7 @@ def _change(part: Difference) -> dict[str, Any] | None:
 
 
 def knn(found: Evaluation, seconds: float) -> dict[str, Any]:
-    """`knn`: plain numbers, as the contract has them, with intervals beside; null without labels."""
+    """`knn`: plain numbers, as the contract says, and their intervals; null without labels."""
     parts = {"de": found.score.de, "dir": found.score.dir, "null_de": found.null.de, "null_dir": found.null.dir}
     return {
         "coverage": found.coverage,
@@ -88,7 +88,7 @@ def knn(found: Evaluation, seconds: float) -> dict[str, Any]:
 
 
 def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[str, Any]:
-    """`neighbours`: weight and share in prior_de, and in prior_up beside; heaviest first."""
+    """`neighbours`: each one's weight and share in prior_de and in prior_up, heaviest first."""
     columns = (why.similarity, why.weight, why.share, why.weight_up, why.share_up)
     names = ("pair_id", "label", "similarity", "weight", "share", "weight_up", "share_up")
     rows = zip(pair_ids, labels, *(column.tolist() for column in columns), strict=True)
@@ -100,7 +100,7 @@ def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[
 
 
 def leakage(result: LeakageAudit) -> dict[str, Any]:
-    """`audit leakage`: plain numbers, as the contract has them, and intervals beside them."""
+    """`audit leakage`: plain numbers, as the contract says, and their intervals."""
     values: dict[str, Estimate] = {
         "count_only_de": result.count_only_de,
         "count_only_de_without_singletons": result.count_only_de_without_singletons,

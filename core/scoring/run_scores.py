@@ -1,4 +1,4 @@
-"""From a run's rows to its numbers: which scores are ranked, which slices there are, and what the controls say."""
+"""From a run's rows to its numbers: its scores, its slices, its controls and its comparison with another run."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.transfer.row_index import RowIndex
 from core.types import Flag
 
-P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # closed below, open above unless 1
+P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # low included, high excluded unless it is 1
 QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
 
 
 def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """A run's rows with what row counts give away, counted over the whole split that each row belongs to.
+    """A run's rows with the count controls, which count rows over the whole split that each row belongs to.
 
-    rows: store.predictions.frame; pairs: store.pairs.frame of its dataset. Adds gene_rows (rows of the gene),
-    count_only (DE control) and rarer_gene (DIR control).
+    rows: from store.predictions.frame; pairs: store.pairs.frame of its dataset. Adds the columns gene_rows (rows of the
+    gene), count_only (DE control) and rarer_gene (DIR control).
     """
     counted = []
     for _, split in pairs.groupby("split", sort=False):
@@ -45,23 +45,23 @@ def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def available_slices(rows: pd.DataFrame) -> list[str]:
-    """The slices that make sense for a run's rows: those by neighbours where it has some."""
+    """The slices that apply to a run's rows; those by neighbours only if the run has neighbours."""
     near = bool(rows["support"].notna().any())
     return [name for name in SLICES if near or not name.endswith("neighbours")]
 
 
 def name_codes(names: pd.Series) -> np.ndarray:
-    """Names as small integers, of shape (n_rows,): faster to group by."""
+    """Names as integer codes of shape (n_rows,), which are faster to group by."""
     return pd.factorize(names)[0]
 
 
 def submitted_scores(rows: pd.DataFrame) -> Scores:
-    """What the official metric ranks: the submitted numbers as they are. Raises InputError that names bad rows."""
+    """The scores that the official metric ranks: the submitted numbers as they are. Raises InputError for bad rows."""
     return scores_from_submission(rows["prediction_up"], rows["prediction_down"], rows["pair_id"].tolist())
 
 
 def control_scores(rows: pd.DataFrame) -> Scores:
-    """What counts alone would have ranked by (see `add_count_controls`)."""
+    """The scores of row counts alone (see `add_count_controls`)."""
     return scores_from_probabilities(rows["count_only"], rows["rarer_gene"])
 
 
@@ -117,18 +117,18 @@ def cells_under(protocol: EvaluationProtocol | None, index: RowIndex, positions:
 
 
 def compare_rows(rows: pd.DataFrame, a: Scores, b: Scores) -> Comparison:
-    """b against a on the same rows."""
+    """The comparison of b against a on the same rows."""
     return compare(label_array(rows), a, b, name_codes(rows["pert"]), name_codes(rows["gene"]))
 
 
 def label_array(rows: pd.DataFrame) -> np.ndarray:
-    """Labels as objects of shape (n_rows,), None where unknown."""
+    """The labels as objects of shape (n_rows,), None if unknown."""
     return rows["label"].astype(object).where(rows["label"].notna(), None).to_numpy()
 
 
 @dataclass(frozen=True, slots=True)
 class PairedRuns:
-    """The rows that two runs share, with each one's scores in the same order."""
+    """The rows that two runs share, and the scores of both in the order of these rows."""
 
     rows: pd.DataFrame
     a: Scores
@@ -136,7 +136,7 @@ class PairedRuns:
 
 
 def pair_runs(run_a: Run, rows_a: pd.DataFrame, run_b: Run, rows_b: pd.DataFrame) -> PairedRuns:
-    """Line two runs up. Raises InputError where they are on different datasets, so labels, or share no row."""
+    """The rows that two runs share. Raises InputError for runs on different datasets and for runs without a common row."""
     if run_a.dataset != run_b.dataset:
         raise InputError(f"{run_a.name} and {run_b.name}: on different datasets, so on different labels; expected one dataset")
     both = rows_a.merge(rows_b, on="pair_id", suffixes=("", "_b"), validate="one_to_one")
@@ -148,12 +148,12 @@ def pair_runs(run_a: Run, rows_a: pd.DataFrame, run_b: Run, rows_b: pd.DataFrame
 
 
 def audit_leakage(pairs: pd.DataFrame) -> LeakageAudit:
-    """The leakage audit of a dataset's rows (store.pairs.frame): its labelled splits against its unlabelled ones."""
+    """The leakage audit of a dataset (pairs: store.pairs.frame): its labelled splits against its unlabelled ones."""
     known = pairs.groupby("split")["label"].transform("count") > 0
-    here, there = pairs[known], pairs[~known]
-    if here.empty:
+    labelled, unlabelled = pairs[known], pairs[~known]
+    if labelled.empty:
         raise InputError("leakage audit: got no labelled rows, expected a dataset with labels")
-    return leakage_audit(label_array(here), here["pert"], here["gene"], there["pert"], there["gene"])
+    return leakage_audit(label_array(labelled), labelled["pert"], labelled["gene"], unlabelled["pert"], unlabelled["gene"])
 
 
 def _probability_slices(values: pd.Series) -> pd.Series:
@@ -180,7 +180,7 @@ def _support_slices(support: pd.Series) -> pd.Series:
     return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
 
 
-# How rows can be cut into slices: a name for people → each row's slice.
+# The ways to cut rows into slices: name on screen → function that gives each row's slice.
 SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
     "gene's rows": lambda rows: _gene_row_slices(rows["gene_rows"]),
     "gene's symbol": lambda rows: rows["gene"].map(symbol_kind),
