@@ -56,7 +56,7 @@ Found = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
 
 
 def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
-    """(file, whether a person named it) for every file, everything below every folder, and a checkpoint's folder whole."""
+    """(path, whether a person named it) of every file, of all files below a folder, and of each checkpoint's folder."""
     files: list[tuple[Path, bool]] = []
     for path in paths:
         if path.is_dir() and not is_checkpoint(path):

@@ -1,4 +1,4 @@
-"""Where the files of runs lie that a worker makes, and what has to happen to them before and after such a run goes."""
+"""The folders of runs that a worker made: where they are, and deleting them with their run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.errors import StateError
 
 
 def folder_of(workspace: Workspace, run: str) -> RunFolder:
-    """Where the files of the run with this id lie."""
+    """The folder of the run with this id."""
     return RunFolder(workspace.settings.data / "runs" / run)
 
 

@@ -1,4 +1,4 @@
-"""What a person can do to a run: rename it, record a public score, remark on it, delete it."""
+"""What a person can do to a run: rename it, record a public score, add a note, delete it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _score(value: str) -> float | None:
 
 
 def delete(workspace: Workspace, run: str) -> Run:
-    """Take a run away with its traces, journal and notes (the notes' text stays in the audit trail); its file can be imported
+    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
     again. Raises StateError while a worker is on it."""
     with workspace.store.read() as db:
         run_folders.refuse_live(workspace, runs.find(db, run).id)
@@ -75,7 +75,7 @@ def delete(workspace: Workspace, run: str) -> Run:
 
 
 def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = "") -> str:
-    """Remark on a row of a run, or on the run when `pair_id` is None; the note's id."""
+    """Add a note on a row of a run, or on the run when `pair_id` is None; its id."""
     text = text.strip()
     if not text:
         raise InputError(f"note on {pair_id or run}: got an empty text, expected a remark")
@@ -90,7 +90,7 @@ def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, aut
 
 
 def delete_note(workspace: Workspace, note: str) -> None:
-    """Take a remark away; its text stays in the audit trail, where it was recorded when it was written."""
+    """Delete a note; its text stays in the audit log, which has it since it was written."""
     with workspace.change("delete note", note) as (db, _):
         if not notes.delete(db, note):
             raise InputError(f"note {note!r}: not in this workspace")

@@ -25,7 +25,7 @@ class Workspace:
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
-        """A write transaction whose last act is a line in the audit trail; the mapping becomes that line's detail.
+        """A write transaction whose last act is a line in the audit log; the mapping becomes that line's detail.
 
         Raises ReadOnly, before anything is touched, when the workspace is open for reading only.
         """

@@ -112,7 +112,7 @@ def _refuse_larger(claimed: int, size: int, where: str) -> None:
 
 
 def _text_bytes(column: pa.ChunkedArray) -> int:
-    """Bytes of a column of texts once each value stands for itself."""
+    """Total bytes of the texts in a dictionary-encoded column, with repeats."""
     lengths = [pc.sum(pc.binary_length(chunk.dictionary).take(chunk.indices)).as_py() for chunk in column.chunks]
     return sum(length or 0 for length in lengths)
 

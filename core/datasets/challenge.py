@@ -37,4 +37,4 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
 
     pairs, lines = collect_pairs(table, (*_IDENTITY, "label") if labelled else _IDENTITY, to_pair)
     kind: PairKind = "challenge_train" if labelled else "challenge_test"
-    return PairTable(kind, "ternary", pairs, lines, tuple(table.rejected), sha256)
+    return PairTable(kind, "ternary", pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)

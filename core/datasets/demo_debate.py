@@ -82,7 +82,7 @@ def _draw_numbers(n: int, rng: np.random.Generator) -> Iterator[Draws]:
 
 
 def _judge(dossiers: Sequence[Dossier], judge: Judge, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """P(DE) and P(up given DE) per row, each one of the few dozen numbers that judges say."""
+    """P(DE) and P(up given DE) per row, rounded to the few dozen numbers that judges say."""
     features = np.array([_features(dossier) for dossier in dossiers])
     de, up = judge.weight * features.T
     de += -0.55 + judge.scatter_de * rng.standard_normal(len(dossiers))
@@ -118,7 +118,7 @@ def _debate(dossier: Dossier, p_de: float, p_up: float, draws: Draws) -> RowResu
 
 
 def _collapsed_debate(dossier: Dossier, p_de: float | None, p_up: float | None, draws: Draws) -> RowResult:
-    """A probability of None is a verdict that cannot be read: the base rate stands in."""
+    """Where a probability is None, the verdict cannot be read and the base rate is used."""
     words = words_of(dossier)
     transcript = _Transcript(draws)
     flags = tuple(flag for flag, p in zip(_FALLBACK.values(), (p_de, p_up), strict=True) if p is None)

@@ -1,4 +1,4 @@
-"""Fetching the public files: resumed where it stopped, checked, and in place only when whole."""
+"""Download the public files: resumable, checked by hash, and renamed into place only when complete."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OTHERWISE = "fetch it elsewhere, copy it here by hand and `import` it"
 
 @dataclass(frozen=True, slots=True)
 class _Transfer:
-    """One file on its way."""
+    """One file that is being downloaded."""
 
     url: str
     file: PublicFile
@@ -41,7 +41,7 @@ def fetch(
     progress: Progress | None = None,
     timeout_s: float = 30.0,
 ) -> list[Path]:
-    """The files of a group of SOURCES in `folder`; those that lie there whole are not fetched again.
+    """Download the files of a group of SOURCES to `folder`, except those that are there and complete.
 
     `progress` gets a file's name, the bytes so far and all bytes (0 where unknown). A transfer that stops leaves
     NAME.part, from which the next call goes on. Raises Unreachable (a server or network failed), WrongContent (other
@@ -84,7 +84,7 @@ def _one(client: httpx.Client, file: PublicFile, folder: Path, url: str, progres
 
 
 def _download(client: httpx.Client, transfer: _Transfer) -> None:
-    """Completes the .part, going on from what it holds where the server can, from the start where it cannot."""
+    """Download to the .part file: the missing rest where the server supports ranges, else all of it."""
     expected, part = transfer.file.bytes, transfer.part
     start = part.stat().st_size if part.exists() else 0
     if start and start == expected:
@@ -114,7 +114,7 @@ def _continues(response: httpx.Response, start: int) -> bool:
 
 
 def _save(response: httpx.Response, transfer: _Transfer, start: int, total: int) -> int:
-    """Appends the body to the .part; the size of the .part afterwards."""
+    """Append the body to the .part file; its size afterwards."""
     done = start
     most = MAX_BYTES if transfer.file.bytes is None else transfer.file.bytes
     with transfer.part.open("ab") as out:

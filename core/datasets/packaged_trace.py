@@ -31,7 +31,7 @@ _REQUIRED = {column.name for column in _EVENT.values() if column.kind == "text"}
 
 @dataclass(frozen=True, slots=True)
 class PackagedTrace:
-    """What such a trace says. stated: the fields of `Prediction` that it holds."""
+    """The contents of a packaged trace. stated: the fields of `Prediction` that it has."""
 
     method: str
     stated: Mapping[str, Any]
@@ -83,7 +83,7 @@ def _write_event(event: TraceEvent) -> dict[str, Any]:
 
 
 def _read_event(value: object) -> TraceEvent:
-    """Raises ValueError for what is no event."""
+    """Raises ValueError where the value is not an event."""
     if not isinstance(value, dict) or not _REQUIRED <= set(value) <= set(_EVENT):
         raise ValueError("not an event")
     if not all(_EVENT[name].allows(field) for name, field in value.items()):

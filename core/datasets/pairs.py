@@ -6,22 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from core.datasets.tables import Table, quote
+from core.datasets.tables import Table, TableRows, quote
 from core.types import DatasetKind, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
 
 
 @dataclass(frozen=True)
-class PairTable:
-    """The pairs of one file: `lines[i]` (from 1) is where `pairs[i]` starts; `sha256` is of the whole file."""
+class PairTable(TableRows):
+    """The pairs of one file."""
 
     kind: PairKind
     dataset_kind: DatasetKind
     pairs: tuple[Pair, ...]
-    lines: tuple[int, ...]
-    rejected: tuple[Rejected, ...]
-    sha256: str
 
 
 def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:

@@ -34,7 +34,7 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
         return Pair(f"{pert}_{gene}", pert, gene, label, split)
 
     pairs, lines = collect_pairs(table, _COLUMNS, to_pair)
-    return PairTable("perturbqa", task, pairs, lines, tuple(table.rejected), sha256)
+    return PairTable("perturbqa", task, pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
 
 
 def _task(name: str) -> Literal["de", "dir"]:

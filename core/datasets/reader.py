@@ -1,4 +1,4 @@
-"""Which table a file holds, by its content."""
+"""Read a table of pairs or predictions, whose kind is recognised by its columns."""
 
 from __future__ import annotations
 

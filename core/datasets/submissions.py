@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from core.datasets.pairs import duplicate
-from core.datasets.tables import Table, quote
+from core.datasets.tables import Table, TableRows, quote
 from core.datasets.traces import Format, Trace, parse_trace
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent, Track
@@ -24,8 +24,8 @@ _METHODS: dict[Format, str] = {"debate": "debate", "react": "react", "coordinato
 
 
 @dataclass(frozen=True)
-class SubmissionTable:
-    """The rows of one submission: `lines[i]` (from 1) is where `rows[i]` starts; `sha256` is of the whole file.
+class SubmissionTable(TableRows):
+    """The rows of one submission.
 
     `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
     prediction_up, prediction_down is C too. `method` is what most traces look like, or say that they are of; "unknown"
@@ -38,9 +38,6 @@ class SubmissionTable:
     method: str
     model_name: str
     rows: tuple[RowResult, ...]
-    lines: tuple[int, ...]
-    rejected: tuple[Rejected, ...]
-    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ class _Layout:
 
 @dataclass(slots=True)
 class _Tally:
-    """What the rows say about the file."""
+    """Counts over the rows that say what the file is."""
 
     formats: Counter[Format] = field(default_factory=Counter)
     methods: Counter[str] = field(default_factory=Counter)  # that traces of our own name
@@ -101,9 +98,9 @@ def read_submission(table: Table, sha256: str) -> SubmissionTable:
         _method(track, tally),
         _model(tally),
         tuple(rows),
-        tuple(lines.values()),
-        tuple(table.rejected),
-        sha256,
+        lines=tuple(lines.values()),
+        rejected=tuple(table.rejected),
+        sha256=sha256,
     )
 
 
@@ -189,7 +186,7 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
 
 
 def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout) -> Prediction:
-    """The row as it was packaged, where its probabilities still reproduce the file's; a count of 0 is what the trace says."""
+    """The packaged prediction, or the file's numbers where these were changed; a count of 0 is taken from the trace."""
 
     def count(column: int | None, packaged_count: int | None) -> int | None:
         return (None if column is None else count_in(cells[column])) or packaged_count
@@ -223,7 +220,7 @@ def _seed_events(cells: list[str], layout: _Layout) -> list[TraceEvent]:
 
 
 def is_uniform(up: float | None, down: float | None) -> bool:
-    """Whether two numbers are the thirds that stand for no answer."""
+    """Whether two numbers are the thirds that mean no answer."""
     return up is not None and down is not None and max(abs(up - 1 / 3), abs(down - 1 / 3)) <= UNIFORM_TOLERANCE
 
 

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from core.errors import InputError, UnknownFormat
 from core.types import Rejected
@@ -19,6 +20,15 @@ _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def quote(text: str, limit: int = 60) -> str:
     """`text` quoted for a message, cut to `limit` characters."""
     return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRows:
+    """What every table of rows has: lines: where each row starts, from 1. sha256: of the whole file."""
+
+    lines: tuple[int, ...]
+    rejected: tuple[Rejected, ...]
+    sha256: str
 
 
 class _Chunks(io.BufferedReader):

@@ -34,7 +34,7 @@ _DEBATES = (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one trace says: events in order, and what it states about the prediction (None where it does not).
+    """The contents of one trace: events in order, and the prediction that it states (None where it states none).
 
     packaged: all of it, of a trace in the format of our own packages; None for every other format.
     """
@@ -74,7 +74,7 @@ def encodable(text: str) -> str:
 
 
 def _json_object(text: str) -> JsonObject:
-    """The JSON object that `text` is, empty where it is none."""
+    """The JSON object in `text`, empty where there is none."""
     if not text.lstrip().startswith("{"):
         return {}
     try:

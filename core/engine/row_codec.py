@@ -1,4 +1,4 @@
-"""Finished rows and failures as lines of JSON, and back, every field the same."""
+"""Encode finished rows and failures as lines of a journal, and decode them without loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERS = [column for column in TABLES["prediction"].columns_of(Prediction) if 
 
 @dataclass(frozen=True, slots=True)
 class RetryMark:
-    """Failures that do not count any more: these rows are missing until a later line has them."""
+    """Failed rows that are to be asked again: they count as missing until a later line has them."""
 
     pair_ids: tuple[str, ...]
 
@@ -25,7 +25,7 @@ Entry = RowResult | Failed | RetryMark
 
 
 def pair_id_of(row: RowResult | Failed) -> str:
-    """Which row it is."""
+    """The pair id of a finished or failed row."""
     return row.pair_id if isinstance(row, Failed) else row.prediction.pair_id
 
 
@@ -37,8 +37,7 @@ def calls_tokens(calls: tuple[Call, ...], *, spent: bool) -> int:
 def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
     """One line of a journal, its text passed through `scrub`.
 
-    Raises InputError for what a journal cannot hold: a number that is not finite or out of its range, half a surrogate pair,
-    a value that is no JSON.
+    Raises InputError for a number that is not finite or not in its range, a lone surrogate, and a value that is not JSON.
     """
     if not isinstance(entry, RetryMark):
         _check(entry)
@@ -53,7 +52,7 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
 
 
 def decode_entry(line: bytes) -> Entry:
-    """The entry of a line. Raises InputError for what is none, or of another version."""
+    """The entry of a line. Raises InputError where it is not an entry, or of another version."""
     try:
         values = json.loads(line)
         if values["v"] != VERSION:

@@ -1,4 +1,4 @@
-"""The audit trail: who changed what, when. Rows are only ever added."""
+"""The audit log: who changed what, when. Rows are only ever added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything about a run in bulk, one table a part: what a bundle is made from, and how one comes in."""
+"""A run's rows as Arrow tables, one for each part of a bundle: read for export, and added on import."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def parts(cursor: Cursor, run: str) -> dict[str, pa.Table]:
 
 
 def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
-    """Store the tables of `parts` under the run with this id, which has no rows yet.
+    """Add the tables of `parts` to the run with this id, which has no rows yet.
 
     Raises InputError for evidence or calls whose id does not belong to what they say, and for a note that is another run's.
     """
@@ -60,7 +60,7 @@ def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
 
 
 def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
-    """Raise InputError for evidence or a call with another's id: it would stand in for that one in every later run."""
+    """Raise InputError for evidence or a call with another's id, which would replace that one in every later run."""
     for row in tables["evidence"].to_pylist():
         if row["id"] not in _evidence_ids(row):
             raise InputError(f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says")
@@ -70,7 +70,7 @@ def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
 
 
 def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
-    """A time that was told with its zone is stored without it, in UTC."""
+    """The ids that evidence may have: a time that had a zone is stored without it, in UTC."""
     at = row["retrieved_at"]
     values = {name: row[name] for name in field_names(Evidence)} | {"body": json.loads(row["body"])}
     return {evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))}
@@ -87,18 +87,18 @@ def _refuse_notes_of_others(cursor: Cursor, table: pa.Table) -> None:
 
 
 def add_origin(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str, str]) -> None:
-    """Keep what a bundle says of the run with this id: how it was made at home, and what its parents are called."""
+    """Record where a bundled run was made, and the names of its parents."""
     cursor.execute("INSERT INTO bundled_run VALUES (?, ?, ?)", [run, origin, json.dumps(dict(parent_names))])
 
 
 def origin_of(cursor: Cursor, run: str) -> str | None:
-    """How the run with this id was made at home; None where it came in no bundle."""
+    """How a bundled run was made in its first workspace (`RunRecord.origin`); None where no bundle brought it."""
     row = one(cursor, "SELECT origin FROM bundled_run WHERE run = ?", [run])
     return None if row is None else str(row[0])
 
 
 def run_names(cursor: Cursor) -> dict[str, str]:
-    """Run id → name of every run that is here, and of the parents that bundles named."""
+    """Run id → name of every run in the store, and of the parents that bundles name."""
     named: dict[str, str] = {}
     for (texts,) in cursor.execute("SELECT parent_names FROM bundled_run ORDER BY run").fetchall():
         named |= json.loads(texts)

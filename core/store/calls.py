@@ -1,4 +1,4 @@
-"""What was asked of a language model behind each row, and what it answered. Equal exchanges are kept once."""
+"""The calls of a language model behind each row: requests and replies. Equal exchanges are stored once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CALL, _ROW_CALL = TABLES["call"], TABLES["row_call"]
 
 
 def add(cursor: Cursor, run: str, rows: Mapping[str, Sequence[Call]]) -> None:
-    """Append the calls of finished rows, by pair id, in the order in which they were made."""
+    """Add the calls of finished rows, by pair id, in the order in which they were made."""
     calls = [(pair_id, seq, call) for pair_id, of_row in rows.items() for seq, call in enumerate(of_row)]
     if not calls:
         return
@@ -28,7 +28,7 @@ def add(cursor: Cursor, run: str, rows: Mapping[str, Sequence[Call]]) -> None:
 
 
 def identity(key: str, request: str, reply: str) -> str:
-    """Equal for equal exchanges; the request's key alone would not do, since asking again may bring another answer."""
+    """The id of an exchange. The request's key alone would not do, since a repeated request may get another reply."""
     digest = hashlib.sha256()
     for part in (key, request, reply):
         digest.update(f"{len(part)} {part}".encode())

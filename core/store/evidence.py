@@ -1,4 +1,4 @@
-"""What evidence tools answered, and which answers each row really saw. Equal answers are kept once."""
+"""The answers of evidence tools, and which of them each row saw. Equal answers are stored once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TABLE = TABLES["evidence"]
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
-    """Store the evidence of finished rows and what each row saw."""
+    """Add the evidence of finished rows, and which of it each row saw."""
     ids: dict[int, str] = {}  # by object: rows share the answers they saw
     distinct: dict[str, Evidence] = {}
     seen: list[tuple[str, int, str]] = []
@@ -36,7 +36,7 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult]) -> None:
 
 
 def identity(item: Evidence) -> str:
-    """Equal for equal answers under the same label view, so that blinded and unblinded ones never mix."""
+    """The id of an answer; it contains the label view, so that blinded and unblinded answers never mix."""
     parts = [item.tool, item.key, item.view, item.source, item.status, str(item.retrieved_at), dict(item.body)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:20]
 
@@ -55,5 +55,5 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 
 
 def has_evidence(cursor: Cursor, run: str) -> bool:
-    """Whether any row of a run kept its dossier."""
+    """Whether any row of a run has evidence."""
     return one(cursor, "SELECT 1 FROM row_evidence WHERE run = ? LIMIT 1", [run]) is not None

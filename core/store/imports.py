@@ -105,7 +105,7 @@ def rejected_rows_of(cursor: Cursor, source: Import) -> tuple[Rejected, ...]:
 
 
 def delete_with_run(cursor: Cursor, run: str) -> None:
-    """Delete a run, and forget the file that it came from, which can then be imported again."""
+    """Delete a run and the import of its file, which can then be imported again."""
     source = of_run(cursor, run)
     runs.delete(cursor, run)
     if source is not None:
@@ -113,6 +113,6 @@ def delete_with_run(cursor: Cursor, run: str) -> None:
 
 
 def delete(cursor: Cursor, source: str) -> None:
-    """Forget an import and its rejected rows."""
+    """Delete an import and its rejected rows."""
     cursor.execute("DELETE FROM rejected_row WHERE import = ?", [source])
     cursor.execute("DELETE FROM import WHERE id = ?", [source])

@@ -1,4 +1,4 @@
-"""What folding a journal asks of the store: rows replaced, failures kept, and a run's line brought up to date."""
+"""What ingesting a journal changes in the store: rows, failures, and the counts and state of the run."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SETTABLE = frozenset({"status", "cause", "folded_bytes", "started_at", "finishe
 
 
 def folded_bytes(cursor: Cursor, run: str) -> int | None:
-    """How much of a run's journal is in the store; None where the store has no such run."""
+    """Bytes of a run's journal that are in the store; None where the store has no such run."""
     row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
     return None if row is None else int(row[0])
 
 
 def delete_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
-    """Take away rows of a run that are there; notes on them stay. Calls and evidence stay for `runs.delete`."""
+    """Delete rows of a run; notes on them stay. Calls and evidence stay until `runs.delete`."""
     cursor.register("gone", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
     try:
         there = one(cursor, "SELECT 1 FROM prediction SEMI JOIN gone USING (pair_id) WHERE run = ? LIMIT 1", [run])
@@ -34,7 +34,7 @@ def delete_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
 
 
 def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
-    """Append rows that brought no prediction: numbers NULL, `error` its kind and message, tokens what its calls cost."""
+    """Add rows that failed: numbers are NULL, `error` is the kind and message, tokens are those of the calls."""
     if not rows:
         return
     prompts = [sum(call.prompt_tokens for call in row.calls) for row in rows]
@@ -51,7 +51,7 @@ def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
 
 
 def update_counts(cursor: Cursor, run: str) -> None:
-    """Set a run's counts from its rows: done and failed, fallbacks and collapsed, and what the rows cost."""
+    """Set a run's counts from its rows: done, failed, fallbacks, collapsed and tokens."""
     cursor.execute(
         """UPDATE run SET done = c.done, failed = c.failed, fallbacks = c.fallbacks, collapsed = c.collapsed,
              tokens = c.tokens, tokens_unknown = c.unknown
@@ -64,12 +64,12 @@ def update_counts(cursor: Cursor, run: str) -> None:
 
 
 def add_spent(cursor: Cursor, run: str, tokens: int) -> None:
-    """Add to what a run paid for."""
+    """Add to the tokens that a run has paid for."""
     cursor.execute("UPDATE run SET spent_tokens = coalesce(spent_tokens, 0) + ? WHERE id = ?", [tokens, run])
 
 
 def update_run(cursor: Cursor, run: str, **values: Any) -> None:
-    """Set columns of a run that its worker keeps: status, cause, folded_bytes, started_at, finished_at."""
+    """Set columns of a run that its worker may change: status, cause, folded_bytes, started_at, finished_at."""
     wrong = values.keys() - _SETTABLE
     if wrong:
         raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")

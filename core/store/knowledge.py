@@ -1,4 +1,4 @@
-"""Knowledge packs: which there are; their contents lie in data/knowledge."""
+"""Records of knowledge packs. Their contents are files in data/knowledge."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from datetime import datetime
 
 from core.errors import NotFound
 from core.store.connection import Cursor
-
-_COLUMNS = "name, kind, sha256, entries, source, import, imported_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +20,9 @@ class PackRecord:
     source: str
     source_file: str
     imported_at: datetime | None = field(default=None, compare=False)
+
+
+_COLUMNS = "name, kind, sha256, entries, source, import, imported_at"
 
 
 def add(cursor: Cursor, pack: PackRecord) -> None:
@@ -42,12 +43,12 @@ def of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
     known = list_all(cursor)
     fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
     if not fitting:
-        told = ", ".join(f"{pack.name} ({pack.kind})" for pack in known) or "none"
+        names = ", ".join(f"{pack.name} ({pack.kind})" for pack in known) or "none"
         wanted = f"pack {name!r} of {kind}" if name else f"a pack of {kind}"
-        raise NotFound(f"{wanted}: not in this workspace, which has {told}; import one")
+        raise NotFound(f"{wanted}: not in this workspace, which has {names}; import one")
     return fitting[-1]
 
 
 def delete(cursor: Cursor, name: str) -> None:
-    """Forget the pack of this name."""
+    """Delete the record of the pack of this name."""
     cursor.execute("DELETE FROM knowledge WHERE name = ?", [name])

@@ -1,4 +1,4 @@
-"""People's remarks on rows and runs."""
+"""People's notes on rows and runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 def add(cursor: Cursor, run: str, pair_id: str | None, author: str, text: str) -> str:
-    """Write a remark on a row of a run, or on the run itself when `pair_id` is None; its id."""
+    """Add a note on a row of a run, or on the run itself when `pair_id` is None; its id."""
     note = uuid.uuid4().hex[:12]
     cursor.execute("INSERT INTO note VALUES (?, ?, ?, ?, now()::TIMESTAMP, ?)", [note, run, pair_id, author, text])
     return note
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:
-    """Remarks on one row, oldest first: id, author, written_at, text."""
+    """Notes on one row, oldest first: id, author, written_at, text."""
     return cursor.execute(
         "SELECT id, author, written_at, text FROM note WHERE run = ? AND pair_id = ? ORDER BY written_at",
         [run, pair_id],
@@ -28,10 +28,10 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:
 
 
 def of_run(cursor: Cursor, run: str) -> pd.DataFrame:
-    """All remarks on a run and its rows, oldest first: id, pair_id (None for the run), author, written_at, text."""
+    """All notes on a run and its rows, oldest first: id, pair_id (None for the run), author, written_at, text."""
     return cursor.execute("SELECT id, pair_id, author, written_at, text FROM note WHERE run = ? ORDER BY written_at", [run]).df()
 
 
 def delete(cursor: Cursor, note: str) -> bool:
-    """Take a remark away; whether there was one."""
+    """Delete a note; whether there was one."""
     return one(cursor, "DELETE FROM note WHERE id = ? RETURNING id", [note]) is not None

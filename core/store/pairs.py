@@ -14,7 +14,7 @@ from core.types import Pair
 
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
-    """Append pairs, which must be new, behind those the dataset has; `source` is the import they came with."""
+    """Add new pairs after those of the dataset. source: the import that they came with."""
     if not pairs:
         return
     row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
@@ -33,7 +33,7 @@ def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> Non
 
 
 def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str, str]) -> None:
-    """Note genes that are new, with what their symbol says and a description where there is one."""
+    """Add new genes, each with the kind of its symbol and a description where there is one."""
     distinct = sorted(set(symbols))
     columns = {
         "symbol": pa.array(distinct, pa.string()),
@@ -44,14 +44,14 @@ def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str,
 
 
 def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
-    """Give the genes that are here these descriptions, empty ones none; how many were described."""
-    said = {symbol: text for symbol, text in descriptions.items() if text.strip()}
-    cursor.register("said", pa.table({"symbol": list(said), "text": list(said.values())}))
-    found = cursor.execute(
-        "UPDATE gene SET description = said.text FROM said WHERE gene.symbol = said.symbol RETURNING 1"
+    """Set the descriptions of known genes, except empty ones; how many were set."""
+    texts = {symbol: text for symbol, text in descriptions.items() if text.strip()}
+    cursor.register("described", pa.table({"symbol": list(texts), "text": list(texts.values())}))
+    updated = cursor.execute(
+        "UPDATE gene SET description = d.text FROM described d WHERE gene.symbol = d.symbol RETURNING 1"
     ).fetchall()
-    cursor.unregister("said")
-    return len(found)
+    cursor.unregister("described")
+    return len(updated)
 
 
 def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
@@ -77,7 +77,7 @@ def frame(cursor: Cursor, dataset: str) -> pd.DataFrame:
 
 
 def delete_import(cursor: Cursor, source: str) -> int:
-    """Take away the rows that came with an import; how many."""
+    """Delete the rows that came with an import; how many."""
     return len(cursor.execute("DELETE FROM pair WHERE import = ? RETURNING 1", [source]).fetchall())
 
 

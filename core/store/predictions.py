@@ -1,4 +1,4 @@
-"""Rows of runs: what was predicted for each pair, and finding rows by what is odd about them."""
+"""Predictions of runs, and searching a run's rows by labels, numbers, flags and text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RowFilter:
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> None:
-    """Append finished rows; `flags` holds one list a row, the row's own flags among them."""
+    """Add finished rows. flags: one list a row, which contains the row's own flags."""
     predictions = [row.prediction for row in rows]
     columns = record_columns(_TABLE.columns_of(Prediction, without=["flags"]), predictions)
     insert(cursor, "prediction", {"run": [run] * len(rows), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
@@ -118,7 +118,7 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
 
 
 def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
-    """The pair ids of the rows that a filter leaves, in order."""
+    """The pair ids of the rows that match a filter, in order."""
     where, values = _where(run, wanted)
     rows = cursor.execute(f"SELECT q.pair_id FROM {_FROM} WHERE {where} ORDER BY {_ORDER_BY[order]}", values)
     return [key for (key,) in rows.fetchall()]
@@ -186,7 +186,7 @@ def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
 
 
 def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
-    """What there is to filter a run by: pert, gene, label, naming and flag, each sorted."""
+    """The values that a run's rows can be filtered by: pert, gene, label, naming, split and flag, each sorted."""
     found: dict[str, list[str]] = {}
     for name, expression in {
         "pert": "p.pert",
@@ -212,7 +212,7 @@ def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
 
 
 def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
-    """Run id → how many rows it shares with a run, of the other runs of the dataset that share any; oldest first."""
+    """Run id → number of rows in common with a run, for the other runs of its dataset that have any; oldest first."""
     rows = cursor.execute(
         """SELECT o.id, count(*) FROM run r JOIN run o ON o.dataset = r.dataset AND o.id <> r.id
            JOIN prediction q ON q.run = r.id JOIN prediction p ON p.run = o.id AND p.pair_id = q.pair_id
@@ -223,7 +223,7 @@ def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
 
 
 def rows_of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
-    """Every row of a symbol in one role ("pert" or "gene"), and what each run of the dataset says about it.
+    """Every row of a symbol in one role ("pert" or "gene"), with the predictions of the dataset's runs.
 
     Columns pair_id, pert, gene, label, split, run (id, None where no run has the row), p_de, p_up_given_de, flags.
     """

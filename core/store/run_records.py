@@ -1,4 +1,4 @@
-"""Rows of a run as the records they were made from, and what is known of how they came about: for packages."""
+"""Rows of a run as records of `core.types`, and the tools and requests behind them: what a package is made from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
 
 
 def tools(cursor: Cursor, run: str) -> list[str]:
-    """The names of the evidence tools that a run's rows asked."""
+    """The names of the evidence tools that a run's rows used."""
     found = cursor.execute(
         "SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? ORDER BY 1", [run]
     )
@@ -42,7 +42,7 @@ def tools(cursor: Cursor, run: str) -> list[str]:
 
 
 def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
-    """How many tools each row asked, of the rows that kept their evidence."""
+    """Pair id → number of tools that the row used, for rows with evidence."""
     found = cursor.execute(
         """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id = s.evidence
            WHERE s.run = ? GROUP BY s.pair_id""",
@@ -52,7 +52,7 @@ def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
 
 
 def request_settings(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
-    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None for what a request left to the server."""
+    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None where a request left one to the server."""
     return cursor.execute(
         """SELECT DISTINCT json_extract_string(c.request, '$.model'),
              TRY_CAST(json_extract(c.request, '$.temperature') AS DOUBLE), TRY_CAST(json_extract(c.request, '$.top_p') AS DOUBLE)

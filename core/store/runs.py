@@ -1,4 +1,4 @@
-"""Runs: one line each for a set of predictions and how they came about."""
+"""Runs: one record for each set of predictions."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
 
 
 def delete(cursor: Cursor, run: str) -> None:
-    """Take away a run, its rows, traces and notes, and the evidence and calls of no other run."""
+    """Delete a run with its rows, traces and notes, and the evidence and calls that no other run has."""
     for table in (*ROW_TABLES, "note"):
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")

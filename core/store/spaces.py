@@ -1,4 +1,4 @@
-"""Gene spaces: which there are, what they were made from; the vectors themselves lie in files."""
+"""Records of gene spaces: names, kinds and what they were built from. The vectors are in files."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def find(cursor: Cursor, name: str) -> SpaceRecord:
 
 
 def delete(cursor: Cursor, space: str) -> None:
-    """Forget the space of this id."""
+    """Delete the record of the space with this id."""
     cursor.execute("DELETE FROM space WHERE id = ?", [space])
 
 

@@ -1,4 +1,4 @@
-"""What was said on the way to each prediction."""
+"""The events of each row's trace."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TABLE = TABLES["trace_event"]
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> None:
-    """Append the events of finished rows; `findings` holds one list an event, in the same order."""
+    """Add the events of finished rows. findings: one list an event, in the same order."""
     events = [event for row in rows for event in row.events]
     if not events:
         return

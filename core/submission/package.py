@@ -143,7 +143,7 @@ def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
 
 
 def find_changes(content: bytes, contents: Contents) -> list[Problem]:
-    """The rows that would not come back from a packaged file as they are: an error, which no run should ever meet.
+    """A problem that names the rows that a packaged file does not preserve; it would be a bug.
 
     Of track A only what its columns carry is held against the run.
     """

@@ -32,7 +32,7 @@ Faults = dict[str, list[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A CSV: its header as it stands, and its whole rows.
+    """A CSV: its header and the rows that could be read.
 
     header: without outer blanks; a column named twice stands twice. columns: the first of each name. lines: where each row
     starts. unreadable: ids of rows that could not be read whole.

@@ -58,7 +58,7 @@ def duplicate_ids(file: File) -> Iterator[Finding]:
 
 @rule("id_order", "error")
 def id_order(file: File) -> Iterator[Finding]:
-    """Rows that stand elsewhere than in the list of ids, missing and unknown ones left out."""
+    """Rows in another order than the list of ids; missing and unknown ones do not count."""
     known, there = set(file.expected), set(_ids(file))
     found = [key for key in dict.fromkeys(_ids(file)) if key in known]
     expected = [key for key in dict.fromkeys(file.expected) if key in there]

@@ -31,7 +31,7 @@ def column_order(file: File) -> Iterator[Finding]:
 
 @rule("duplicate_columns", "error")
 def duplicate_columns(file: File) -> Iterator[Finding]:
-    """A column that stands there more than once; the first is the one that is read."""
+    """A column that occurs more than once; the first is read."""
     if file.sheet is not None:
         header = file.sheet.header
         twice = [name for name in dict.fromkeys(header) if header.count(name) > 1]

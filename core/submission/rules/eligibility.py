@@ -97,7 +97,7 @@ def sampling(file: File) -> Iterator[Finding]:
 
 @rule("second_model", "warning", "B")
 def second_model(file: File) -> Iterator[Finding]:
-    """Other language models that were asked, by the run or by those it was made from."""
+    """Other language models that the run or its parents used."""
     others = [name for name in file.facts.models if not _ALLOWED.fullmatch(name)]
     if others:
         yield Finding((), f"{file.facts.run}: also asked {', '.join(others)}, expected no language model but {MODEL}")
@@ -140,7 +140,7 @@ def prompt_unproven(file: File) -> Iterator[Finding]:
 
 @rule("code_changed", "warning")
 def code_changed(file: File) -> Iterator[Finding]:
-    """A run that another version of the code made."""
+    """A run that was made by another version of the code."""
     if file.facts.changed:
         yield Finding((), f"{file.facts.run}: {file.facts.changed}")
 

@@ -1,4 +1,4 @@
-"""What a rule is, what it finds, and the registry of all rules. Each is a small function in one of the modules on_*."""
+"""The registry of rules: each is a small function, in one of the modules beside this one, that yields what it finds."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def trace_differs(file: File) -> Iterator[Finding]:
 
 @rule("fallbacks", "warning")
 def fallbacks(file: File) -> Iterator[Finding]:
-    """Rows without an answer of their own: .333/.333, or a stand-in that the trace admits."""
+    """Rows without an answer of their own: .333/.333, or a fallback that the trace names."""
     fell = {}
     for result in file.results:
         told = result.prediction
