@@ -99,13 +99,13 @@ class Packs:
         """Interaction partners by gene, the highest score first, equal scores in alphabetical order."""
         if self.edges is None:
             return self._table("edges", None)
-        found: dict[str, list[Partner]] = defaultdict(list)
+        by_gene: dict[str, list[Partner]] = defaultdict(list)
         for a, b, score in self.edges:
-            found[a].append(Partner(b, score))
-            found[b].append(Partner(a, score))
+            by_gene[a].append(Partner(b, score))
+            by_gene[b].append(Partner(a, score))
         ranked = {
             gene: tuple(sorted(partners, key=lambda partner: (-partner.score, partner.symbol)))
-            for gene, partners in found.items()
+            for gene, partners in by_gene.items()
         }
         return self._table("edges", ranked)
 
@@ -114,16 +114,17 @@ class Packs:
         """Transcription factors by target gene, in alphabetical order."""
         if self.signs is None:
             return self._table("signs", None)
-        found: dict[str, list[Regulator]] = defaultdict(list)
+        by_target: dict[str, list[Regulator]] = defaultdict(list)
         for (factor, target), sign in self.signs.items():
-            found[target].append(Regulator(factor, sign))
-        return self._table("signs", {target: tuple(sorted(factors)) for target, factors in found.items()})
+            by_target[target].append(Regulator(factor, sign))
+        return self._table("signs", {target: tuple(sorted(factors)) for target, factors in by_target.items()})
 
     @cached_property
     def lps_table(self) -> Table[Response]:
         """Responses to LPS by gene."""
-        found = None if self.responses is None else {gene: Response(*numbers) for gene, numbers in self.responses.items()}
-        return self._table("responses", found)
+        if self.responses is None:
+            return self._table("responses", None)
+        return self._table("responses", {gene: Response(*numbers) for gene, numbers in self.responses.items()})
 
     def _table(self, name: PackName, entries: Mapping[str, V] | None) -> Table[V]:
         if entries is None:

@@ -1,4 +1,4 @@
-"""PubMed: abstracts by what their title or text says."""
+"""PubMed: abstracts, found by words of their title or text."""
 
 from __future__ import annotations
 

@@ -155,15 +155,15 @@ def _answer_genes(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
 def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     """The proteins with a name or an alias, as STRING finds them."""
     by_case = _by_case(data.partners)
-    found = {
-        asked: [*([data.aliases[asked]] if asked in data.aliases else []), *by_case.get(asked.casefold(), [])]
-        for asked in params["identifiers"].split("\r")
+    hits = {
+        name: [*([data.aliases[name]] if name in data.aliases else []), *by_case.get(name.casefold(), [])]
+        for name in params["identifiers"].split("\r")
     }
     return json_response(
         200,
         [
-            {"queryItem": asked, "stringId": _id(symbol), "preferredName": symbol, "annotation": "invented"}
-            for asked, symbols in found.items()
+            {"queryItem": name, "stringId": _id(symbol), "preferredName": symbol, "annotation": "invented"}
+            for name, symbols in hits.items()
             for symbol in symbols
         ],
     )
@@ -171,34 +171,35 @@ def _answer_ids(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
 
 def _answer_interactions(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     by_id = {_id(symbol): symbol for symbol in data.partners}
-    asked = [by_id[key] for key in params["identifiers"].split("\r") if key in by_id]
-    found = [
+    symbols = [by_id[key] for key in params["identifiers"].split("\r") if key in by_id]
+    interactions = [
         {"stringId_A": _id(symbol), "preferredName_A": symbol, "preferredName_B": partner.symbol, "score": partner.score / 1000}
-        for symbol in asked
+        for symbol in symbols
         for partner in data.partners[symbol][: int(params["limit"])]
     ]
-    return json_response(200, found) if asked else json_response(404, {"Error": "not found"})
+    return json_response(200, interactions) if symbols else json_response(404, {"Error": "not found"})
 
 
 def _answer_search(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
     """The articles that contain every word; as PubMed does, a word that none contains is ignored and reported."""
     terms = [_TERM.fullmatch(term) for term in params["term"].split(" AND ")]
     words = [term.group(1) for term in terms if term]
-    matching = {word: {one.pmid for one in data.articles if _contains(one, word)} for word in words}
-    known = [found for found in matching.values() if found]
-    ids = [one.pmid for one in data.articles if known and all(one.pmid in found for found in known)][: int(params["retmax"])]
-    unknown = [word for word, found in matching.items() if not found]
+    pmids = {word: {article.pmid for article in data.articles if _contains(article, word)} for word in words}
+    known = [matches for matches in pmids.values() if matches]
+    common = set.intersection(*known) if known else set()
+    ids = [article.pmid for article in data.articles if article.pmid in common][: int(params["retmax"])]
+    unknown = [word for word, matches in pmids.items() if not matches]
     result: dict[str, Any] = {"count": str(len(ids)), "idlist": ids}
     return json_response(200, {"esearchresult": result | ({"errorlist": {"phrasesnotfound": unknown}} if unknown else {})})
 
 
 def _answer_articles(data: FakeData, params: Mapping[str, str]) -> ServerResponse:
-    asked = params["id"].split(",")
-    said = "".join(_as_xml(one) for one in data.articles if one.pmid in asked)
+    pmids = params["id"].split(",")
+    articles = "".join(_as_xml(article) for article in data.articles if article.pmid in pmids)
     head = (
         '<?xml version="1.0" ?>\n<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.example/p.dtd">\n'
     )
-    content = f"{head}<PubmedArticleSet>{said}</PubmedArticleSet>".encode()
+    content = f"{head}<PubmedArticleSet>{articles}</PubmedArticleSet>".encode()
     return ServerResponse(200, content, (("Content-Type", "text/xml; charset=UTF-8"),))
 
 
@@ -219,10 +220,10 @@ def _contains(article: Article, word: str) -> bool:
 
 
 def _by_case(symbols: Iterable[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    spellings: dict[str, list[str]] = defaultdict(list)
     for symbol in symbols:
-        found[symbol.casefold()].append(symbol)
-    return found
+        spellings[symbol.casefold()].append(symbol)
+    return spellings
 
 
 def _id(symbol: str) -> str:

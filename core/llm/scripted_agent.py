@@ -12,7 +12,7 @@ from ast import literal_eval
 from core.llm.scripted_text import ScriptedPrompt
 
 _END = "[[ ## completed ## ]]"
-_ASKED = re.compile(r"\nRespond with (a JSON object|the corresponding output fields)([^\n]*)\Z")
+_REQUEST = re.compile(r"\nRespond with (a JSON object|the corresponding output fields)([^\n]*)\Z")
 _MAX_STEPS = 4
 _FIELD = re.compile(r"\[\[ ## (\w+) ## \]\]\n([^\n]*)")
 _WANTED = re.compile(r"`(?:\[\[ ## )?(\w+)(?: ## \]\])?`")
@@ -23,12 +23,12 @@ _STEP = re.compile(r"\[\[ ## thought_\d+ ## \]\]")
 
 def write_fields(prompt: ScriptedPrompt) -> str | None:
     """Every field that a DSPy prompt asks for, in its order and format; None for any other prompt."""
-    asked = _ASKED.search(prompt.text.rstrip())
-    if asked is None:
+    request = _REQUEST.search(prompt.text.rstrip())
+    if request is None:
         return None
-    wanted = [name for name in _WANTED.findall(asked[2]) if name != "completed"]
+    wanted = [name for name in _WANTED.findall(request[2]) if name != "completed"]
     values = _write_step(prompt) if "next_tool_name" in wanted else {name: _write_field(name, prompt) for name in wanted}
-    if "JSON" in asked[1]:
+    if "JSON" in request[1]:
         return json.dumps({name: _json_value(values[name]) for name in wanted})
     return "\n\n".join([*(f"[[ ## {name} ## ]]\n{values[name]}" for name in wanted), _END])
 
@@ -54,9 +54,9 @@ def _tools(prompt: str) -> list[tuple[str, str]]:
 
 
 def _argument(name: str, prompt: ScriptedPrompt) -> str:
-    given = dict(_FIELD.findall(prompt.text))
-    asked = _QUESTION.search(given.get("question", ""))
-    pert, gene = asked.groups() if asked else (given.get("perturbed_gene", "Abc1"), given.get("target_gene", "Xyz2"))
+    fields = dict(_FIELD.findall(prompt.text))
+    question = _QUESTION.search(fields.get("question", ""))
+    pert, gene = question.groups() if question else (fields.get("perturbed_gene", "Abc1"), fields.get("target_gene", "Xyz2"))
     if name == "question":
         return f"What is known of {pert} and {gene}?"
     return str({"pert": pert, "gene": gene}.get(name, pert if prompt.draw("symbol") < 0.5 else gene))
