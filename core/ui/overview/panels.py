@@ -82,7 +82,7 @@ def _columns() -> dict[str, Any]:
             format="%.3f", help="As published or recorded; standard error about 0.025."
         ),
         **{
-            name: st.column_config.TextColumn(help=f"{score_box.SCORE_HELP[name]} {_INTERVAL}", width=140)
+            name: st.column_config.TextColumn(help=f"{score_box.SCORE_HELP[name]} {_INTERVAL}", width=132)
             for name in ("DE", "DIR", "mean")
         },
         "beats counts": st.column_config.TextColumn(help=_COUNTS),
