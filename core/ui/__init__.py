@@ -1,7 +1,11 @@
-"""What pages are made of, a folder a page; the only room of core that imports streamlit.
+"""The parts of the pages, one folder per page; the only room of core that imports streamlit.
 
-shared/  what several pages use: the shell (sidebar, links, errors in words), loaders (cached frames), links, widgets
-server   the hardened start: the app behind a content-security policy
-start    what `make app` runs
-overview/, debates/, neighbours/, breakdown/, what_if/, compare/, submit/, launch/, data/, symbol/: one page's parts each
+shared/shell                what every page has in common: router, sidebar, errors explained in words
+shared/loaders/             what pages load from the store, cached until it changes
+shared/links                links between pages, and their query parameters
+shared/widgets, score_box   what several pages show: texts, figures with their tables, scores with intervals
+shared/run_browser          browsing a run's rows
+shared/neighbour_controls   the settings of a kNN, and its neighbours
+symbol/                     the pages of one perturbation and of one target gene
+start, server               `make app`: the demo for an empty workspace, then the server with its security headers
 """

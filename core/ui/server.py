@@ -1,4 +1,4 @@
-"""The hardened start: the app behind a content-security policy, so that nothing that a text holds can phone out."""
+"""The app behind a content-security policy, so that no text that it shows can make the browser contact another server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.log import record_error
 
 
 def _inline_script_hashes() -> str:
-    """Streamlit's own page holds inline scripts; they alone may run, by the hash of what is installed."""
+    """The hashes of the inline scripts in the installed Streamlit's page: no other inline script may run."""
     page = Path(st.__file__).with_name("static") / "index.html"
     scripts = re.findall(r"<script>(.*?)</script>", page.read_text("utf-8"), re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
@@ -34,7 +34,7 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds HEADERS to every answer."""
+    """ASGI middleware that adds HEADERS to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

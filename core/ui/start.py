@@ -1,4 +1,4 @@
-"""What `make app` runs: the simulated demo for an empty workspace, then the hardened server."""
+"""`make app`: make the simulated demo in an empty workspace, then run the server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.store import datasets
 
 
 def main() -> None:
-    """Prepare the workspace, then become the server; further arguments are Streamlit's."""
+    """Make the demo in an empty workspace, then replace this process by the server; arguments are passed to Streamlit."""
     try:
         workspace = open_workspace()
         log.configure(workspace.settings, "start")

@@ -61,7 +61,13 @@ def show_slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
         f"slices-{by}",
         caption,
     )
+    _show_slice_table(table, metric)
+    _show_scores_within(rows)
+
+
+def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     number = st.column_config.NumberColumn
+    cost = "How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
     st.dataframe(
         table,
         hide_index=True,
@@ -72,13 +78,10 @@ def show_slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
             "estimate": number(metric, format="%.3f"),
             "low": number(format="%.3f"),
             "high": number(format="%.3f"),
-            "cost": number(
-                format="%+.4f", help="How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
-            ),
+            "cost": number(format="%+.4f", help=cost),
             "rows": st.column_config.LinkColumn("in Debates", display_text="see the rows"),
         },
     )
-    _show_scores_within(rows)
 
 
 def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:

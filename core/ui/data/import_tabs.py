@@ -33,28 +33,40 @@ def show_import(context: PageContext) -> None:
     options = ImportOptions(dataset=dataset or None, strict=strict)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
-        st.markdown("**Upload**")
-        files = st.file_uploader(
-            "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
-        )
-        if st.button("Import uploaded files", disabled=not files, type="primary"):
-            _show_after_rerun([imports.import_upload(context.workspace, f.getvalue(), f.name, options) for f in files])
+        _show_upload(context, options)
     with path:
-        st.markdown("**From this machine**")
-        place = st.text_input("File or folder", placeholder="/data/challenge", key="import_path")
-        if st.button("Import path", disabled=not place):
-            with st.spinner(f"Reading {Path(place).name} …"):
-                _show_after_rerun(imports.import_paths(context.workspace, [Path(place).expanduser()], options))
+        _show_path(context, options)
     with public:
-        st.markdown("**Public files**")
-        group = st.selectbox("Source", fetch.GROUPS, format_func=lambda g: FETCHABLE[g], key="fetch_group")
-        if st.button("Fetch and import"):
-            _fetch(context, group)
+        _show_public_files(context)
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
         with st.spinner("Simulating …"):
             demo.make_demo(context.workspace)
         st.rerun()
     _show_results()
+
+
+def _show_upload(context: PageContext, options: ImportOptions) -> None:
+    st.markdown("**Upload**")
+    files = st.file_uploader(
+        "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
+    )
+    if st.button("Import uploaded files", disabled=not files, type="primary"):
+        _show_after_rerun([imports.import_upload(context.workspace, f.getvalue(), f.name, options) for f in files])
+
+
+def _show_path(context: PageContext, options: ImportOptions) -> None:
+    st.markdown("**From this machine**")
+    path = st.text_input("File or folder", placeholder="/data/challenge", key="import_path")
+    if st.button("Import path", disabled=not path):
+        with st.spinner(f"Reading {Path(path).name} …"):
+            _show_after_rerun(imports.import_paths(context.workspace, [Path(path).expanduser()], options))
+
+
+def _show_public_files(context: PageContext) -> None:
+    st.markdown("**Public files**")
+    group = st.selectbox("Source", fetch.GROUPS, format_func=lambda name: FETCHABLE[name], key="fetch_group")
+    if st.button("Fetch and import"):
+        _fetch(context, group)
 
 
 def _fetch(context: PageContext, group: str) -> None:

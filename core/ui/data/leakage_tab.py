@@ -7,6 +7,7 @@ import streamlit as st
 
 from core.plots import gene_row_counts
 from core.scoring import run_scores
+from core.stats.count_controls import LeakageAudit
 from core.ui.shared import loaders
 from core.ui.shared.score_box import range_text
 from core.ui.shared.shell import PageContext
@@ -22,7 +23,16 @@ def show(context: PageContext) -> None:
     if rows["label"].isna().all():
         show_empty("This dataset has no labels here, so there is nothing to predict from row counts.")
         return
-    result = loaders.leakage_audit(context.dataset.id)
+    _show_audit(loaders.leakage_audit(context.dataset.id))
+    known = rows[rows["label"].notna()]
+    table = gene_row_counts.table(run_scores.label_array(known), known["gene"])
+    caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
+    show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
+    _show_row_counts(rows)
+
+
+def _show_audit(result: LeakageAudit) -> None:
+    """Show what row counts alone score, and how many symbols labelled and other rows share."""
     st.markdown(
         "How far row counts alone predict an effect. Such a score is a control to compare a model with, never an input to one."
     )
@@ -49,11 +59,6 @@ def show(context: PageContext) -> None:
         f"{result.singletons:,} labelled rows are their gene's only row; {result.singletons_none:,} of them are labelled none. "
         "Intervals by perturbations and genes."
     )
-    known = rows[rows["label"].notna()]
-    table = gene_row_counts.table(run_scores.label_array(known), known["gene"])
-    caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-    show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
-    _show_row_counts(rows)
 
 
 def _show_row_counts(rows: pd.DataFrame) -> None:

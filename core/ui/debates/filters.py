@@ -28,18 +28,11 @@ def show(run: str) -> tuple[RowFilter, Order]:
     labelled = choices["label"] != ["unknown"]
     columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
     labels: list[str] = []
-    outcome = None
+    outcome = ""
     if labelled:
         labels = columns[0].multiselect("Label", choices["label"], key="label", bind="query-params", placeholder="any")
-        outcome = columns[1].selectbox(
-            "Call",
-            ["hit", "miss"],
-            index=None,
-            key="call",
-            bind="query-params",
-            placeholder="any",
-            help="Hit: the most probable of up, down and none is the label.",
-        )
+        with columns[1]:
+            outcome = _choose_one("Call", ["hit", "miss"], "call", "Hit: the most probable of up, down and none is the label.")
     flags = columns[-3].multiselect(
         "Flags",
         [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
@@ -53,7 +46,7 @@ def show(run: str) -> tuple[RowFilter, Order]:
     wanted = replace(
         more,
         labels=tuple(labels),
-        outcome=outcome or "",
+        outcome=outcome,
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
         text=text or "",
     )
@@ -78,6 +71,7 @@ def _show_more_filters(choices: dict[str, list[str]]) -> tuple[RowFilter, Order]
     return wanted, order
 
 
-def _choose_one(label: str, options: list[str], key: str) -> str:
-    chosen = st.selectbox(label, options, index=None, key=key, bind="query-params", placeholder="any")
+def _choose_one(label: str, options: list[str], key: str, explanation: str | None = None) -> str:
+    """Show a filter that is off at first; the chosen option, empty if none."""
+    chosen = st.selectbox(label, options, index=None, key=key, bind="query-params", placeholder="any", help=explanation)
     return chosen or ""

@@ -16,6 +16,7 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
 
 PAGE_ROWS = 1000  # in one list
+_STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
 def choose_row(run: Run, ids: Sequence[str]) -> str:
@@ -26,6 +27,12 @@ def choose_row(run: Run, ids: Sequence[str]) -> str:
         st.caption(":orange[The row that this link names is not among these; showing the first.]")
     if wanted is not None:
         links.set_parameter("row", ids[place])
+    _show_list(run, ids, place)
+    return ids[place]
+
+
+def _show_list(run: Run, ids: Sequence[str], place: int) -> None:
+    """Show the part of the list that holds the row at `place`, with that row selected; a click opens another."""
     page = place // PAGE_ROWS
     shown = tuple(ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
     key = f"list-{run.id}"
@@ -51,7 +58,6 @@ def choose_row(run: Run, ids: Sequence[str]) -> str:
             "": st.column_config.TextColumn(width=44, help="Label, flags (⚠) and notes (✎)"),
         },
     )
-    return ids[place]
 
 
 def _table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -66,9 +72,11 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
     """Show previous, next, copy link and a choice of runs to compare with; return the ids of the chosen runs."""
     place = ids.index(pair_id)
     previous, count, following, others, link = st.columns([0.08, 0.22, 0.08, 0.42, 0.2], vertical_alignment="center")
-    _show_step(previous, "‹", "previous row", "left", ids, place - 1)
+    with previous:
+        _show_step("‹", "left", ids, place - 1)
     count.markdown(f"row {place + 1:,} of {len(ids):,}", text_alignment="center")
-    _show_step(following, "›", "next row", "right", ids, place + 1)
+    with following:
+        _show_step("›", "right", ids, place + 1)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
     chosen = others.multiselect(
         "Compare with",
@@ -87,15 +95,15 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
     return chosen
 
 
-def _show_step(column: Any, sign: str, label: str, key: str, ids: Sequence[str], place: int) -> None:
-    """Show the button that opens the row at `place`; an arrow key presses it."""
+def _show_step(sign: str, key: str, ids: Sequence[str], place: int) -> None:
+    """Show the button that opens the row at `place`; the arrow key `key`, "left" or "right", presses it."""
 
     def go() -> None:
         st.query_params["row"] = ids[place]
 
-    column.button(
+    st.button(
         sign,
-        help=f"{label} ({key} arrow)",
+        help=f"{_STEP_HELP[key]} ({key} arrow)",
         on_click=go,
         disabled=not 0 <= place < len(ids),
         shortcut=key,
