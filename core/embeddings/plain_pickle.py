@@ -77,8 +77,8 @@ def _check_instructions(content: bytes, source: str) -> None:
         raise UnsafeFile(f"{source}: a pickle with the instruction {odd}, expected only dict, str and int")
 
 
-def _describe(found: object) -> str:
-    if type(found) is not dict:
-        return type(found).__name__
-    kinds = sorted({f"{type(key).__name__} to {type(value).__name__}" for key, value in found.items()})
+def _describe(value: object) -> str:
+    if type(value) is not dict:
+        return type(value).__name__
+    kinds = sorted({f"{type(key).__name__} to {type(item).__name__}" for key, item in value.items()})
     return f"a dictionary of {' and '.join(kinds)}"

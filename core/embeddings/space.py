@@ -58,7 +58,7 @@ def make_space(
     names = [symbol.strip() for symbol in symbols]
     values = _check_vectors(names, vectors, source)
     said = list(notes)
-    names, values = _merge_repeated(names, values, said)
+    names, values = _average_repeated_symbols(names, values, said)
     nonzero = values.any(axis=1)
     if not nonzero.all():
         dropped = [names[i] for i in np.flatnonzero(~nonzero)]
@@ -111,14 +111,16 @@ def _check_vectors(names: list[str], vectors: NDArray[Any], source: str) -> NDAr
     return values
 
 
-def _merge_repeated(names: list[str], values: NDArray[np.float32], said: list[str]) -> tuple[list[str], NDArray[np.float32]]:
+def _average_repeated_symbols(
+    names: list[str], values: NDArray[np.float32], notes: list[str]
+) -> tuple[list[str], NDArray[np.float32]]:
     place: dict[str, int] = {}
     row = np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
     if len(place) == len(names):
         return names, values
     distinct, counts = list(place), np.bincount(row)
     repeated = [distinct[i] for i in np.flatnonzero(counts > 1)]
-    said.append(f"{len(repeated):,} symbols with several rows, averaged: {list_some(repeated)}")
+    notes.append(f"{len(repeated):,} symbols with several rows, averaged: {list_some(repeated)}")
     averaging = csr_array((1.0 / counts[row], (row, np.arange(len(row)))), shape=(len(distinct), len(names)))
     return distinct, (averaging @ values.astype(np.float64)).astype(np.float32)
 

@@ -189,13 +189,13 @@ def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> Call
 
 
 async def _ask_verdict(
-    conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, said: list[tuple[str, str]]
+    conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, speeches: list[tuple[str, str]]
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
     """The judge's probability of yes, None if neither of its two answers could be read, and the events."""
     by_letter = case.options["judge"] == "logprob"
     spec = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
     reader, show = (_read_yes, _show_letter) if by_letter else (read_probability, show_probability)
-    found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, said), reader, show)
+    found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, show)
     p = None if isinstance(found.value, Unparsed) else found.value
     return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, p=p, fallback=False))
 

@@ -59,13 +59,13 @@ def brief_messages(side: str, case: DebateCase) -> Messages:
     return Message("system", _system_prompt("advocate", case.options)), Message("user", task)
 
 
-def rebuttal_messages(side: str, case: DebateCase, own: str, other: str) -> Messages:
+def rebuttal_messages(side: str, case: DebateCase, own_brief: str, other_brief: str) -> Messages:
     """The request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
-    reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other, side=side)
-    return *brief_messages(side, case), Message("assistant", own), Message("user", reply)
+    reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other_brief, side=side)
+    return *brief_messages(side, case), Message("assistant", own_brief), Message("user", reply)
 
 
-def verdict_messages(stage: Stage, case: DebateCase, said: Sequence[tuple[str, str]]) -> Messages:
+def verdict_messages(stage: Stage, case: DebateCase, speeches: Sequence[tuple[str, str]]) -> Messages:
     """The request for a verdict; said: (speaker, text) in order, a speaker being a side or "EFFECT in reply"."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
@@ -74,7 +74,7 @@ def verdict_messages(stage: Stage, case: DebateCase, said: Sequence[tuple[str, s
         prompt_text("judge_task"),
         **pair,
         dossier=case.dossier_and_examples,
-        debate="\n\n".join(f"{who}:\n{words}" for who, words in said),
+        debate="\n\n".join(f"{who}:\n{words}" for who, words in speeches),
         question=fill(prompt_text(f"question_{stage}"), **pair),
         format=fill(answer_format, **pair),
     )

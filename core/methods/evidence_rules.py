@@ -91,7 +91,7 @@ def _interaction(body: Body, facts: Facts) -> float | None:
     return max(scores) / 1000 if scores else None
 
 
-def _regulates(body: Body, facts: Facts) -> float | None:
+def _known_regulation(body: Body, facts: Facts) -> float | None:
     """1 if the perturbed gene is a regulator of the target."""
     listed = (*body["activators"], *body["repressors"], *body["unknown"])
     return 1.0 if any(_same(factor, facts.pert) for factor in listed) else None
@@ -104,23 +104,23 @@ def _inverted_sign(body: Body, facts: Facts) -> float | None:
     return None if activates == represses else -1.0 if activates else 1.0
 
 
-def _uncharacterised(body: Body, _: Facts) -> float | None:
+def _is_uncharacterised(body: Body, _: Facts) -> float | None:
     return 1.0 if body["uncharacterised"] else None
 
 
-def _expected_up(body: Body, _: Facts) -> float | None:
+def _is_expected_up(body: Body, _: Facts) -> float | None:
     return 1.0 if body["expected"] == "up" else None
 
 
-def _expected_down(body: Body, _: Facts) -> float | None:
+def _is_expected_down(body: Body, _: Facts) -> float | None:
     return 1.0 if body["expected"] == "down" else None
 
 
-def _responds(body: Body, _: Facts) -> float | None:
+def _response_size(body: Body, _: Facts) -> float | None:
     return min(abs(body["logfc"]), LARGEST_LOGFC) if body["p_adj"] <= REGULATED_AT else None
 
 
-def _barely_expressed(body: Body, _: Facts) -> float | None:
+def _is_barely_expressed(body: Body, _: Facts) -> float | None:
     return 1.0 if max(body["mean_lps"], body["mean_ctrl"]) < BARELY else None
 
 
@@ -134,19 +134,19 @@ RULES: tuple[Rule, ...] = (
     Rule("record of the target", "P(DE)", "train_lookup", "gene", 1.0, _shift_de, "how often it changed elsewhere"),
     Rule("record of partners", "P(DE)", "pathway_neighbours", "pert", 0.5, _shift_de, "partners share part of a loss"),
     Rule("interaction of the pair", "P(DE)", "protein_interactions", "pert", 0.6, _interaction, "the target is within reach"),
-    Rule("known regulation", "P(DE)", "regulators", "gene", 1.0, _regulates, "the perturbed gene controls the target"),
-    Rule("uncharacterised target", "P(DE)", "gene_class", "gene", -0.5, _uncharacterised, "low counts, few known links"),
-    Rule("stress or p53 program", "P(DE)", "gene_class", "gene", 0.4, _expected_up, "many losses set these off"),
-    Rule("response to LPS", "P(DE)", "lps_response", "gene", 0.15, _responds, "what is inducible moves more easily"),
-    Rule("hardly expressed", "P(DE)", "lps_response", "gene", -0.4, _barely_expressed, "too few counts to call a change"),
+    Rule("known regulation", "P(DE)", "regulators", "gene", 1.0, _known_regulation, "the perturbed gene controls the target"),
+    Rule("uncharacterised target", "P(DE)", "gene_class", "gene", -0.5, _is_uncharacterised, "low counts, few known links"),
+    Rule("stress or p53 program", "P(DE)", "gene_class", "gene", 0.4, _is_expected_up, "many losses set these off"),
+    Rule("response to LPS", "P(DE)", "lps_response", "gene", 0.15, _response_size, "what is inducible moves more easily"),
+    Rule("hardly expressed", "P(DE)", "lps_response", "gene", -0.4, _is_barely_expressed, "too few counts to call a change"),
     Rule("base rate", "P(up | DE)", "base_rates", "", 1.0, _base_up, "where nothing else is known"),
     Rule("record of the perturbation", "P(up | DE)", "train_lookup", "pert", 1.0, _shift_up, "where it sent other targets"),
     Rule("record of the target", "P(up | DE)", "train_lookup", "gene", 1.0, _shift_up, "where other losses sent it"),
     Rule("record of partners", "P(up | DE)", "pathway_neighbours", "pert", 0.5, _shift_up, "partners share part of a loss"),
     Rule("sign of known regulation", "P(up | DE)", "regulators", "gene", 1.2, _inverted_sign, "a loss inverts the sign"),
-    Rule("stress or p53 program", "P(up | DE)", "gene_class", "gene", 1.0, _expected_up, "stress and damage raise these"),
+    Rule("stress or p53 program", "P(up | DE)", "gene_class", "gene", 1.0, _is_expected_up, "stress and damage raise these"),
     Rule(
-        *("ribosome or cell cycle program", "P(up | DE)", "gene_class", "gene", 0.0, _expected_down),
+        *("ribosome or cell cycle program", "P(up | DE)", "gene_class", "gene", 0.0, _is_expected_down),
         "expected down, but on the training labels they are not (cell cycle 19 up, 11 down), so without weight",
     ),
 )

@@ -67,13 +67,13 @@ def tools_of(names: str) -> tuple[Tool, ...]:
     return tuple(map(tool_named, found))
 
 
-def read_seeds(given: str, default: int | None = None) -> tuple[int, ...]:
+def read_seeds(seeds_text: str, default: int | None = None) -> tuple[int, ...]:
     """Distinct seeds from "42,43,44"; an empty text gives `default` if there is one. Raises InputError for other texts."""
-    words = [word.strip() for word in given.split(",") if word.strip()]
+    words = [word.strip() for word in seeds_text.split(",") if word.strip()]
     if not words and default is not None:
         return (default,)
     if not words or len(set(words)) < len(words) or not all(word.isdecimal() and len(word) < 10 for word in words):
-        raise InputError(f"seeds: got {given!r}, expected distinct whole numbers such as 42,43,44")
+        raise InputError(f"seeds: got {seeds_text!r}, expected distinct whole numbers such as 42,43,44")
     return tuple(map(int, words))
 
 

@@ -39,9 +39,9 @@ def require_values(figure: str, table: pd.DataFrame, column: str, known: Collect
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line across a plot, with its name; it is not drawn if `at` is NaN."""
+    """A straight line across a plot, with its name; it is not drawn if `value` is NaN."""
 
-    at: float
+    value: float
     name: str
     colour: str = theme.BASELINE
     dash: Literal["solid", "dot", "dash"] = "dash"
@@ -98,19 +98,19 @@ def draw_vertical(figure: go.Figure, lines: Sequence[Line], span: tuple[float, f
     """
     ends: list[float] = []  # where the last name on each level ends
     scale = _CHARACTER_PX / _NARROW_PX * (span[1] - span[0])  # width of a character in units of the axis
-    for line in sorted((line for line in lines if not np.isnan(line.at)), key=lambda line: line.at):
+    for line in sorted((line for line in lines if not np.isnan(line.value)), key=lambda line: line.value):
         half = len(line.name) * scale / 2
-        level = next((k for k, end in enumerate(ends) if end < line.at - half), len(ends))
-        ends[level : level + 1] = [line.at + half]
-        figure.add_shape(type="line", x0=line.at, x1=line.at, yref="paper", y0=0, y1=1, line=_stroke(line), layer="between")
-        figure.add_annotation(x=line.at, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line))
+        level = next((k for k, end in enumerate(ends) if end < line.value - half), len(ends))
+        ends[level : level + 1] = [line.value + half]
+        figure.add_shape(type="line", x0=line.value, x1=line.value, yref="paper", y0=0, y1=1, line=_stroke(line), layer="between")
+        figure.add_annotation(x=line.value, yref="paper", y=1, yshift=level * TEXT_PX, yanchor="bottom", **_name(line))
     return len(ends) * TEXT_PX
 
 
 def draw_horizontal(figure: go.Figure, line: Line) -> int:
     """Draw a horizontal line with its name outside the plot on the right; returns the pixels that the name needs."""
-    figure.add_shape(type="line", y0=line.at, y1=line.at, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
-    figure.add_annotation(y=line.at, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
+    figure.add_shape(type="line", y0=line.value, y1=line.value, xref="paper", x0=0, x1=1, line=_stroke(line), layer="between")
+    figure.add_annotation(y=line.value, xref="paper", x=1, xanchor="left", xshift=4, **_name(line))
     return _CHARACTER_PX * len(line.name) + 12
 
 

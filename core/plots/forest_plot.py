@@ -34,7 +34,7 @@ def draw_forest(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, r
             hovertext=part["hover"],
             hovertemplate="%{hovertext}<extra></extra>",
         )
-    span = _span(rows, [*(line.at for line in lines), *reach])
+    span = _span(rows, [*(line.value for line in lines), *reach])
     above = drawing.draw_vertical(figure, lines, span)
     height = above + 70 + theme.ROW_PX * len(rows)
     figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)

@@ -124,13 +124,13 @@ def _draw_names(chart: go.Figure, table: pd.DataFrame, x: tuple[float, float], y
     return 8 + _CHARACTER_PX * (longest + _SHARE_LENGTH)
 
 
-def _draw_name(chart: go.Figure, row: Any, at: tuple[float, float]) -> None:
+def _draw_name(chart: go.Figure, row: Any, name_at: tuple[float, float]) -> None:
     share = f"{label_signs.sign_markup(row.label)} {_italic(row.symbol)} {100 * row.share:.0f}%"
     chart.add_annotation(
         x=row.x,
         y=row.y,
-        ax=at[0],
-        ay=at[1],
+        ax=name_at[0],
+        ay=name_at[1],
         axref="x",
         ayref="y",
         xanchor="left",

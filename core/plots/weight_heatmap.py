@@ -51,11 +51,11 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
         raise InputError(f"weight_plane: best: got {best}; expected a pair of weights of the table")
     x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
     chart = go.Figure()
-    _surface(chart, mean, plateau)
-    _ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
+    _draw_surface(chart, mean, plateau)
+    _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
-    _best(chart, best, now, spans, float(at_best.iloc[0]))
-    _mark(chart, now, "now", {"symbol": "cross", "size": 15, "color": _INK})
+    _draw_best(chart, best, now, spans, float(at_best.iloc[0]))
+    _draw_mark(chart, now, "now", {"symbol": "cross", "size": 15, "color": _INK})
     label_signs.draw_key(chart, ["✚ now", "ring: within one standard error of the best"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     for update, span, name in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
@@ -80,7 +80,7 @@ def _borders(weights: Floats) -> Floats:
     return borders
 
 
-def _surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -> None:
+def _draw_surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -> None:
     chart.add_heatmap(
         x=mean.columns,
         y=mean.index,
@@ -99,7 +99,7 @@ def _surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -> Non
     )
 
 
-def _ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:
+def _draw_ring(chart: go.Figure, x: Floats, y: Floats, plateau: np.ndarray) -> None:
     """Draw the outline of the plateau along the borders of its cells.
 
     The contour between 0 and 1 runs half-way between points, so each cell has points just inside its four corners, and
@@ -123,11 +123,11 @@ def _widths(*axes: Floats) -> list[tuple[Floats, float]]:
     return [(edges, float(np.diff(edges).min())) for edges in axes]
 
 
-def _best(
+def _draw_best(
     chart: go.Figure, best: tuple[float, float], now: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float
 ) -> None:
     """Draw a small mark with the value beside it, inside the plot and away from `now`."""
-    _mark(chart, best, "best", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
+    _draw_mark(chart, best, "best", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
     low, high = np.array(spans).T
     right, up = _side((np.array(best) - low) / (high - low), (np.array(now) - low) / (high - low))
     chart.add_annotation(
@@ -151,10 +151,10 @@ def _side(best: Floats, now: Floats) -> tuple[int, int]:
     return max(inside, key=lambda side: float(np.hypot(*(ends[side] - now))))
 
 
-def _mark(chart: go.Figure, at: tuple[float, float], name: str, marker: dict[str, object]) -> None:
+def _draw_mark(chart: go.Figure, weights: tuple[float, float], name: str, marker: dict[str, object]) -> None:
     chart.add_scatter(
-        x=[at[0]],
-        y=[at[1]],
+        x=[weights[0]],
+        y=[weights[1]],
         name=name,
         mode="markers",
         marker={"line": {"color": _EDGE, "width": 2}, **marker},

@@ -42,7 +42,7 @@ def _counts(result: Metrics[Any]) -> dict[str, int]:
     return {"n": result.n, "n_labelled": result.n_labelled, "n_de": result.n_de}
 
 
-def slices(found: tuple[Slice, ...]) -> dict[str, Any]:
+def slices(by_slice: tuple[Slice, ...]) -> dict[str, Any]:
     """`score --by`: the slices, the costliest first."""
     return {
         "slices": [
@@ -52,7 +52,7 @@ def slices(found: tuple[Slice, ...]) -> dict[str, Any]:
                 **{name: interval(getattr(part, name).score.two_way) for name in ("de", "dir", "mean")},
                 "cost": part.mean.cost,
             }
-            for part in sorted(found, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
+            for part in sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
         ]
     }
 
@@ -74,15 +74,20 @@ def _change(part: Difference) -> dict[str, Any] | None:
     return None if top is None else {**top, **{unit: interval(getattr(part.change, unit)) for unit in UNITS}}
 
 
-def knn(found: Evaluation, seconds: float) -> dict[str, Any]:
+def knn(evaluation: Evaluation, seconds: float) -> dict[str, Any]:
     """`knn`: plain numbers, as the contract says, and their intervals; null without labels."""
-    parts = {"de": found.score.de, "dir": found.score.dir, "null_de": found.null.de, "null_dir": found.null.dir}
+    parts = {
+        "de": evaluation.score.de,
+        "dir": evaluation.score.dir,
+        "null_de": evaluation.null.de,
+        "null_dir": evaluation.null.dir,
+    }
     return {
-        "coverage": found.coverage,
+        "coverage": evaluation.coverage,
         **{name: part.value for name, part in parts.items()},
         "seconds": seconds,
-        "n": found.null.n,
-        "n_covered": found.score.n,
+        "n": evaluation.null.n,
+        "n_covered": evaluation.score.n,
         "intervals": {name: interval(part.two_way) for name, part in parts.items()},
     }
 

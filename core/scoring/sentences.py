@@ -53,13 +53,16 @@ def _of_mean(change: Interval, a: str, b: str) -> str:
     return f"These rows do not tell {b} from {a}: mean of DE and DIR {interval}, by perturbations and genes."
 
 
-def knn_sentences(found: Evaluation, protocol: EvaluationProtocol) -> list[str]:
+def knn_sentences(evaluation: Evaluation, protocol: EvaluationProtocol) -> list[str]:
     """The scores of a kNN in words, beside those of an empty space under the same protocol."""
-    covered = f"{found.score.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
-    if found.score.n_labelled == 0:
+    covered = f"{evaluation.score.n:,} of {evaluation.null.n:,} rows covered ({evaluation.coverage:.1%})"
+    if evaluation.score.n_labelled == 0:
         return [f"{covered}; no labels here, so no score."]
     lines = [covered]
-    for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir)):
+    for name, score, null in (
+        ("DE", evaluation.score.de, evaluation.null.de),
+        ("DIR", evaluation.score.dir, evaluation.null.dir),
+    ):
         lines.append(
             f"{name} {interval_text(score.two_way)} by perturbations and genes; an empty space would score {null.value:.3f} here"
         )
@@ -73,14 +76,17 @@ def knn_sentences(found: Evaluation, protocol: EvaluationProtocol) -> list[str]:
     return lines
 
 
-def knn_sentence(found: Evaluation, protocol: EvaluationProtocol) -> str:
+def knn_sentence(evaluation: Evaluation, protocol: EvaluationProtocol) -> str:
     """The scores of a kNN by itself in one sentence, beside those of an empty space under the same protocol."""
     where = f"inside {protocol.k}×{protocol.k} folds" if protocol.kind == "folds" else "leave-one-out"
     scores = ", ".join(
         f"{name} {number_text(score.value)} (an empty space {number_text(null.value)})"
-        for name, score, null in (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir))
+        for name, score, null in (
+            ("DE", evaluation.score.de, evaluation.null.de),
+            ("DIR", evaluation.score.dir, evaluation.null.dir),
+        )
     )
-    return f"neighbours alone, {where}, on {found.score.n:,} of {found.null.n:,} rows: {scores}"
+    return f"neighbours alone, {where}, on {evaluation.score.n:,} of {evaluation.null.n:,} rows: {scores}"
 
 
 def beats_control(against_counts: Comparison) -> str:

@@ -78,28 +78,28 @@ def knn_priors(
 ) -> Priors:
     """The priors of each query row; parts: which labelled rows it may not see, None: it sees all of them."""
     de_power, power = weighting.powers
-    up_sums = label_sums(queries, known, similar, weighting, power, parts)
-    de_sums = up_sums if de_power == power else label_sums(queries, known, similar, weighting, de_power, parts)
+    up_sums = weighted_label_sums(queries, known, similar, weighting, power, parts)
+    de_sums = up_sums if de_power == power else weighted_label_sums(queries, known, similar, weighting, de_power, parts)
     return Priors(
         _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED]), _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED]
     )
 
 
-def label_sums(
+def weighted_label_sums(
     queries: Rows, known: Knowledge, similar: Similarities, weighting: Weighting, power: float, parts: Parts | None
 ) -> Floats:
     """Σ w·flag for each flag of the labelled rows, of shape (n_queries, 4)."""
     k = weighting.k
     if weighting.axis == "gene":
-        return axis_sums(queries, known, _required(similar.gene, "gene"), power, k, parts)
+        return axis_sums(queries, known, require_similarity(similar.gene, "gene"), power, k, parts)
     if weighting.axis == "pert":
-        swapped = None if parts is None else parts.swapped()
-        return axis_sums(queries.swapped(), known.swapped(), _required(similar.pert, "pert"), power, k, swapped)
-    both = _required(similar.gene, "gene"), _required(similar.pert, "pert")
+        swapped = None if parts is None else parts.swap_axes()
+        return axis_sums(queries.swap_axes(), known.swap_axes(), require_similarity(similar.pert, "pert"), power, k, swapped)
+    both = require_similarity(similar.gene, "gene"), require_similarity(similar.pert, "pert")
     return two_axis_sums(queries, known, both, power, k, parts)
 
 
-def _required(similarity: Similarity | None, axis: str) -> Similarity:
+def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
     if similarity is None:
         raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
     return similarity

@@ -202,20 +202,20 @@ def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, 
         sums[cancelled[some]] = weights[gene[cancelled[some]]] @ table.sums_outside(group)
 
 
-def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, least: Floats) -> Floats:
+def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) -> Floats:
     """Sums over the known rows outside each row's group whose weight is at least `least`, the k-th largest."""
     sums = np.empty((len(chunk.rows), 4))
     for group, rows in slices_by_group(chunk.group):
         others = table.sums_outside(group)
         for batch in batches(rows.stop - rows.start, CHUNK_WEIGHTS // max(len(table.genes), 1)):
             some = slice(rows.start + batch.start, rows.start + batch.stop)
-            sums[some] = zero_below(chunk.weights[chunk.gene[some]], least[some]) @ others
+            sums[some] = zero_below(chunk.weights[chunk.gene[some]], thresholds[some]) @ others
     return sums
 
 
-def zero_below(weights: Floats, least: Floats) -> Floats:
+def zero_below(weights: Floats, thresholds: Floats) -> Floats:
     """The rows of weights with 0 in place of weights below each row's `least`; changes `weights`."""
-    weights *= weights >= least[:, None]
+    weights *= weights >= thresholds[:, None]
     return weights
 
 

@@ -31,7 +31,7 @@ class Rows:
         """The chosen rows."""
         return Rows(self.pert[rows], self.gene[rows])
 
-    def swapped(self) -> Rows:
+    def swap_axes(self) -> Rows:
         """The same rows with the axes exchanged."""
         return Rows(self.gene, self.pert)
 
@@ -50,9 +50,9 @@ class Knowledge:
         """The chosen rows as a knowledge base of their own."""
         return Knowledge(self.rows.take(rows), self.flags[rows])
 
-    def swapped(self) -> Knowledge:
+    def swap_axes(self) -> Knowledge:
         """The same rows with the axes exchanged."""
-        return Knowledge(self.rows.swapped(), self.flags)
+        return Knowledge(self.rows.swap_axes(), self.flags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class Parts:
     pert: Codes
     gene: Codes
 
-    def swapped(self) -> Parts:
+    def swap_axes(self) -> Parts:
         """The same parts with the axes exchanged."""
         return Parts(self.gene, self.pert)
 

@@ -89,7 +89,7 @@ def heaviest_symbols(
     if axis == "both" or given is None:
         raise InputError(f"heaviest: got the axis {axis}; expected gene or pert, with its similarity")
     if axis == "pert":
-        queries, known, parts = queries.swapped(), known.swapped(), None if parts is None else parts.swapped()
+        queries, known, parts = queries.swap_axes(), known.swap_axes(), None if parts is None else parts.swap_axes()
     table = label_sum_table(known, parts)
     results: list[HeaviestSymbols | None] = [None] * len(queries)
     power = weighting.powers[0]
@@ -114,14 +114,14 @@ def _heaviest_of_row(weights: Floats, visible: Floats, symbols: Codes, power: fl
     return HeaviestSymbols(symbols[near], weights[near] ** (1 / power), shares[near], visible[near], n_rows)
 
 
-def _similarity_on_axis(given: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:
+def _similarity_on_axis(similarity: Similarity, code: int, codes: Codes, k: int | None) -> tuple[Floats, Floats]:
     """The similarity to each row on one axis, 0 beyond the k nearest symbols, and the similarity in each space."""
     symbols, position = np.unique(codes, return_inverse=True)
     query = np.array([code], dtype=np.intp)
-    similarity = given.block(query, symbols)[0]
+    values = similarity.block(query, symbols)[0]
     if k is not None and k < len(symbols):
-        similarity = np.where(similarity >= np.partition(similarity, -k)[-k] * TIE_FACTOR, similarity, 0.0)
-    return similarity[position], given.per_space(query, symbols)[:, 0, position]
+        values = np.where(values >= np.partition(values, -k)[-k] * TIE_FACTOR, values, 0.0)
+    return values[position], similarity.per_space(query, symbols)[:, 0, position]
 
 
 def _provenance_of(known: Knowledge, rows: Codes, similarity: Floats, per_space: Floats, weighting: Weighting) -> Provenance:

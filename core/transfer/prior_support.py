@@ -14,16 +14,16 @@ from core.stats.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class SupportRange:
-    """The least and the largest support in a reference population."""
+    """The least (low) and the largest (high) support in a reference population."""
 
-    least: float
-    most: float
+    low: float
+    high: float
 
-    def scaled(self, support: ArrayLike) -> Floats:
+    def scale(self, support: ArrayLike) -> Floats:
         """Support scaled from 0 (the least) to 1 (the largest) and cut there; 0 if the range is a point."""
         values = validate.numbers("support", support)
-        width = self.most - self.least
-        return np.clip((values - self.least) / width, 0.0, 1.0) if width > 0 else np.zeros(len(values))
+        width = self.high - self.low
+        return np.clip((values - self.low) / width, 0.0, 1.0) if width > 0 else np.zeros(len(values))
 
 
 def support_range(reference: ArrayLike) -> SupportRange:
@@ -41,15 +41,15 @@ def shrink_to_half(prior: ArrayLike, support: ArrayLike, reference: SupportRange
     prior, support: of shape (n_rows,), the prior NaN for rows that are not covered; strength: in [0, 1].
     """
     values = validate.numbers("prior", prior, missing=True)
-    a = 1 - _share("strength", strength) * reference.scaled(support)
+    a = 1 - _share("strength", strength) * reference.scale(support)
     validate.same_length(prior=values, support=a)
     return a * values + (1 - a) / 2
 
 
-def weights_by_support(least: float, most: float, support: ArrayLike, reference: SupportRange) -> Floats:
-    """A component's weight for each row, from `least` at the least support to `most` at the largest, both in [0, 1]."""
-    low, high = _share("least", least), _share("most", most)
-    return low + (high - low) * reference.scaled(support)
+def weights_by_support(low_weight: float, high_weight: float, support: ArrayLike, reference: SupportRange) -> Floats:
+    """A component's weight for each row, from `low_weight` at the least support to `high_weight` at the largest, in [0, 1]."""
+    low, high = _share("low_weight", low_weight), _share("high_weight", high_weight)
+    return low + (high - low) * reference.scale(support)
 
 
 def _share(name: str, value: float) -> float:

@@ -145,7 +145,7 @@ def predict_priors(
 
 
 def shrink_by_support(
-    found: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
+    unshrunk: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
 ) -> Priors:
     """Priors of an effect, shrunk towards 0.5 by their support, as `SimilaritySettings.strength` says.
 
@@ -153,12 +153,12 @@ def shrink_by_support(
     row's prior does not depend on which other rows are predicted.
     """
     if setting.strength == 0:
-        return found
-    support = found.support
+        return unshrunk
+    support = unshrunk.support
     if parts is None:
         loo = parts_of(EvaluationProtocol("loo"), known.rows)
         support = knn_priors(known.rows, known, similar, setting.weighting, loo).support
-    return replace(found, de=shrink_to_half(found.de, found.support, support_range(support), setting.strength))
+    return replace(unshrunk, de=shrink_to_half(unshrunk.de, unshrunk.support, support_range(support), setting.strength))
 
 
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
@@ -177,16 +177,16 @@ def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluat
     return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
 
 
-def evaluate_priors(labels: ArrayLike, rows: Rows, found: Priors, null: Priors, cells: Codes | None) -> Evaluation:
+def evaluate_priors(labels: ArrayLike, rows: Rows, found_priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
     """The score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
     labels = np.asarray(labels, dtype=object)
-    scores = (_score_covered(labels, rows, some, cells) for some in (found, null))
-    return Evaluation(float(found.covered.mean()) if len(rows) else float("nan"), *scores)
+    scores = (_score_covered(labels, rows, some, cells) for some in (found_priors, null))
+    return Evaluation(float(found_priors.covered.mean()) if len(rows) else float("nan"), *scores)
 
 
-def _score_covered(labels: ArrayLike, rows: Rows, found: Priors, cells: Codes | None) -> ScoreIntervals:
-    covered = found.covered
-    scores = scores_from_probabilities(found.de[covered], found.up[covered])
+def _score_covered(labels: ArrayLike, rows: Rows, found_priors: Priors, cells: Codes | None) -> ScoreIntervals:
+    covered = found_priors.covered
+    scores = scores_from_probabilities(found_priors.de[covered], found_priors.up[covered])
     return score_within_cells(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
 
 

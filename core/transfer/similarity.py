@@ -194,5 +194,5 @@ def _mean(total: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats
     return total
 
 
-def _uncovered_as_nan(found: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
-    return np.where(covered[:, queries, None] & covered[:, None, known], found, np.nan)
+def _uncovered_as_nan(similarities: Floats, covered: Bools, queries: Codes, known: Codes) -> Floats:
+    return np.where(covered[:, queries, None] & covered[:, None, known], similarities, np.nan)

@@ -37,14 +37,14 @@ def two_axis_sums(
 
     similarities: of genes and of perturbations. k: number of nearest of each that count, None for all.
     """
-    swapped = None if parts is None else parts.swapped()
-    genes, perts = label_sum_table(known, parts), label_sum_table(known.swapped(), swapped)
+    swapped = None if parts is None else parts.swap_axes()
+    genes, perts = label_sum_table(known, parts), label_sum_table(known.swap_axes(), swapped)
     labels = _label_matrices(known, genes, perts)
     sums = np.empty((len(queries), 4))
     for near in weight_chunks(queries, genes, similarities[0], power, parts):
         spread = [near.weights @ label for label in labels] if k is None else []
         near_least = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
-        for far in weight_chunks(queries.take(near.rows).swapped(), perts, similarities[1], power, swapped):
+        for far in weight_chunks(queries.take(near.rows).swap_axes(), perts, similarities[1], power, swapped):
             far_least = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
             for batch in batches(len(far.rows), CHUNK_WEIGHTS // max(near.weights.shape[1] + far.weights.shape[1], 1)):
                 batch_rows = far.rows[batch]

@@ -46,7 +46,7 @@ def test_whiskers_reach_from_low_to_high() -> None:
 
 def test_chance_is_always_among_the_lines() -> None:
     lines = drawing.reference_lines({"count-only": 0.673})
-    assert [(line.at, line.name) for line in lines] == [(0.5, "chance 0.5"), (0.673, "count-only 0.673")]
+    assert [(line.value, line.name) for line in lines] == [(0.5, "chance 0.5"), (0.673, "count-only 0.673")]
     assert drawing.reference_lines({"chance": 0.5}) == drawing.reference_lines({})
 
 

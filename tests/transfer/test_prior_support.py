@@ -31,7 +31,7 @@ def test_weights_follow_support() -> None:
     [
         (lambda: support_range([0.0]), "no row has support"),
         (lambda: shrink_to_half([0.5], [1.0], SupportRange(0, 1), 1.5), "strength: got 1.5"),
-        (lambda: weights_by_support(-0.1, 1, [1.0], SupportRange(0, 1)), "least: got -0.1"),
+        (lambda: weights_by_support(-0.1, 1, [1.0], SupportRange(0, 1)), "low_weight: got -0.1"),
     ],
 )
 def test_refused(make: object, message: str) -> None:

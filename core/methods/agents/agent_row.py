@@ -99,19 +99,19 @@ async def _read_letter(episode: Episode, fields: Mapping[str, str]) -> tuple[flo
 
 
 async def _read_field(
-    episode: Episode, field: str, said: str, reader: Callable[[str], V | Unparsed], re_ask: Callable[[Unparsed], str]
+    episode: Episode, field: str, reply_text: str, reader: Callable[[str], V | Unparsed], re_ask: Callable[[Unparsed], str]
 ) -> V | None:
     """The value of a field; if it cannot be read, that of the reply to one more question; else None."""
-    found = reader(said)
+    found = reader(reply_text)
     if not isinstance(found, Unparsed):
         return found
-    episode.record_event(episode.agent, "rejected", said, field=field, why=found.reason)
+    episode.record_event(episode.agent, "rejected", reply_text, field=field, why=found.reason)
     sent, reply = _last(episode)
     question = fill(prompt_text("reask_field"), field=field, reask=re_ask(found))
     again = (*sent, Message("assistant", reply.content), Message("user", question))
-    said = (await episode.ask_model([message._asdict() for message in again])).content
-    episode.record_event(episode.agent, "second answer", said, field=field)
-    found = reader(said)
+    reply_text = (await episode.ask_model([message._asdict() for message in again])).content
+    episode.record_event(episode.agent, "second answer", reply_text, field=field)
+    found = reader(reply_text)
     return None if isinstance(found, Unparsed) else found
 
 
@@ -125,8 +125,8 @@ def _input_values(episode: Episode) -> dict[str, str]:
     """The values of the agent's input fields."""
     context, pair = episode.context, episode.pair
     shown = examples(pair, episode.view, context.options["shots"], context.seed)
-    given = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
-    return {**given, "measured_pairs": shown} if context.options["shots"] else given
+    values = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
+    return {**values, "measured_pairs": shown} if context.options["shots"] else values
 
 
 def _program() -> Any:

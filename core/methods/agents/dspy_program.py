@@ -61,9 +61,9 @@ class _CallableTool:
     def __init__(self, episode: Episode, bound: BoundTool) -> None:
         self._episode, self._bound = episode, bound
 
-    async def acall(self, /, **given: Any) -> str:
+    async def acall(self, /, **arguments: Any) -> str:
         return await call_tool(
-            self._episode, self._bound, {replace_surrogates(name): _plain(value) for name, value in given.items()}
+            self._episode, self._bound, {replace_surrogates(name): _plain(value) for name, value in arguments.items()}
         )
 
 
@@ -88,9 +88,9 @@ class _StepRecorder(BaseCallback):  # type: ignore[misc]
 class _Step(dspy.Predict):  # type: ignore[misc]
     """One step. If neither it nor a second try in JSON can be read, the agent answers from what it has, as ReAct intends."""
 
-    async def acall(self, **given: Any) -> Any:
+    async def acall(self, **inputs: Any) -> Any:
         try:
-            return await super().acall(**given)
+            return await super().acall(**inputs)
         except AdapterParseError as error:
             raise ValueError("the step could not be read") from error
 
@@ -111,8 +111,8 @@ def _as_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], given: Mapping[str, str]) -> Answer:
-    """Run one agent until it answers; given: the values of its input fields. Raises the error that ended the row."""
+async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], inputs: Mapping[str, str]) -> Answer:
+    """Run one agent until it answers; inputs: the values of its input fields. Raises the error that ended the row."""
     most = episode.context.options["max_steps"]
     agent = copy.copy(_agent(_key(outline), most))
     agent.tools = {**{bound.description.name: _CallableTool(episode, bound) for bound in tools}, "finish": _Finish()}
@@ -125,7 +125,7 @@ async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[Bo
     }
     try:
         with dspy.context(**settings):
-            found = await agent.acall(**given)
+            found = await agent.acall(**inputs)
     except (AdapterParseError, ContextWindowExceededError) as error:
         reason = "the conversation does not fit" if isinstance(error, ContextWindowExceededError) else "the answer cannot be read"
         asked = ", ".join(name for name, _ in outline.output_fields)
@@ -161,11 +161,11 @@ def _placeholder_tool() -> None:
     """A placeholder for a tool, which is described here and called elsewhere."""
 
 
-def _record_cut_short(episode: Episode, most: int) -> None:
+def _record_cut_short(episode: Episode, max_steps: int) -> None:
     """Record that an agent was cut short and answers from what it has."""
     if episode.chosen[-1:] == ["finish"]:
         return
-    why = f"after {most} steps, the most allowed" if len(episode.chosen) >= most else "since no next step could be had"
+    why = f"after {max_steps} steps, the most allowed" if len(episode.chosen) >= max_steps else "since no next step could be had"
     episode.record_event(episode.agent, "cut short", f"Stopped {why}; the answer follows from what was found until then.")
 
 

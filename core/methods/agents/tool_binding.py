@@ -39,8 +39,8 @@ def describe_tool(tool: Tool) -> ToolDescription:
 def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
     """An evidence tool for an agent; its answers are recorded with the row."""
 
-    async def act(given: Mapping[str, Any]) -> str:
-        pert, gene = _arguments(tool, given)
+    async def act(arguments: Mapping[str, Any]) -> str:
+        pert, gene = _arguments(tool, arguments)
         found = await tool.run(pert, gene, episode.context.packs, episode.view, episode.context.web)
         episode.keep_evidence(found)
         text, note = render(found, (episode.pair.pert, episode.pair.gene))
@@ -49,17 +49,17 @@ def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
     return BoundTool(describe_tool(tool), act)
 
 
-async def call_tool(episode: Episode, bound: BoundTool, given: Mapping[str, Any]) -> str:
+async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any]) -> str:
     """Call a tool and return the text that the model sees, even if the call fails. Raises only what ends the row."""
     name, arguments = bound.description.name, bound.description.arguments
     episode.count_tool_call(name)
-    unknown = [str(argument) for argument in given if argument not in arguments]
+    unknown = [str(argument) for argument in values if argument not in arguments]
     if unknown:
         observation = f"{name} takes {', '.join(arguments) or 'no arguments'}, not {', '.join(unknown)}."
         episode.record_observation(name, observation, error="arguments")
         return observation
     try:
-        observation = await bound.act(given)
+        observation = await bound.act(values)
     except InputError as error:
         observation = str(error)
         episode.record_observation(name, observation, error="arguments")
@@ -68,16 +68,16 @@ async def call_tool(episode: Episode, bound: BoundTool, given: Mapping[str, Any]
             raise
         _log.exception("tool %s of row %s", name, episode.pair.pair_id)
         observation = FAILED
-        episode.keep_evidence(Evidence(name, ", ".join(map(str, given.values())), "error", type(error).__name__, None, {}))
+        episode.keep_evidence(Evidence(name, ", ".join(map(str, values.values())), "error", type(error).__name__, None, {}))
         episode.record_observation(name, observation, error=type(error).__name__)
     else:
         episode.record_observation(name, observation)
     return observation
 
 
-def _arguments(tool: Tool, given: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def _arguments(tool: Tool, call: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """The perturbation and the gene that a call names, None for one that it leaves out."""
-    values = {name: str(value).strip() or None for name, value in given.items() if value is not None}
+    values = {name: str(value).strip() or None for name, value in call.items() if value is not None}
     if tool.together or not tool.takes:
         return values.get("pert"), values.get("gene")
     symbol = values.get("symbol")
