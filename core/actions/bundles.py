@@ -17,6 +17,7 @@ from core.actions import run_control, run_folders
 from core.actions.files import BundleFile
 from core.actions.import_target import (
     Imported,
+    ImportedRows,
     ImportOptions,
     delete_replaced_run,
     free_name,
@@ -238,7 +239,7 @@ def _store_run(
     records.add(db, sent.id, parts)
     records.add_origin(db, sent.id, sent.origin, sent.parent_names)
     ingest.update_counts(db, sent.id)
-    record_import(db, workspace, file, path, target.id, sent.id, sum(keep), rejected)
+    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, sent.id))
     missing = missing_parents(db, [runs.find(db, sent.id)])
     message = f"made from {', '.join(missing.values())}, not in this workspace" if missing else ""
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)

@@ -19,9 +19,9 @@ SEED = 0
 def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
     """Make the simulated dataset with its runs and embedding; the existing runs when it is there already."""
     with workspace.store.read() as db:
-        there = next((d for d in datasets.list_all(db) if d.origin == "simulated"), None)
-        if there is not None:
-            return runs.list_all(db, there.id)
+        existing = next((d for d in datasets.list_all(db) if d.origin == "simulated"), None)
+        if existing is not None:
+            return runs.list_all(db, existing.id)
     workspace.refuse_if_read_only("demo", DEMO)
     demo = simulate(seed)
     space = make_space("simulated", demo.genes, demo.embedding, "simulated by rules; no finding")

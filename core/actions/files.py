@@ -100,8 +100,9 @@ def _recognise_file(path: Path, name: str, content: bytes | None) -> Found:
         except (UnsafeFile, MissingPackage):
             raise
         except InputError as no_space:
-            told = no_table if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip") else no_space
-            raise (type(told)(f"{told}; or a gene space ({FORMATS})") if told is no_table else told) from no_space
+            if isinstance(no_space, UnknownFormat) or path.suffix in (".csv", ".zip"):
+                raise type(no_table)(f"{no_table}; or a gene space ({FORMATS})") from no_space
+            raise
 
 
 def _read_bundle_file(path: Path, name: str) -> BundleFile:

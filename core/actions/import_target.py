@@ -122,18 +122,28 @@ def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str,
     return detail
 
 
-def record_import(
-    db: Cursor,
-    workspace: Workspace,
-    file: ImportedContent,
-    path: str,
-    dataset: str | None,
-    run: str | None,
-    rows: int,
-    rejected: Sequence[Rejected],
-) -> str:
+@dataclass(frozen=True, slots=True)
+class ImportedRows:
+    """The rows that a file brought. dataset, run: ids; None for spaces and packs, and for files that make no run."""
+
+    rows: int
+    rejected: Sequence[Rejected] = ()
+    dataset: str | None = None
+    run: str | None = None
+
+
+def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, brought: ImportedRows) -> str:
     """Record that a file was imported; the import's id."""
-    key = file.sha256[:12]
-    entry = Import(key, file.sha256, Path(path).name, file.kind, dataset, run, rows, len(rejected), workspace.settings.author)
-    imports.add(db, entry, rejected)
-    return key
+    entry = Import(
+        id=file.sha256[:12],
+        sha256=file.sha256,
+        file=Path(path).name,
+        kind=file.kind,
+        dataset=brought.dataset,
+        run=brought.run,
+        rows=brought.rows,
+        rejected=len(brought.rejected),
+        author=workspace.settings.author,
+    )
+    imports.add(db, entry, brought.rejected)
+    return entry.id

@@ -13,6 +13,7 @@ from core.actions.files import BundleFile, Found, PackFile, SpaceFile, expand, r
 from core.actions.import_target import (
     DEFAULT_OPTIONS,
     Imported,
+    ImportedRows,
     ImportOptions,
     dataset_of_rows,
     delete_replaced_run,
@@ -167,8 +168,8 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
         existing = next((pack for pack in knowledge.list_all(db) if pack.name == name), None)
         if existing is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
-        source = record_import(db, workspace, file, path, None, None, len(file.pack), ())
-        packs.add_pack(workspace, db, file.pack, file.content, name, source)
+        source = record_import(db, workspace, file, path, ImportedRows(len(file.pack)))
+        packs.add_pack(workspace, db, file, name, source)
         if existing is not None:
             imports.delete(db, existing.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
@@ -179,7 +180,7 @@ def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: Impo
     space = replace(file.space, name=options.name or Path(path).stem)
     with workspace.change("import", path) as (db, detail):
         spec = spaces.spec_of_loaded(space, Path(path).name)
-        source = record_import(db, workspace, file, path, None, None, len(space.symbols), ())
+        source = record_import(db, workspace, file, path, ImportedRows(len(space.symbols)))
         _, replaced = spaces.record_space(db, workspace, space, "loaded", spec, source, replace=options.replace)
         detail |= {"kind": file.kind, "name": space.name, "rows": len(space.symbols), "replaced": [old.id for old in replaced]}
     for old in replaced:
@@ -201,7 +202,7 @@ def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, 
             continue
         n_rows += 1
     refuse_empty_import(path, n_rows, rejected, options)
-    source = record_import(db, workspace, table, path, target.id, None, n_rows, rejected)
+    source = record_import(db, workspace, table, path, ImportedRows(n_rows, rejected, target.id))
     pairs.add(db, target.id, new_pairs, source)
     pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
     packs.describe_genes(workspace, db)
@@ -253,7 +254,7 @@ def _known_rows(
 def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
     """Record a sample submission, a form to fill in: its ids are checked, no run is made."""
     target, keep, rejected = _known_rows(db, table, path, options)
-    record_import(db, workspace, table, path, target.id, None, sum(keep), rejected)
+    record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
     return Imported(
         path,
         table.kind,
@@ -284,7 +285,7 @@ def _write_run(
         model=table.model_name or None,
     )
     run = run_writer.write_run(db, origin, batch)
-    record_import(db, workspace, table, path, target.id, run.id, run.done, rejected)
+    record_import(db, workspace, table, path, ImportedRows(run.done, rejected, target.id, run.id))
     return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
 
 

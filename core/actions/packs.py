@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.actions.workspace import Workspace
 from core.datasets.knowledge import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
@@ -16,17 +16,21 @@ from core.file_io import replace_file
 from core.store import Cursor, cache_versions, knowledge, pairs
 from core.store.knowledge import PackRecord
 
+if TYPE_CHECKING:  # it imports the reader of every kind of file
+    from core.actions.files import PackFile
+
 MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
-def add_pack(workspace: Workspace, db: Cursor, pack: Pack, content: bytes, name: str, source: str) -> PackRecord:
+def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
     """Record a pack that came with an import and write its file, in the caller's transaction.
 
     A pack of that name is replaced. A pack of descriptions also describes the genes of the workspace.
     """
+    pack = file.pack
     source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
     record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source)
-    _write(workspace, name, content)
+    _write(workspace, name, file.content)
     knowledge.delete(db, name)
     knowledge.add(db, record)
     describe_genes(workspace, db)

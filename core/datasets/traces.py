@@ -155,8 +155,8 @@ def _rebuttals(rebuttals: JsonObject, stage: str, sides: tuple[str, str]) -> lis
     """Both sides' answers round by round; a side gives one text or a list of them."""
     rounds: list[tuple[int, str, Any]] = []
     for side in sides:
-        said = rebuttals.pop(side, [])
-        rounds += [(turn, side, text) for turn, text in enumerate(said if isinstance(said, list) else [said], 1)]
+        texts = rebuttals.pop(side, [])
+        rounds += [(turn, side, text) for turn, text in enumerate(texts if isinstance(texts, list) else [texts], 1)]
     rounds.sort(key=lambda entry: entry[0])  # stable: within a round the first side speaks first
     return [TraceEvent(stage, side, "rebuttal", _as_text(text), meta={"round": turn}) for turn, side, text in rounds]
 
@@ -210,10 +210,10 @@ def _agent(name: str, trajectory: Any, sub_agents: list[Any], depth: int) -> Ite
     if isinstance(trajectory, dict):
         for event in _steps(trajectory, "coordinator", name, **meta):
             yield event
-            asked = [sub for sub in waiting if event.kind == "tool_call" and _name(sub) == event.role]
-            if asked:
-                waiting.remove(asked[0])
-                yield from _sub_agent(asked[0], depth + 1)
+            called = [sub for sub in waiting if event.kind == "tool_call" and _name(sub) == event.role]
+            if called:
+                waiting.remove(called[0])
+                yield from _sub_agent(called[0], depth + 1)
         yield from _extra(trajectory, "coordinator", name, **meta)
     elif trajectory is not None:
         yield TraceEvent("coordinator", name, "text", _as_text(trajectory), meta=meta)

@@ -24,13 +24,13 @@ def folded_bytes(cursor: Cursor, run: str) -> int | None:
 
 def delete_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
     """Delete rows of a run; notes on them stay. Calls and evidence stay until `runs.delete`."""
-    cursor.register("gone", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
+    cursor.register("deleted", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
     try:
-        there = one(cursor, "SELECT 1 FROM prediction SEMI JOIN gone USING (pair_id) WHERE run = ? LIMIT 1", [run])
-        for table in ROW_TABLES if there else ():
-            cursor.execute(f"DELETE FROM {table} WHERE run = ? AND pair_id IN (SELECT pair_id FROM gone)", [run]).fetchall()
+        any_row = one(cursor, "SELECT 1 FROM prediction SEMI JOIN deleted USING (pair_id) WHERE run = ? LIMIT 1", [run])
+        for table in ROW_TABLES if any_row else ():
+            cursor.execute(f"DELETE FROM {table} WHERE run = ? AND pair_id IN (SELECT pair_id FROM deleted)", [run]).fetchall()
     finally:
-        cursor.unregister("gone")
+        cursor.unregister("deleted")
 
 
 def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:

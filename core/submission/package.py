@@ -120,8 +120,12 @@ def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
         up, down = answers.get(seed, (prediction.prediction_up, prediction.prediction_down))
         yield f"prediction_up_seed{seed}", repr(float(up))
         yield f"prediction_down_seed{seed}", repr(float(down))
-        said = "\n\n".join(event.content for event in _of_seed(row, seed))
-        yield f"reasoning_trace_seed{seed}", said if said.strip() else NO_TRACE
+        text = _seed_text(row, seed)
+        yield f"reasoning_trace_seed{seed}", text if text.strip() else NO_TRACE
+
+
+def _seed_text(row: RowResult, seed: int) -> str:
+    return "\n\n".join(event.content for event in _of_seed(row, seed))
 
 
 def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:
@@ -169,9 +173,8 @@ def _same(row: RowResult, back: RowResult | None, track: Track) -> bool:
     ours, theirs = row.prediction, back.prediction
     numbers = (ours.prediction_up, ours.prediction_down) == (theirs.prediction_up, theirs.prediction_down)
     counts = ((ours.tokens or 0), (ours.prompt_tokens or 0)) == ((theirs.tokens or 0), (theirs.prompt_tokens or 0))
-    said = {f"seed {seed}": "\n\n".join(event.content for event in _of_seed(row, seed)) for seed in SEEDS}
-    heard = {event.stage: event.content for event in back.events}
-    return numbers and counts and heard == {stage: text for stage, text in said.items() if text.strip() not in ("", NO_TRACE)}
+    our_texts = {f"seed {seed}": text for seed in SEEDS if (text := _seed_text(row, seed)).strip() not in ("", NO_TRACE)}
+    return numbers and counts and our_texts == {event.stage: event.content for event in back.events}
 
 
 def write(content: bytes, out: Path, *, replace: bool = False) -> None:

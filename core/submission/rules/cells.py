@@ -33,8 +33,8 @@ def _ids(file: File) -> tuple[str, ...]:
 def missing_ids(file: File) -> Iterator[Finding]:
     """Expected ids that no row has."""
     if file.sheet is not None and "id" in file.sheet.columns:
-        there = {*_ids(file), *file.sheet.unreadable}
-        missing = [key for key in file.expected if key not in there]
+        present = {*_ids(file), *file.sheet.unreadable}
+        missing = [key for key in file.expected if key not in present]
         if missing:
             yield Finding(missing, f"{len(missing):,} of {len(file.expected):,} ids are missing: {list_names(missing)}")
 
@@ -59,10 +59,10 @@ def duplicate_ids(file: File) -> Iterator[Finding]:
 @rule("id_order", "error")
 def id_order(file: File) -> Iterator[Finding]:
     """Rows in another order than the list of ids; missing and unknown ones do not count."""
-    known, there = set(file.expected), set(_ids(file))
-    found = [key for key in dict.fromkeys(_ids(file)) if key in known]
-    expected = [key for key in dict.fromkeys(file.expected) if key in there]
-    moved = [key for key, other in zip(found, expected, strict=True) if key != other]
+    known, present = set(file.expected), set(_ids(file))
+    actual = [key for key in dict.fromkeys(_ids(file)) if key in known]
+    expected = [key for key in dict.fromkeys(file.expected) if key in present]
+    moved = [key for key, other in zip(actual, expected, strict=True) if key != other]
     if moved:
         yield Finding(moved, f"{len(moved):,} ids in another order than expected, the first {list_names(moved[:1])}")
 
@@ -147,10 +147,10 @@ def seeds_mean(file: File) -> Iterator[Finding]:
         off: dict[Row, float] = {}
         for row, cells in file.cells(name, *(columns[side] for columns in seeds)):
             if all(map(_finite, cells)):
-                said, *answers = map(_number, cells)
+                value, *answers = map(_number, cells)
                 mean = math.fsum(answers) / len(answers)
-                if abs(said - mean) > _rounding(cells[0]):
-                    off[row] = said - mean
+                if abs(value - mean) > _rounding(cells[0]):
+                    off[row] = value - mean
         if off:
             most = max(off, key=lambda row: abs(off[row]))
             furthest = f"the furthest {list_names([most])} by {off[most]:+.6g}"

@@ -57,7 +57,7 @@ def model_size(file: File) -> Iterator[Finding]:
 
 
 def parameters_b(name: str) -> float | None:
-    """Billions of parameters as a model's name tells them ("Qwen3-4B", "8x7B", "270m"), the largest; None where it does not."""
+    """Billions of parameters that a model's name states ("Qwen3-4B", "8x7B", "270m"), the largest; None where it states none."""
     sizes = [int(times or 1) * float(size) / (1 if unit in "bB" else 1_000) for times, size, unit in _SIZE.findall(name)]
     return max(sizes, default=None)
 
@@ -67,8 +67,10 @@ def long_answers(file: File) -> Iterator[Finding]:
     """Rows that took more tokens than an answer may have."""
     long = [result.prediction.pair_id for result in file.results if (result.prediction.tokens or 0) > C_NEW_TOKENS]
     if long:
-        told = f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
-        yield Finding(long, f"tokens_used: {told}: {list_names(long)}")
+        message = (
+            f"{len(long):,} rows above {C_NEW_TOKENS:,} (which is the limit for new tokens; the column counts the prompt too)"
+        )
+        yield Finding(long, f"tokens_used: {message}: {list_names(long)}")
 
 
 @rule("tools_in_c", "warning", "C")

@@ -18,10 +18,10 @@ OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", 
 def _register_opening() -> None:
     for name in OPENING:
 
-        def found(file: File, fault: str = name) -> Sequence[Finding]:
+        def faults(file: File, fault: str = name) -> Sequence[Finding]:
             return file.faults.get(fault, ())
 
-        rule(name, "error")(found)
+        rule(name, "error")(faults)
 
 
 _register_opening()

@@ -58,19 +58,19 @@ def trace_differs(file: File) -> Iterator[Finding]:
 @rule("fallbacks", "warning")
 def fallbacks(file: File) -> Iterator[Finding]:
     """Rows without an answer of their own: .333/.333, or a fallback that the trace names."""
-    fell = {}
+    flags_of = {}
     for result in file.results:
-        told = result.prediction
-        found = [flag for flag in told.flags if flag in FALLBACKS]
+        prediction = result.prediction
+        flags = [flag for flag in prediction.flags if flag in FALLBACKS]
         # Seeds that disagree may well average to a third, which the reader of track A knows.
-        if not found and file.layout.track != "A" and is_uniform(told.prediction_up, told.prediction_down):
-            found = [Flag.UNIFORM]
-        if found:
-            fell[told.pair_id] = found
-    if fell:
-        often = Counter(flag for flags in fell.values() for flag in flags)
-        kinds = ", ".join(f"{flag} {n:,}" for flag, n in sorted(often.items()))
-        yield Finding(list(fell), f"{len(fell):,} rows fell back ({kinds})")
+        if not flags and file.layout.track != "A" and is_uniform(prediction.prediction_up, prediction.prediction_down):
+            flags = [Flag.UNIFORM]
+        if flags:
+            flags_of[prediction.pair_id] = flags
+    if flags_of:
+        counts = Counter(flag for flags in flags_of.values() for flag in flags)
+        kinds = ", ".join(f"{flag} {n:,}" for flag, n in sorted(counts.items()))
+        yield Finding(list(flags_of), f"{len(flags_of):,} rows fell back ({kinds})")
 
 
 @rule("empty_traces", "warning")
