@@ -11,28 +11,28 @@ dataset = context.dataset
 if dataset is None:
     run_browser.show_no_run(context)
     st.stop()
-spaces = neighbour_controls.usable(dataset)
+spaces = neighbour_controls.usable_spaces(dataset)
 if not spaces:
-    neighbour_controls.no_space()
+    neighbour_controls.show_no_space()
     st.stop()
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))
 pair = loaders.dataset_row(dataset.id, pair_id)
-plan = neighbour_controls.controls(dataset, spaces, labelled=pair.label is not None)
-if plan is None:
+settings = neighbour_controls.choose_settings(dataset, spaces, labelled=pair.label is not None)
+if settings is None:
     st.stop()
 
-found = neighbour_controls.around(dataset, plan, (pair_id,))
-whole, rest = panels.explain_priors(found, pair_id)
+live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
+whole, rest = panels.explain_priors(live, pair_id)
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
-panels.show_priors(found, whole, rest, pair.label)
-panels.show_masked_rows(found)
+panels.show_priors(live, whole, rest, pair.label)
+panels.show_masked_rows(live)
 if not len(whole.neighbours):
     st.markdown("No labelled row that this row may use is similar to it in these spaces: there is no prior.")
     st.stop()
 
-rows = panels.list_neighbours(found, whole)
-panels.show_figures(context, found, rows, pair_id)
-panels.show_neighbours(found, rows, pair_id)
+rows = panels.list_neighbours(live, whole)
+panels.show_figures(context, live, rows, pair_id)
+panels.show_neighbours(live, rows, pair_id)
 panels.show_links(context, pair_id, pair.pert, pair.gene)
-neighbour_controls.not_offered(dataset)
+neighbour_controls.show_unusable_spaces(dataset)

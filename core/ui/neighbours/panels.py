@@ -14,7 +14,7 @@ from core.store.datasets import Dataset
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.ui.shared import links, loaders, widgets
-from core.ui.shared.neighbour_controls import Around
+from core.ui.shared.neighbour_controls import LiveNeighbours
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_figure
 
@@ -42,27 +42,27 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
     return pair_id
 
 
-def explain_priors(found: Around, pair_id: str) -> tuple[Provenance, Provenance]:
+def explain_priors(live: LiveNeighbours, pair_id: str) -> tuple[Provenance, Provenance]:
     """The provenance of the row's priors from all neighbours, and from those that are not picked in the table."""
-    plan = found.plan
-    whole = found.near.explain(0, plan.spaces, plan.setting)
-    picked = st.session_state.get(_table_key(found, pair_id), {}).get("selection", {}).get("rows", [])
-    lines = list_neighbours(found, whole) if picked else pd.DataFrame()
+    settings = live.settings
+    whole = live.neighbourhood.explain(0, settings.spaces, settings.setting)
+    picked = st.session_state.get(_table_key(live, pair_id), {}).get("selection", {}).get("rows", [])
+    lines = list_neighbours(live, whole) if picked else pd.DataFrame()
     positions = [position for i in picked if i < len(lines) for position in lines["positions"].iloc[i]]
     without = np.array(positions, dtype=np.intp)
-    return whole, found.near.explain(0, plan.spaces, plan.setting, without) if positions else whole
+    return whole, live.neighbourhood.explain(0, settings.spaces, settings.setting, without) if positions else whole
 
 
 def _is_grouped() -> bool:
     return bool(st.session_state.get("per", PER[0]) == PER[0])
 
 
-def _table_key(found: Around, pair_id: str) -> str:
+def _table_key(live: LiveNeighbours, pair_id: str) -> str:
     """The key of the table: another row, or other settings, make another table with nothing picked."""
-    return f"picked {pair_id} {found.plan.describe()} {_is_grouped()}"
+    return f"picked {pair_id} {live.settings.describe()} {_is_grouped()}"
 
 
-def show_priors(found: Around, whole: Provenance, rest: Provenance, label: str | None) -> None:
+def show_priors(live: LiveNeighbours, whole: Provenance, rest: Provenance, label: str | None) -> None:
     """Show the priors, how they change without the picked neighbours, and the row's label."""
     columns = st.columns(4)
     for column, name, before, after in (
@@ -74,43 +74,43 @@ def show_priors(found: Around, whole: Provenance, rest: Provenance, label: str |
         column.metric(f"Prior {name}", shown, change, delta_color="off", help=widgets.PROBABILITY_HELP[name])
     columns[2].metric("Neighbours", f"{len(rest.neighbours):,}", help="Labelled rows with a weight above 0.")
     columns[3].metric("Label", widgets.label_text(label), help="The result of the screen; the priors are computed without it.")
-    if found.plan.setting.strength:
+    if live.settings.setting.strength:
         st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
 
 
-def show_masked_rows(found: Around) -> None:
+def show_masked_rows(live: LiveNeighbours) -> None:
     """Show which labelled rows the row may not use, and why."""
-    layout, parts = found.layout, found.near.parts
-    known = layout.known.rows
+    index, parts = live.index, live.neighbourhood.parts
+    known = index.known.rows
     n = len(known)
     if parts is None:
         st.caption(f"This row has no label: it may use all {n:,} labelled rows of the dataset.")
         return
-    pert, gene = int(found.near.queries.pert[0]), int(found.near.queries.gene[0])
+    pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
     seen = int(visible_rows((pert, gene), known, parts).sum())
     by_pert, by_gene = parts.pert[known.pert] == parts.pert[pert], parts.gene[known.gene] == parts.gene[gene]
     own_pert, own_gene = known.pert == pert, known.gene == gene
-    where = "are in its fold of" if found.plan.protocol.kind == "folds" else "share"
-    whose = ("perturbations", "genes") if found.plan.protocol.kind == "folds" else ("its perturbation", "its gene")
+    where = "are in its fold of" if live.settings.protocol.kind == "folds" else "share"
+    whose = ("perturbations", "genes") if live.settings.protocol.kind == "folds" else ("its perturbation", "its gene")
     with st.expander(f"May use {seen:,} of {n:,} labelled rows: {n - seen:,} are masked"):
         st.markdown(
             f"{int(by_pert.sum()):,} {where} {whose[0]}, {int(by_gene.sum()):,} {where} {whose[1]}, "
             f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
             "the gene itself, and would be the most informative:"
         )
-        st.dataframe(_masked_rows(found, np.flatnonzero(own_pert | own_gene)), hide_index=True, height=200)
+        st.dataframe(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), hide_index=True, height=200)
 
 
-def _masked_rows(found: Around, at: Codes) -> pd.DataFrame:
-    layout = found.layout
-    pert, gene = int(found.near.queries.pert[0]), int(found.near.queries.gene[0])
+def _masked_rows(live: LiveNeighbours, at: Codes) -> pd.DataFrame:
+    index = live.index
+    pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
     why = {(True, True): "the row itself", (True, False): "same perturbation", (False, True): "same gene"}
-    known = layout.known.rows
+    known = index.known.rows
     return pd.DataFrame(
         [
             {
-                "row": _pair(found, int(i)),
-                "label": widgets.label_text(str(layout.labels[layout.known_positions[i]])),
+                "row": _pair(live, int(i)),
+                "label": widgets.label_text(str(index.labels[index.known_positions[i]])),
                 "masked for": why[bool(known.pert[i] == pert), bool(known.gene[i] == gene)],
             }
             for i in at
@@ -118,30 +118,30 @@ def _masked_rows(found: Around, at: Codes) -> pd.DataFrame:
     )
 
 
-def _pair(found: Around, at: int) -> str:
-    known = found.layout.known.rows
-    return f"{found.layout.symbol(int(known.pert[at]))} ⟶ {found.layout.symbol(int(known.gene[at]))}"
+def _pair(live: LiveNeighbours, at: int) -> str:
+    known = live.index.known.rows
+    return f"{live.index.symbol(int(known.pert[at]))} ⟶ {live.index.symbol(int(known.gene[at]))}"
 
 
-def list_neighbours(found: Around, whole: Provenance) -> pd.DataFrame:
+def list_neighbours(live: LiveNeighbours, whole: Provenance) -> pd.DataFrame:
     """The neighbours as `neighbour_table` gives them, grouped as the visitor chose."""
-    return neighbour_table(found, whole, _is_grouped())
+    return neighbour_table(live, whole, _is_grouped())
 
 
-def neighbour_table(found: Around, whole: Provenance, grouped: bool) -> pd.DataFrame:
+def neighbour_table(live: LiveNeighbours, whole: Provenance, grouped: bool) -> pd.DataFrame:
     """The neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
 
     Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
     one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
     """
-    layout, at, axis = found.layout, whole.neighbours, found.plan.setting.weighting.axis
-    known = layout.known.rows
-    labels = [str(label) for label in layout.labels[layout.known_positions[at]]]
-    spaces = found.plan.spaces if len(found.plan.spaces) > 1 else ()
+    index, at, axis = live.index, whole.neighbours, live.settings.setting.weighting.axis
+    known = index.known.rows
+    labels = [str(label) for label in index.labels[index.known_positions[at]]]
+    spaces = live.settings.spaces if len(live.settings.spaces) > 1 else ()
     rows = pd.DataFrame(
         {
-            "symbol": [layout.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
-            "neighbour": [_pair(found, int(i)) for i in at],
+            "symbol": [index.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
+            "neighbour": [_pair(live, int(i)) for i in at],
             **{name: [label == name for label in labels] for name in ("up", "down", "none")},
             "similarity": whole.similarity,
             **dict(zip(spaces, whole.per_space, strict=False)),
@@ -166,10 +166,10 @@ def _majority_label(counts: pd.DataFrame) -> pd.Series:
     return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 
-def show_neighbours(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
+def show_neighbours(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
     """Show the table of neighbours, in which some can be picked to see the priors without them."""
     shown = rows.head(LISTED).drop(columns=["symbol", "positions"])
-    if _is_grouped() and found.plan.setting.weighting.axis != "both":
+    if _is_grouped() and live.settings.setting.weighting.axis != "both":
         shown = shown.drop(columns="label")
     else:
         shown["label"] = [widgets.label_text(label) for label in shown["label"]]
@@ -187,21 +187,23 @@ def show_neighbours(found: Around, rows: pd.DataFrame, pair_id: str) -> None:
         shown,
         hide_index=True,
         height=420,
-        key=_table_key(found, pair_id),
+        key=_table_key(live, pair_id),
         on_select="rerun",
         selection_mode="multi-row",
         placeholder="–",
         column_config={
-            **{name: number(format="%.3f") for name in ("similarity", "weight", *found.plan.spaces)},
+            **{name: number(format="%.3f") for name in ("similarity", "weight", *live.settings.spaces)},
             **{name: number(title, format="%.2f") for name, title in shares.items()},
         },
     )
 
 
-def show_figures(context: PageContext, found: Around, rows: pd.DataFrame, pair_id: str) -> None:
+def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
     """Show how the prior is shared among the neighbours, and where they are on a map of genes."""
     assert context.dataset is not None
-    caption = f"{context.dataset.name} · {pair_id} · {rows['positions'].map(len).sum():,} labelled rows · {found.plan.describe()}"
+    caption = (
+        f"{context.dataset.name} · {pair_id} · {rows['positions'].map(len).sum():,} labelled rows · {live.settings.describe()}"
+    )
     st.segmented_control("One point per", PER, default=PER[0], key="per", bind="query-params", required=True)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -209,21 +211,21 @@ def show_figures(context: PageContext, found: Around, rows: pd.DataFrame, pair_i
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", f"{caption} · shares, so no interval")
     with right:
-        _show_map(context.dataset, found, rows, caption)
+        _show_map(context.dataset, live, rows, caption)
 
 
-def _show_map(dataset: Dataset, found: Around, rows: pd.DataFrame, caption: str) -> None:
+def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, caption: str) -> None:
     """Show the genes (or perturbations) on the first two principal components of the first chosen space."""
-    axis = "pert" if found.plan.setting.weighting.axis == "pert" else "gene"
-    layout, space = found.layout, found.plan.spaces[0]
+    axis = "pert" if live.settings.setting.weighting.axis == "pert" else "gene"
+    index, space = live.index, live.settings.spaces[0]
     coordinates, variances = loaders.principal_axes(dataset.id, space)
-    query = int(getattr(found.near.queries, axis)[0])
-    known = np.unique(getattr(layout.known.rows, axis))
+    query = int(getattr(live.neighbourhood.queries, axis)[0])
+    known = np.unique(getattr(index.known.rows, axis))
     codes = known if query in known else np.append(known, query)
     share = rows.groupby("symbol")["share"].sum().sort_values(ascending=False)
     marked = share[share.cumsum().shift(fill_value=0.0) <= MAPPED]
     label = _majority_label(rows.groupby("symbol")[["up", "down", "none"]].sum())
-    symbols, of_query = [layout.symbol(int(code)) for code in codes], layout.symbol(query)
+    symbols, of_query = [index.symbol(int(code)) for code in codes], index.symbol(query)
     table = pd.DataFrame(
         {
             "symbol": symbols,

@@ -51,8 +51,8 @@ class CachedComponents:
         if key not in kept:
             while len(kept) >= KEPT_PRIORS:
                 kept.pop(next(iter(kept)), None)
-            around = neighbour_controls.around(self.dataset, settings, tuple(rows))
-            kept[key] = around.near.priors(settings.spaces, settings.setting)
+            live = neighbour_controls.find_neighbours(self.dataset, settings, tuple(rows))
+            kept[key] = live.neighbourhood.priors(settings.spaces, settings.setting)
         return kept[key]
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:

@@ -60,12 +60,12 @@ class FusionChoice:
 
 def draw_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
     """Draws the controls and returns the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
-    spaces = neighbour_controls.usable(dataset)
+    spaces = neighbour_controls.usable_spaces(dataset)
     names = {run.id: run.name for run in runs}
     there = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
     options = ([KNN] if spaces else []) + list(there)
     if not options:
-        neighbour_controls.no_space()
+        neighbour_controls.show_no_space()
         return None
     titles = {KNN: "neighbours, live", **there}
     first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
@@ -88,7 +88,7 @@ def draw_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     if not others:
         st.markdown("Choose something to fuse it with.")
         return None
-    plan = neighbour_controls.controls(dataset, spaces, labelled=labelled) if KNN in others else None
+    plan = neighbour_controls.choose_settings(dataset, spaces, labelled=labelled) if KNN in others else None
     if KNN in others and plan is None:
         return None
     reference = REFERENCES[over]
@@ -177,7 +177,8 @@ def live_knn_sentence(choice: FusionChoice) -> str:
         return ""
     ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
     return sentences.knn_sentence(
-        neighbour_controls.evaluated(neighbour_controls.around(choice.dataset, choice.plan, ids)), choice.plan.protocol
+        neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.plan, ids)),
+        choice.plan.protocol,
     )
 
 
