@@ -34,7 +34,7 @@ EXAMPLE = re.compile(r"# ((?:core|pages|tests|app)[\w/]*\.py)\n")
 ADDED_BEFORE = '            st.Page("pages/data.py"'  # where the page of the examples is put in app.py
 COPIED = ("core", "pages", "tests", ".streamlit")
 
-LISTED = re.compile(r"^([a-z_]+/?(?:, [a-z_]+/?)*)(?: {2,}\S|: )", re.MULTILINE)  # modules in the docstring of a room
+LISTED = re.compile(r"^([a-z_/]+(?:, [a-z_/]+)*)(?: {2,}\S|: )", re.MULTILINE)  # modules in the docstring of a room
 
 each_document = pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: document.name)
 
@@ -130,7 +130,8 @@ ROOMS = [room for room in sorted((ROOT / "core").glob("*/__init__.py")) if LISTE
 def test_a_room_that_lists_its_modules_lists_them_all(room: Path) -> None:
     text = ast.get_docstring(ast.parse(room.read_text("utf-8"))) or ""
     there = {path.stem for path in room.parent.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
-    assert {name for names in LISTED.findall(text) for name in re.findall(r"\w+", names)} <= there | {"prompts"}
+    named = [name for names in LISTED.findall(text) for name in re.findall(r"[\w/]+", names)]
+    assert [name for name in named if not any((room.parent / f"{name}{end}").exists() for end in ("", ".py"))] == []
     assert {name for name in there if not name.startswith("__")} <= set(re.findall(r"\w+", text))
 
 

@@ -1,11 +1,13 @@
 """The parts of the pages, one folder per page; the only room of core that imports streamlit.
 
-shared/shell                what every page has in common: router, sidebar, errors explained in words
-shared/loaders/             what pages load from the store, cached until it changes
-shared/links                links between pages, and their query parameters
-shared/widgets, score_box   what several pages show: texts, figures with their tables, scores with intervals
-shared/run_browser          browsing a run's rows
-shared/neighbour_controls   the settings of a kNN, and its neighbours
-symbol/                     the pages of one perturbation and of one target gene
-start, server               `make app`: the demo for an empty workspace, then the server with its security headers
+shared/shell               what every page has in common: router, sidebar, errors explained in words
+shared/loaders/            what pages load from the store, cached until it changes
+shared/links               links between pages, and their query parameters
+shared/widgets             what several pages show: texts, figures with their tables
+shared/score_box           scores with intervals
+shared/run_browser         browsing a run's rows
+shared/neighbour_controls  the settings of a kNN, and its neighbours
+overview/, debates/, neighbours/, breakdown/, what_if/, compare/, submit/, launch/, data/: one page each
+symbol/                    the pages of one perturbation and of one target gene
+start, server              `make app`: the demo for an empty workspace, then the server with its security headers
 """
