@@ -17,14 +17,14 @@ from core.evidence.pubmed import Article, read_articles
 from core.evidence.render import MAX_CHARACTERS, render
 from core.evidence.source_client import Literature
 from core.types import Evidence
-from tests.evidence.webs import ARTICLES, PLANTED, WORLD, ask, within
+from tests.evidence.fake_sources import ARTICLES, PLANTED, WORLD, ask, run_with_client
 
 
 def literature(
     folder: Path, mode: Literature, articles: tuple[Article, ...] = ARTICLES, gene: str | None = "Gm12345"
 ) -> tuple[Evidence, testing.FakeServer]:
     with testing.serve_fake_sources(replace(WORLD, articles=articles)) as server:
-        return within(server, folder, lambda web: ask(web, "literature", "Jak1", gene), literature=mode), server
+        return run_with_client(server, folder, lambda client: ask(client, "literature", "Jak1", gene), literature=mode), server
 
 
 @pytest.mark.parametrize(

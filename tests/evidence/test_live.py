@@ -15,7 +15,7 @@ from core.evidence.registry import TOOLS
 from core.evidence.render import render
 from core.evidence.source_client import SourceClient
 from core.types import Evidence
-from tests.evidence.webs import LIVE, NOTHING, WORLD, ask, within
+from tests.evidence.fake_sources import LIVE, NOTHING, WORLD, ask, run_with_client
 from tests.evidence.world import DOWN, NONE, PACKS, PAIRS, SOURCES, TRAINING, UP
 
 EVALUATED = (TRAINING[0],)
@@ -24,7 +24,7 @@ FLIPPED = {UP: DOWN, DOWN: NONE, NONE: UP}
 
 def test_gene_info(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, lambda web: ask(web, "gene_info", gene="Il6"))
+        found = run_with_client(server, tmp_path, lambda client: ask(client, "gene_info", gene="Il6"))
     assert found.body == {
         "symbol": "Il6",
         "name": "Il6 as invented",
@@ -42,7 +42,7 @@ def test_gene_info(tmp_path: Path) -> None:
 
 def test_gene_info_takes_the_ortholog_of_the_pack(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, lambda web: TOOLS["gene_info"].run("Stat1", None, PACKS, NOTHING, web))
+        found = run_with_client(server, tmp_path, lambda client: TOOLS["gene_info"].run("Stat1", None, PACKS, NOTHING, client))
     assert found.body["ortholog"] == "STAT1"
     assert found.source.endswith(f"; {SOURCES['orthologs']}")
 
@@ -53,8 +53,8 @@ def test_single_terms_and_bare_genes(tmp_path: Path) -> None:
         "Bare": {"symbol": "Bare", "name": "bare"},
     }
     with testing.serve_fake_sources(testing.FakeData(genes)) as server:
-        one, bare = within(
-            server, tmp_path, lambda web: asyncio.gather(ask(web, "gene_info", "One"), ask(web, "gene_info", "Bare"))
+        one, bare = run_with_client(
+            server, tmp_path, lambda client: asyncio.gather(ask(client, "gene_info", "One"), ask(client, "gene_info", "Bare"))
         )
     assert (one.body["name"], one.body["go_bp"], one.body["kegg"]) == (None, ["x"], ["y"])
     assert (bare.body["name"], bare.body["go_bp"], bare.body["kegg"]) == ("bare", [], [])
@@ -65,7 +65,7 @@ def test_protein_interactions(tmp_path: Path) -> None:
     partners = [Partner(f"P{number:02}", 400 + number) for number in range(40)]
     with testing.serve_fake_sources(testing.FakeData(partners={"Jak1": partners[::-1], "Alone": ()})) as server:
         found, alone, unknown = (
-            within(server, tmp_path, lambda web, name=name: ask(web, "protein_interactions", name))
+            run_with_client(server, tmp_path, lambda client, name=name: ask(client, "protein_interactions", name))
             for name in ("Jak1", "Alone", "Nobody")
         )
         assert {one.params["species"] for one in server.requests if "species" in one.params} == {"10090"}
@@ -80,7 +80,7 @@ def test_another_case_is_found_and_said_and_another_name_is_not_taken(tmp_path: 
     both = testing.fake_data(["Jak1", "JAK1", "Tp53", "TP53", "Stat1"], aliases={"Cd118": "Jak1"})
     with testing.serve_fake_sources(both) as server:
         exact, folded, several, alias = (
-            within(server, tmp_path, lambda web, symbol=symbol: ask(web, name, symbol))
+            run_with_client(server, tmp_path, lambda client, symbol=symbol: ask(client, name, symbol))
             for symbol in ("Jak1", "STAT1", "tp53", "Cd118")
         )
     assert exact.body["symbol"] == "Jak1"
@@ -94,18 +94,18 @@ def test_pathway_neighbours_pool_the_labels_in_view(tmp_path: Path) -> None:
     world = testing.FakeData(partners={"Jak1": [Partner("Stat1", 990), Partner("Irf1", 900), Partner("Cxcl10", 700)]})
     view = all_training(PAIRS)
     with testing.serve_fake_sources(world) as server:
-        found = within(server, tmp_path, lambda web: ask(web, "pathway_neighbours", "Jak1", view=view))
+        found = run_with_client(server, tmp_path, lambda client: ask(client, "pathway_neighbours", "Jak1", view=view))
     of_pack = asyncio.run(TOOLS["pathway_neighbours"].run("Jak1", None, PACKS, view))
     assert found.body == of_pack.body
     assert found.source == f"STRING 12.0, retrieved {found.retrieved_at:%Y-%m-%d}; 9 labelled rows in view"
 
 
-async def everything(web: SourceClient, name: str, view: LabelView) -> list[Evidence]:
+async def everything(client: SourceClient, name: str, view: LabelView) -> list[Evidence]:
     """All that a tool says when it is asked about some symbols in every way it can be asked."""
     tool = TOOLS[name]
     spellings: list[str | None] = [None, "Stat1", "STAT1", "Jak1", "Cxcl10", "Gm12345"]
     return [
-        await tool.run(pert, gene, PACKS, view, web)
+        await tool.run(pert, gene, PACKS, view, client)
         for pert in (spellings if "pert" in tool.takes else [None])
         for gene in (spellings if "gene" in tool.takes else [None])
         if (given := sum(one is not None for one in (pert, gene))) == min(1, len(tool.takes)) or (tool.together and given == 2)
@@ -120,8 +120,8 @@ def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path,
     for number, pairs in enumerate((PAIRS, other)):
         with testing.serve_fake_sources(WORLD) as server:
             view = blinded(pairs, EVALUATED)
-            found = within(
-                server, tmp_path / str(number), lambda web, view=view: everything(web, name, view), rate_factor=1_000.0
+            found = run_with_client(
+                server, tmp_path / str(number), lambda client, view=view: everything(client, name, view), rate_factor=1_000.0
             )
             said.append([replace(item, retrieved_at=None) for item in found])
             sent.append({(one.path, *sorted(one.params.items())) for one in server.requests})
@@ -139,7 +139,7 @@ def test_other_tools_are_the_same_with_public_sources(tmp_path: Path, name: str)
         return await everything(None, name, view)  # type: ignore[arg-type]
 
     with testing.serve_fake_sources(WORLD) as server:
-        assert within(server, tmp_path, lambda web: everything(web, name, view)) == asyncio.run(without())
+        assert run_with_client(server, tmp_path, lambda client: everything(client, name, view)) == asyncio.run(without())
         assert server.requests == []
 
 
@@ -147,9 +147,9 @@ def test_other_tools_are_the_same_with_public_sources(tmp_path: Path, name: str)
 def test_the_cache_alone_says_what_the_sources_said(tmp_path: Path, name: str) -> None:
     view = all_training(PAIRS)
     with testing.serve_fake_sources(WORLD) as server:
-        live = within(server, tmp_path, lambda web: everything(web, name, view))
+        live = run_with_client(server, tmp_path, lambda client: everything(client, name, view))
         came = len(server.requests)
-        assert within(server, tmp_path, lambda web: everything(web, name, view), "offline") == live
+        assert run_with_client(server, tmp_path, lambda client: everything(client, name, view), "offline") == live
         assert len(server.requests) == came
     assert "ok" in {item.status for item in live}
 

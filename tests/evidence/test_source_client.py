@@ -26,7 +26,7 @@ from core.evidence.sources import SiteName, SourceSettings, source_settings_of
 from core.evidence.testing import FakeServer, FaultName
 from core.net.response_cache import CachedResponse, ResponseCache
 from core.types import Evidence
-from tests.evidence.webs import LIVE, WORLD, ask, within
+from tests.evidence.fake_sources import LIVE, WORLD, ask, run_with_client
 
 TOOL_OF: dict[SiteName, str] = {"mygene": "gene_info", "string": "protein_interactions", "pubmed": "literature"}
 KEY = "sk-of-ncbi-0123456789"
@@ -38,13 +38,13 @@ def kept_in(folder: Path) -> list[tuple[Any, ...]]:
 
 
 def of(source: SiteName, symbol: str = "Jak1") -> Any:
-    return lambda web: ask(web, TOOL_OF[source], symbol)
+    return lambda client: ask(client, TOOL_OF[source], symbol)
 
 
 def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_version(tmp_path: Path) -> None:
     before = datetime.now(UTC)
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, of("mygene"))
+        found = run_with_client(server, tmp_path, of("mygene"))
         ((key, status, version, retrieved_at),) = kept_in(tmp_path)
         assert key.startswith(f'POST {server.address}/mygene/query {{"fields": ')
         assert '"q": "Jak1"' in key
@@ -52,74 +52,74 @@ def test_answers_are_kept_by_method_url_and_parameters_with_their_date_and_versi
         assert before <= datetime.fromisoformat(retrieved_at) <= datetime.now(UTC)
         assert found.retrieved_at == datetime.fromisoformat(retrieved_at)
         assert found.source == f"mygene.info 20260101, retrieved {found.retrieved_at:%Y-%m-%d}"
-        assert within(server, tmp_path, of("mygene")) == found
+        assert run_with_client(server, tmp_path, of("mygene")) == found
         assert [one.path for one in server.requests] == ["metadata", "query"]  # a second run asks for nothing, not even a version
 
 
 def test_what_is_expected_comes_along_up_to_a_thousand_and_each_is_kept_for_itself(tmp_path: Path) -> None:
     many = [f"P{number}" for number in range(1_500)]
 
-    async def work(web: SourceClient) -> None:
-        web.expect(["Jak1", "not one, but two"], many)
-        await ask(web, "gene_info", "Jak1")
-        await ask(web, "gene_info", "P7")
-        web.expect([], ["P1499"])
+    async def work(client: SourceClient) -> None:
+        client.expect(["Jak1", "not one, but two"], many)
+        await ask(client, "gene_info", "Jak1")
+        await ask(client, "gene_info", "P7")
+        client.expect([], ["P1499"])
 
     with testing.serve_fake_sources(WORLD) as server:
-        within(server, tmp_path, work)
+        run_with_client(server, tmp_path, work)
         assert [len(one.params.get("q", "").split(",")) for one in server.requests if one.path == "query"] == [1_000]
         statuses = [status for _, status, _, _ in kept_in(tmp_path)]
         assert (statuses.count(200), statuses.count(404)) == (1, 999)
-        within(server, tmp_path, of("mygene", "P998"))
+        run_with_client(server, tmp_path, of("mygene", "P998"))
         assert len(server.times("mygene")) == 2
-        within(server, tmp_path, of("mygene", "P1200"))
+        run_with_client(server, tmp_path, of("mygene", "P1200"))
         assert len(server.times("mygene")) == 4
 
 
 def test_two_who_ask_for_the_same_at_the_same_time_make_one_request(tmp_path: Path) -> None:
-    async def work(web: SourceClient) -> list[Evidence]:
-        return list(await asyncio.gather(*(ask(web, name, "Jak1") for name in LIVE for _ in range(5))))
+    async def work(client: SourceClient) -> list[Evidence]:
+        return list(await asyncio.gather(*(ask(client, name, "Jak1") for name in LIVE for _ in range(5))))
 
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, work)
+        found = run_with_client(server, tmp_path, work)
         assert len({repr(item) for item in found}) == len(LIVE)
         assert len(server.requests) == len({(one.path, *one.params.items()) for one in server.requests})
 
 
 def test_who_gives_up_waiting_takes_the_answer_from_nobody(tmp_path: Path) -> None:
-    async def work(web: SourceClient) -> Evidence:
-        first = asyncio.ensure_future(ask(web, "gene_info", "Jak1"))
+    async def work(client: SourceClient) -> Evidence:
+        first = asyncio.ensure_future(ask(client, "gene_info", "Jak1"))
         await asyncio.sleep(0)
-        second = asyncio.ensure_future(ask(web, "gene_info", "Jak1"))
+        second = asyncio.ensure_future(ask(client, "gene_info", "Jak1"))
         await asyncio.sleep(0)
         first.cancel()
         return await second
 
     with testing.serve_fake_sources(WORLD) as server:
-        assert within(server, tmp_path, work).status == "ok"
+        assert run_with_client(server, tmp_path, work).status == "ok"
         assert len(server.requests) == 2
 
 
 def test_leaving_ends_what_is_under_way(tmp_path: Path) -> None:
-    async def work(web: SourceClient) -> None:
-        waiting = asyncio.ensure_future(ask(web, "gene_info", "Stat1"))
+    async def work(client: SourceClient) -> None:
+        waiting = asyncio.ensure_future(ask(client, "gene_info", "Stat1"))
         await asyncio.sleep(0.05)
         waiting.cancel()
 
     with testing.serve_fake_sources(WORLD) as server:
         server.fail("mygene", "hang")
         start = time.monotonic()
-        within(server, tmp_path, work, timeout_s=60.0)
+        run_with_client(server, tmp_path, work, timeout_s=60.0)
         assert time.monotonic() - start < 5
 
 
 def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(web: SourceClient) -> list[Evidence]:
-        return [await ask(web, name, symbol) for symbol in ("Jak1", "Stat1") for name in LIVE]
+    async def work(client: SourceClient) -> list[Evidence]:
+        return [await ask(client, name, symbol) for symbol in ("Jak1", "Stat1") for name in LIVE]
 
     with testing.serve_fake_sources(WORLD) as server:
         for name in LIVE:
-            within(server, tmp_path, lambda web, name=name: ask(web, name, "Jak1"))
+            run_with_client(server, tmp_path, lambda client, name=name: ask(client, name, "Jak1"))
         came = len(server.requests)
 
         def refuse(*_: object) -> None:
@@ -128,7 +128,7 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(socket.socket, "connect", refuse)
         monkeypatch.setattr(socket.socket, "connect_ex", refuse)
         monkeypatch.setattr(socket, "getaddrinfo", refuse)
-        found = within(server, tmp_path, work, "offline")
+        found = run_with_client(server, tmp_path, work, "offline")
         assert [item.status for item in found] == ["ok", "ok", "empty", "ok", *["offline"] * 4]
         assert found[4].source == "mygene.info: not in the cache, and this run asks nobody"
         assert [(item.body, item.retrieved_at) for item in found[4:]] == [({}, None)] * 4
@@ -140,10 +140,10 @@ def test_offline_opens_no_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("fault", ["busy", "unavailable", "error", "dropped", "hang", "garbage", "shape", "half"])
 def test_what_fails_in_passing_is_asked_again(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
     with testing.serve_fake_sources(WORLD) as server:
-        within(server, tmp_path / "without", of(source))
+        run_with_client(server, tmp_path / "without", of(source))
         without = len(server.times(source))
         server.fail(source, fault, fault)
-        assert within(server, tmp_path / "with", of(source), timeout_s=0.3).status == "ok"
+        assert run_with_client(server, tmp_path / "with", of(source), timeout_s=0.3).status == "ok"
         assert len(server.times(source)) == without + without + 2
 
 
@@ -162,15 +162,15 @@ KINDS: dict[FaultName, type[SourceError]] = {
 @pytest.mark.parametrize("source", TOOL_OF)
 @pytest.mark.parametrize("fault", KINDS)
 def test_a_failure_is_typed_and_neither_kept_nor_told_as_evidence(tmp_path: Path, source: SiteName, fault: FaultName) -> None:
-    async def work(web: SourceClient) -> Evidence:
+    async def work(client: SourceClient) -> Evidence:
         server.fail(source, *[fault] * 20)
         if source == "mygene":
             with pytest.raises(KINDS[fault]):
-                await mygene.fetch_genes(web, "Jak1")
-        return await ask(web, TOOL_OF[source], "Jak1")
+                await mygene.fetch_genes(client, "Jak1")
+        return await ask(client, TOOL_OF[source], "Jak1")
 
     with testing.serve_fake_sources(WORLD, retry_after="0.01") as server:
-        found = within(server, tmp_path, work, timeout_s=0.1, retries=1, api_key=KEY)
+        found = run_with_client(server, tmp_path, work, timeout_s=0.1, retries=1, api_key=KEY)
         assert (found.status, found.body, found.retrieved_at) == ("error", {}, None)
         assert server.address not in found.source  # it is stored with the row, and passed on
         assert "expected an answer" in found.source
@@ -184,22 +184,22 @@ def test_a_404_is_nothing_known_only_where_a_site_answers_so(tmp_path: Path) -> 
     """STRING says so of a protein without partners; of a path it says that nobody serves it."""
     with testing.serve_fake_sources(WORLD) as server:
         server.fail("mygene", "missing", "missing")  # the version, and the answer
-        found = within(server, tmp_path / "mygene", of("mygene"))
+        found = run_with_client(server, tmp_path / "mygene", of("mygene"))
         assert (found.status, "404" in found.source) == ("error", True)
         assert kept_in(tmp_path / "mygene") == []
         server.fail("string", "none", "none", "missing")  # the version and the proteins are told, their partners are not
-        found = within(server, tmp_path / "string", of("string"))
+        found = run_with_client(server, tmp_path / "string", of("string"))
         assert (found.status, found.source[:7]) == ("empty", "STRING ")
 
 
 def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> None:
-    async def work(web: SourceClient) -> list[Evidence]:
-        await ask(web, "literature", "Jak1")
+    async def work(client: SourceClient) -> list[Evidence]:
+        await ask(client, "literature", "Jak1")
         server.fail("pubmed", "busy")
-        return list(await asyncio.gather(*(ask(web, "literature", symbol) for symbol in ("Stat1", "Irf1", "Il6"))))
+        return list(await asyncio.gather(*(ask(client, "literature", symbol) for symbol in ("Stat1", "Irf1", "Il6"))))
 
     with testing.serve_fake_sources(WORLD, retry_after="0.8") as server:
-        found = within(server, tmp_path, work)
+        found = run_with_client(server, tmp_path, work)
         assert "error" not in {item.status for item in found}
         times = server.times("pubmed")
         longest = max(later - earlier for earlier, later in pairwise(times))
@@ -210,12 +210,12 @@ def test_a_source_that_asks_for_time_is_left_alone_by_all(tmp_path: Path) -> Non
 
 
 def test_a_source_that_asks_for_too_much_time_is_given_up_at_once(tmp_path: Path) -> None:
-    async def work(web: SourceClient) -> list[Evidence]:
-        return [await ask(web, "gene_info", symbol) for symbol in ("Jak1", "Stat1")]
+    async def work(client: SourceClient) -> list[Evidence]:
+        return [await ask(client, "gene_info", symbol) for symbol in ("Jak1", "Stat1")]
 
     with testing.serve_fake_sources(WORLD, retry_after="3600") as server:
         server.fail("mygene", "busy")
-        found = within(server, tmp_path, work)
+        found = run_with_client(server, tmp_path, work)
         assert [item.status for item in found] == ["error", "error"]
         assert "asks to be left alone for 3,600 s, expected at most 120" in found[0].source
         assert len(server.requests) == 1
@@ -223,7 +223,8 @@ def test_a_source_that_asks_for_too_much_time_is_given_up_at_once(tmp_path: Path
 
 def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, of("pubmed"), max_bytes=50, rate_factor=1.0)  # slowly, so that only one query is out
+        # The real rate, so that only one query is sent before the error.
+        found = run_with_client(server, tmp_path, of("pubmed"), max_bytes=50, rate_factor=1.0)
         assert found.status == "error"
         assert "an answer of more than 50 bytes" in found.source
         assert len(server.requests) == 1
@@ -232,19 +233,19 @@ def test_an_endless_answer_is_cut(tmp_path: Path) -> None:
 def test_a_source_that_tells_no_version_is_used_without(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
         server.fail("string", "refused")
-        found = within(server, tmp_path, of("string"))
+        found = run_with_client(server, tmp_path, of("string"))
         assert (found.status, found.source[:18]) == ("ok", "STRING, retrieved ")
 
 
 def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    async def work(web: SourceClient) -> list[Evidence]:
-        found = [await ask(web, name, "Jak1") for name in LIVE]
+    async def work(client: SourceClient) -> list[Evidence]:
+        found = [await ask(client, name, "Jak1") for name in LIVE]
         server.fail("pubmed", "refused")
-        return [*found, await ask(web, "literature", "Stat1")]
+        return [*found, await ask(client, "literature", "Stat1")]
 
     caplog.set_level(logging.DEBUG)
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, work, api_key=KEY, contact="me@example.org")
+        found = run_with_client(server, tmp_path, work, api_key=KEY, contact="me@example.org")
         of_pubmed = [one.params for one in server.requests if one.source == "pubmed"]
         assert all((one["tool"], one["email"], one["api_key"]) == ("perturbdesk", "me@example.org", KEY) for one in of_pubmed)
         asked_string = [one.params["caller_identity"] for one in server.requests if one.source == "string"]
@@ -265,7 +266,7 @@ def test_who_asks_is_said_to_the_sources_and_to_nobody_else(tmp_path: Path, capl
 
 def test_nothing_is_made_up_about_who_asks(tmp_path: Path) -> None:
     with testing.serve_fake_sources(WORLD) as server:
-        within(server, tmp_path, of("pubmed"))
+        run_with_client(server, tmp_path, of("pubmed"))
         assert all("email" not in one.params and "api_key" not in one.params for one in server.requests)
         assert {one.user_agent for one in server.requests} == {f"PerturbDesk/{__version__}"}
 
@@ -273,7 +274,7 @@ def test_nothing_is_made_up_about_who_asks(tmp_path: Path) -> None:
 def test_answers_of_a_source_that_repeats_the_key_are_cleaned(tmp_path: Path) -> None:
     article = replace_title(f"A title with {KEY} of Jak1 in macrophages")
     with testing.serve_fake_sources(article) as server:
-        found = within(server, tmp_path, of("pubmed"), api_key=KEY)
+        found = run_with_client(server, tmp_path, of("pubmed"), api_key=KEY)
         assert found.body["passages"][0]["text"] == "A title with [key] of Jak1 in macrophages"
 
 
@@ -283,12 +284,12 @@ def replace_title(title: str) -> testing.FakeData:
 
 @pytest.mark.parametrize("symbol", ["Jak1,Stat1", "Jak1 Stat1", 'Jak1" OR "a', "Jak1\rStat1", "Jak1[Author]", "x" * 100])
 def test_what_would_be_taken_for_several_symbols_is_asked_of_nobody(tmp_path: Path, symbol: str) -> None:
-    async def work(web: SourceClient) -> Sequence[Evidence]:
-        web.expect([symbol], [symbol])
-        return [await ask(web, name, symbol) for name in LIVE]
+    async def work(client: SourceClient) -> Sequence[Evidence]:
+        client.expect([symbol], [symbol])
+        return [await ask(client, name, symbol) for name in LIVE]
 
     with testing.serve_fake_sources(WORLD) as server:
-        found = within(server, tmp_path, work)
+        found = run_with_client(server, tmp_path, work)
         assert {item.status for item in found} == {"error"}
         assert server.requests == []
 
@@ -297,7 +298,7 @@ def test_what_would_be_taken_for_several_symbols_is_asked_of_nobody(tmp_path: Pa
 def test_a_damaged_cache_is_begun_anew(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / "http.sqlite").write_bytes(damage)
     with testing.serve_fake_sources(WORLD) as server:
-        assert within(server, tmp_path, of("mygene")).status == "ok"
+        assert run_with_client(server, tmp_path, of("mygene")).status == "ok"
         assert len(kept_in(tmp_path)) == 1
 
 
@@ -349,5 +350,5 @@ def test_settings_that_cannot_be_are_refused(wrong: dict[str, Any]) -> None:
 def test_nobody_listens(tmp_path: Path) -> None:
     server = FakeServer(WORLD)
     server.address = "http://127.0.0.1:9"  # nobody listens there
-    found = within(server, tmp_path, of("mygene"), retries=0)
+    found = run_with_client(server, tmp_path, of("mygene"), retries=0)
     assert (found.status, "the connection failed (ConnectError)" in found.source) == ("error", True)

@@ -22,28 +22,28 @@ from core.evidence.source_client import SourceClient
 from core.net.rate_limit import MARGIN, RateLimit
 from core.net.response_cache import MAX_WAIT_S, ResponseCache
 from core.types import Pair
-from tests.evidence.webs import ARTICLES, LIVE, NOTHING, most_in_a_second, within
+from tests.evidence.fake_sources import ARTICLES, LIVE, NOTHING, most_in_a_second, run_with_client
 
 ALLOWED = {"mygene": 1, "string": 1, "pubmed": 3}
 ROWS = [Pair(f"P{i}_G{i}", f"P{i}", f"G{i}", None, "test") for i in range(16)]
 ROWS_WORLD = testing.fake_data([symbol for row in ROWS for symbol in (row.pert, row.gene)], ARTICLES)
 
 
-async def sixteen(web: SourceClient) -> list[str]:
+async def sixteen(client: SourceClient) -> list[str]:
     """The statuses of sixteen rows' answers, asked for at once."""
-    return await at_once(web, ROWS)
+    return await at_once(client, ROWS)
 
 
-async def at_once(web: SourceClient, rows: Sequence[Pair]) -> list[str]:
-    web.expect((row.pert for row in rows), (row.gene for row in rows))
-    found = await asyncio.gather(*(gather(row, Packs(), NOTHING, LIVE, web) for row in rows))
+async def at_once(client: SourceClient, rows: Sequence[Pair]) -> list[str]:
+    client.expect((row.pert for row in rows), (row.gene for row in rows))
+    found = await asyncio.gather(*(gather(row, Packs(), NOTHING, LIVE, client) for row in rows))
     return [item.status for items in found for item in items]
 
 
 def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
     faster = 7.0  # 7, 7 and 21 requests a second
     with testing.serve_fake_sources(ROWS_WORLD) as server:
-        assert set(within(server, tmp_path, sixteen, rate_factor=faster)) <= {"ok", "empty"}
+        assert set(run_with_client(server, tmp_path, sixteen, rate_factor=faster)) <= {"ok", "empty"}
         for source, allowed in ALLOWED.items():
             times = server.times(source)
             assert most_in_a_second(times) <= faster * allowed, source
@@ -52,17 +52,17 @@ def test_sixteen_rows_at_once_and_then_once_more(tmp_path: Path) -> None:
         assert len(server.times("string")) == 5  # the version, perturbations and genes, each by name and by partners
         assert len(server.times("pubmed")) == 16 * 3
         came = len(server.requests)
-        assert set(within(server, tmp_path, sixteen)) <= {"ok", "empty"}
+        assert set(run_with_client(server, tmp_path, sixteen)) <= {"ok", "empty"}
         assert len(server.requests) == came
 
 
 def test_the_real_rates(tmp_path: Path) -> None:
-    async def work(web: SourceClient) -> None:
-        await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(sixteen(web))), 3.5)
+    async def work(client: SourceClient) -> None:
+        await asyncio.wait_for(asyncio.shield(asyncio.ensure_future(sixteen(client))), 3.5)
 
     with testing.serve_fake_sources(ROWS_WORLD) as server:
         with pytest.raises(TimeoutError):
-            within(server, tmp_path, work, rate_factor=1.0)
+            run_with_client(server, tmp_path, work, rate_factor=1.0)
         counts = {source: len(server.times(source)) for source in ALLOWED}
         assert all(most_in_a_second(server.times(source)) <= allowed for source, allowed in ALLOWED.items())
     assert counts["mygene"] == 2
@@ -72,7 +72,7 @@ def test_the_real_rates(tmp_path: Path) -> None:
 
 def test_a_key_raises_pubmeds_rate_alone(tmp_path: Path) -> None:
     with testing.serve_fake_sources(ROWS_WORLD) as server:
-        within(server, tmp_path, sixteen, rate_factor=2.0, api_key="sk-of-ncbi")
+        run_with_client(server, tmp_path, sixteen, rate_factor=2.0, api_key="sk-of-ncbi")
         assert 10 < most_in_a_second(server.times("pubmed")) <= 20
         assert most_in_a_second(server.times("mygene")) <= 2
 
@@ -82,12 +82,12 @@ import sys
 from pathlib import Path
 from core.evidence.testing import FakeServer
 from tests.net.test_rate_limit import ROWS, ROWS_WORLD, at_once
-from tests.evidence.webs import within
+from tests.evidence.fake_sources import run_with_client
 server = FakeServer(ROWS_WORLD)
 server.address = sys.argv[1]
 print("here", flush=True)
 sys.stdin.readline()
-within(server, Path(sys.argv[2]), lambda web: at_once(web, ROWS[int(sys.argv[3]) :][:4]), rate_factor=2.0)
+run_with_client(server, Path(sys.argv[2]), lambda client: at_once(client, ROWS[int(sys.argv[3]) :][:4]), rate_factor=2.0)
 """
 
 
@@ -121,8 +121,8 @@ def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: 
     elif file == "unusable":
         (tmp_path / "cache").write_text("no folder")
 
-    async def work(web: SourceClient) -> None:
-        asked = asyncio.ensure_future(sixteen(web))
+    async def work(client: SourceClient) -> None:
+        asked = asyncio.ensure_future(sixteen(client))
         while file == "deleted" and not asked.done():
             await asyncio.sleep(0.1)
             for path in (tmp_path / "cache").glob("http.sqlite*"):
@@ -130,7 +130,7 @@ def test_without_a_file_this_process_still_keeps_the_rate(tmp_path: Path, file: 
         assert set(await asked) <= {"ok", "empty"}
 
     with testing.serve_fake_sources(ROWS_WORLD) as server:
-        within(server, folder, work, rate_factor=7.0)
+        run_with_client(server, folder, work, rate_factor=7.0)
         for source, allowed in ALLOWED.items():
             assert most_in_a_second(server.times(source)) <= 7 * allowed, source
         if file != "deleted":

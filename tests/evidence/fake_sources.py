@@ -1,4 +1,4 @@
-"""A small world behind a server that stands in for the public sources, and rows about it."""
+"""Made-up data for the fake of the public sources, rows about it, and a client that asks it."""
 
 from __future__ import annotations
 
@@ -32,29 +32,29 @@ NOTHING = LabelView(())
 QUICK = {"rate_factor": 100.0, "backoff_s": 0.01, "timeout_s": 5.0}
 
 
-def within(
+def run_with_client(
     server: FakeServer,
     folder: Path | None,
     work: Callable[[SourceClient], Awaitable[T]],
     mode: Mode = "live",
     literature: Any = "passage",
-    **net: Any,
+    **settings: Any,
 ) -> T:
-    """What `work` returns when it has a client of the server, whose cache lies in a folder."""
+    """What `work` returns for a client of the server; the folder holds the cache. settings: of the client's sources."""
 
     async def inside() -> T:
         cache = folder / "http.sqlite" if folder else None
-        async with SourceClient(server.settings(cache=cache, **{**QUICK, **net}), mode, literature) as web:
-            return await work(web)
+        async with SourceClient(server.settings(cache=cache, **{**QUICK, **settings}), mode, literature) as client:
+            return await work(client)
 
     return asyncio.run(inside())
 
 
 async def ask(
-    web: SourceClient, name: str, pert: str | None = None, gene: str | None = None, view: LabelView = NOTHING
+    client: SourceClient, name: str, pert: str | None = None, gene: str | None = None, view: LabelView = NOTHING
 ) -> Evidence:
-    """What a tool says with public sources and without packs."""
-    return await TOOLS[name].run(pert, gene, Packs(), view, web)
+    """The answer of a tool that has public sources and no packs."""
+    return await TOOLS[name].run(pert, gene, Packs(), view, client)
 
 
 def most_in_a_second(times: Sequence[float]) -> int:
