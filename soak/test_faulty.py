@@ -73,7 +73,7 @@ def assert_nothing_lost(workspace: Workspace, run: Run) -> None:
     progress = read_progress(run_folders.folder_of(workspace, run.id).rows)
     stored = by_row(workspace, run)
     assert run.done + run.failed == len(progress.finished) == len(stored) == ROWS
-    assert progress.twice == 0
+    assert progress.repeated == 0
     assert set(stored.index) == progress.finished
     assert set(stored.index[stored["error"].notna()]) == set(progress.failed)
     assert set(failed_kinds(workspace, run)) <= CAUSES

@@ -1,25 +1,25 @@
 """One function per change a person can make; pages and commands share them.
 
-workspace      a workspace, and the one way to change it: read-only mode and the audit log live here
-files          what a file is, by its content
-imports        files in, recognised by content
-import_target  the dataset that a file's rows belong to, the name of its run, the record of its import
-undo           an import taken back
-fetch          public files downloaded, then imported
-export         a run's rows as files that other programs read
-demo           the simulated workspace
-launch         a request resolved, estimated and started
-run_control    start, pause, cancel, resume, retry; what became of a run
-run_writer     which run a specification is; finished rows as a run
-run_folders    where a run's files lie
-components     runs, gene spaces and labels that other runs are made from
-transfer       requests of kNN, fusion and decomposition; the neighbours behind a row
-runs           rename, score, note, delete
-lineage        a run and those it was made from: prompts, tools, models, labels
-submissions    check a file, package a run
-bundles        a run with all that is known of it in one file, out and in
+workspace      a workspace, and `change`: the one way to change it (read-only mode and the audit log live here)
+files          recognises a file by its content
+imports        imports files
+import_target  the dataset that a file's rows belong to, and the record of its import
+undo           takes an import back
+runs           renames and deletes runs, records public scores, writes notes
+launch         resolves, estimates and starts a run
+components     loads what runs are made from: other runs, gene spaces, labels
+run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
+run_writer     finds the run of a specification, and writes finished rows as a run
+run_folders    the folders of runs
+transfer       requests of kNN, fusion and decomposition, and the neighbours of a row
+lineage        a run, the runs that it was made from, and what they used
+bundles        writes a run with all that is known of it to one file, and imports it
+submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
-packs          knowledge packs: add, read, restore, remove
-presets        settings of a page under a name
-doctor         what state an installation and its workspace are in
+packs          knowledge packs: import, read, delete
+fetch          fetches public files and imports them
+presets        saves the controls of a page under a name
+export         writes a run's rows as files for other programs
+demo           makes the simulated workspace
+doctor         the state of an installation and its workspace
 """

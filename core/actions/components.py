@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
-from core.engine.dependencies import pairs_of
+from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
 from core.methods.components import DatasetPriors
@@ -113,7 +113,7 @@ class WorkspaceComponents:
         with self.workspace.store.read() as db:
             hashes = {name: spaces.find(db, name).sha256 for name in settings.spaces}
             labels = space_actions.labelled_rows(db, self.dataset.id)[1]
-        whole = dataset_sha256(pairs_of(self.workspace.store, self.dataset.id).values())
+        whole = dataset_sha256(load_pairs(self.workspace.store, self.dataset.id).values())
         return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": whole}
 
 

@@ -10,7 +10,7 @@ from core.actions.components import load_components_of
 from core.actions.packs import read_packs
 from core.actions.run_folders import folder_of, remove_folder
 from core.actions.workspace import Workspace
-from core.engine.dependencies import FOLD_S, Dependencies
+from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
 from core.engine.journal import Command, Progress, RunFolder, mark_for_retry, read_progress
 from core.engine.journal import log_tail as tail_of
@@ -43,11 +43,11 @@ def work_on(
     *,
     method: Callable[[str], Method] = method_named,
     components: ComponentLoader | None = None,
-    fold_s: float = FOLD_S,
+    ingest_every_s: float = INGEST_EVERY_S,
 ) -> Status:
     """Works on a run in this process until it ends: what `worker RUN` does.
 
-    method: finds a method by its name. components: by default loaded from the workspace. fold_s: between two ingests.
+    method: finds a method by its name. components: by default loaded from the workspace. ingest_every_s: between two ingests.
     """
     workspace.refuse_if_read_only("worker", run)
     found = _find(workspace, run)
@@ -58,8 +58,8 @@ def work_on(
         api_key=api_key or workspace.settings.api_key,
         method=method,
         components=components or load_components_of(workspace, found.dataset),
-        fold_s=fold_s,
-        net=partial(source_settings_of, workspace.settings),
+        ingest_every_s=ingest_every_s,
+        source_settings=partial(source_settings_of, workspace.settings),
     )
     return work(folder_of(workspace, found.id), dependencies)
 
@@ -151,7 +151,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
         return _tell(workspace, found, folder, "cancel")
     with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder):
         progress = read_progress(folder.rows)
-        folder.tell("cancel")
+        folder.set_command("cancel")
         write_ending(folder, "cancelled", Counts.of(progress), found.total, "a person cancelled it")
         detail |= {"run": found.id}
     return settle(workspace, found.id)
@@ -198,13 +198,13 @@ def retry(
 
 def _ready(folder: RunFolder, settings: ExecutionSettings | None) -> None:
     if settings is not None:
-        folder.set_how(settings)
-    folder.tell("run")
+        folder.set_execution_settings(settings)
+    folder.set_command("run")
 
 
 def _tell(workspace: Workspace, run: Run, folder: RunFolder, command: Command, action: str = "") -> Run:
     with workspace.change(action or command, run.name) as (_, detail):
-        folder.tell(command)
+        folder.set_command(command)
         detail |= {"run": run.id}
     return _find(workspace, run.id)
 

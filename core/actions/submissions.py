@@ -12,7 +12,7 @@ from core.actions.components import default_dataset
 from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
 from core.actions.workspace import Workspace
 from core.datasets.archives import MAX_UNPACKED_BYTES
-from core.engine.dependencies import pairs_of
+from core.engine.dependencies import load_pairs
 from core.engine.request import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
@@ -96,7 +96,7 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
     rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raises InputError or NotFound for rows that
     cannot be.
     """
-    known = pairs_of(workspace.store, dataset)
+    known = load_pairs(workspace.store, dataset)
     chosen = parse_row_selection(rows)
     if chosen.ids is not None and chosen.split is None and chosen.sample is None:
         ids = read_ids(chosen.ids)

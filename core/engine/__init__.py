@@ -1,16 +1,16 @@
-"""Runs: request → specification → worker → journal → ingest.
+"""Runs: a request becomes a specification, a worker predicts its rows into a journal, and the store ingests the journal.
 
-request          what a person asks for
+request          what a person asks for, and which rows
 resolve          from a request to a specification
-spec             what a run is, and how it is carried out
-estimate         about how many calls, tokens and seconds it takes
-dependencies     what a worker needs from outside, and what a method is given of it
-worker           predicts what is missing
-worker_process   a worker that outlives who started it
-circuit_breaker  stops a run to which nobody answers
-run_reporter     what a worker tells of itself: log, heartbeat, ingest
+spec             a run's specification, which is its identity, and its execution settings
+estimate         the calls, tokens, time and money that a run is expected to take
+worker           predicts the rows that are missing
+worker_process   starts a worker that outlives the process that started it
+dependencies     what a worker needs besides the run's folder, and the context that a method gets
+circuit_breaker  tells a server that is gone from rows that fail
+run_reporter     a worker's log, its heartbeats and its ingests
+run_state        the state of a run, read from its folder, and the lock of its worker
 journal          the folder of a run
-row_codec        finished rows as lines of JSON, and back
-run_state        what became of a run; who may work on it
+row_codec        rows as lines of the journal
 ingest           from the journal into the store
 """

@@ -12,13 +12,13 @@ from core.methods.base import Method
 
 
 def expected_calls(method: Method, options: Mapping[str, Any], rows: int) -> int:
-    """How many calls of a model a run takes, without retries."""
+    """Returns how many calls of a model a run takes, retries left out."""
     return math.ceil(method.calls(options) * rows) if method.needs_model else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """What a call takes on average, as an earlier run or a trial of some rows says."""
+    """Tokens and seconds of one call on average, measured on earlier runs."""
 
     prompt_tokens: float
     completion_tokens: float
@@ -32,7 +32,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Of a million tokens, in any currency."""
+    """The price of a million tokens, in any currency."""
 
     prompt: float
     completion: float
@@ -55,7 +55,7 @@ class Expectation:
 
 
 def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price | None = None) -> Expectation:
-    """What that many calls take, `concurrency` of them at a time and each as long as the rate says."""
+    """Returns what so many calls take if `concurrency` of them run at a time and each takes as long as the rate says."""
     if rate is None:
         return Expectation(calls)
     prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens

@@ -1,7 +1,7 @@
-"""From a journal into the store, in brief transactions; how far is recorded in the same transaction as the rows.
+"""Copies a journal into the store, in brief transactions that also record how many bytes of it are copied.
 
-So a crash between two of them neither loses nor doubles a row, and it does not matter who folds: the worker while it
-works, or somebody else after it crashed.
+So a crash between two transactions neither loses nor doubles a row, and it does not matter who ingests: the worker while it
+works, or another process after it crashed. The store's column `run.folded_bytes` holds the bytes ingested.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH_BYTES = 1 << 24
 
 @dataclass(slots=True)
 class _Batch:
-    """Some lines of a journal: the last word on each row, None where its failure does not count any more."""
+    """Some lines of a journal. start, end: in bytes. rows: pair id → its last entry, None for a failure marked for retry."""
 
     start: int
     end: int
@@ -40,27 +40,27 @@ class _Batch:
 
 
 def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "") -> int:
-    """Bring the store up to date with a journal and with what became of the run; how many rows were written.
+    """Brings the store up to date with a journal and the state of its run; returns how many rows were written.
 
-    Raises NotFound where the store has no such run, StoreBusy where somebody else holds it; either can be tried again.
+    Raises NotFound if the store has no such run, StoreBusy if another process holds it; both can be tried again.
     """
     written = 0
     with store.read() as db:
-        start = _folded(db, folder)
+        start = _ingested_bytes(db, folder)
     for batch in _batches(folder, start):
         written += _write(store, folder, batch)
     with store.write() as db:
-        _folded(db, folder)
-        ended = None if state in LIVE_STATES or state == "crashed" else _now()  # when it crashed, nobody knows
+        _ingested_bytes(db, folder)
+        ended = None if state in LIVE_STATES or state == "crashed" else _now()  # the time of a crash is not known
         ingest.update_run(db, folder.run, status=state, cause=cause, finished_at=ended)
         cache_versions.bump(db, "runs")
     return written
 
 
 def record_start(store: Store, folder: RunFolder) -> None:
-    """Record that a worker began."""
+    """Records in the store that a worker began."""
     with store.write() as db:
-        _folded(db, folder)
+        _ingested_bytes(db, folder)
         ingest.update_run(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
         cache_versions.bump(db, "runs")
 
@@ -87,7 +87,7 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
         for row, collapse in zip(results, collapsed, strict=True)
     ]
     with store.write() as db:
-        if _folded(db, folder) != batch.start:  # somebody else was faster
+        if _ingested_bytes(db, folder) != batch.start:  # another process was faster
             return 0
         ingest.delete_rows(db, run, list(batch.rows))
         predictions.add(db, run, results, flags)
@@ -106,7 +106,8 @@ def _now() -> datetime:
     return datetime.now(UTC).replace(tzinfo=None)
 
 
-def _folded(db: Cursor, folder: RunFolder) -> int:
+def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:
+    """Returns how many bytes of the journal the store has. Raises NotFound if it has no such run."""
     found = ingest.folded_bytes(db, folder.run)
     if found is None:
         raise NotFound(f"run {folder.run}: not in the store any more, expected the run of {folder.path}")

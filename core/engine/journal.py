@@ -1,12 +1,12 @@
-"""The folder of a run: what it is, what is finished, and what it was told. Everything else can be made from it again.
+"""The folder of a run: its specification, its finished rows, and its control file. All else can be made from it again.
 
-spec.json   which run, and its specification; written first, never changed
-how.json    how it is carried out; may change from one resume to the next
-rows.jsonl  one finished row or failure a line, in the order in which they were finished; only ever appended to
+spec.json   the run's id and its specification; written first, never changed
+how.json    its execution settings; may change from one resume to the next
+rows.jsonl  the journal: one finished or failed row a line, in the order in which they were finished; only ever appended to
 control     run, pause or cancel
-heartbeat   who works on it, and how far it is; rewritten while a worker lives
+heartbeat   its worker, and how many rows are finished; rewritten while the worker lives
 done.json   how the worker ended; written last, under a temporary name, and removed when another begins
-log.txt     what the worker said
+log.txt     the worker's log
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """Where a run's files lie."""
+    """The folder that holds a run's files."""
 
     path: Path
 
@@ -63,25 +63,25 @@ class RunFolder:
 
     @property
     def exists(self) -> bool:
-        """Whether a run was begun here: its specification lies there whole."""
+        """Whether this is the folder of a run: its specification is there."""
         return (self.path / "spec.json").is_file()
 
-    def create(self, spec: RunSpec, how: ExecutionSettings) -> None:
-        """Make the folder of a run. One of the same specification, which the store has lost, is taken over with its rows.
+    def create(self, spec: RunSpec, settings: ExecutionSettings) -> None:
+        """Creates the folder; one of the same specification, which the store has lost, is taken over with its rows.
 
-        Raises StateError where the folder is another run's.
+        Raises StateError if the folder is another run's.
         """
         if self.exists and self.spec() != spec:
             raise StateError(f"{self.path}: holds a run of another specification; move it away")
         self.done.unlink(missing_ok=True)
         self.path.mkdir(parents=True, exist_ok=True)
-        self.set_how(how)
-        self.tell("run")
-        write_whole(self.path / "spec.json", {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()})
+        self.set_execution_settings(settings)
+        self.set_command("run")
+        write_json(self.path / "spec.json", {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()})
 
     def spec(self) -> RunSpec:
-        """What is run. Raises NotFound without a folder, InputError where its file is none."""
-        values = read_whole(self.path / "spec.json")
+        """Returns the run's specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
+        values = read_json(self.path / "spec.json")
         if values is None:
             raise NotFound(f"{self.path}: no run was begun here, expected spec.json")
         spec = RunSpec.from_json(values["spec"])
@@ -89,62 +89,61 @@ class RunFolder:
             raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
         return spec
 
-    def how(self) -> ExecutionSettings:
-        """How it is carried out."""
-        return ExecutionSettings.from_json(read_whole(self.path / "how.json") or {})
+    def execution_settings(self) -> ExecutionSettings:
+        """Returns how the run is carried out; the defaults where the folder does not say."""
+        return ExecutionSettings.from_json(read_json(self.path / "how.json") or {})
 
-    def set_how(self, how: ExecutionSettings) -> None:
-        """Carry it out otherwise from the next worker on."""
-        write_whole(self.path / "how.json", how.as_json())
+    def set_execution_settings(self, settings: ExecutionSettings) -> None:
+        """Writes how the run is carried out from the next worker on."""
+        write_json(self.path / "how.json", settings.as_json())
 
     def command(self) -> Command:
-        """What a person wants of the worker; "run" where nothing is said."""
+        """Returns what the worker is to do; "run" where the control file says nothing that is known."""
         try:
-            said = (self.path / "control").read_text("utf-8").strip()
+            text = (self.path / "control").read_text("utf-8").strip()
         except FileNotFoundError:
             return "run"
-        return next((command for command in _COMMANDS if command == said), "run")
+        return next((command for command in _COMMANDS if command == text), "run")
 
-    def tell(self, command: Command) -> None:
-        """Tell the worker what to do."""
+    def set_command(self, command: Command) -> None:
+        """Writes what the worker is to do, which it reads within a fraction of a second."""
         _replace(self.path / "control", f"{command}\n".encode())
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a journal holds.
+    """The contents of a journal, counted.
 
-    finished: the rows that need not be asked for. failed: those of them that failed, with the request keys of calls that
-    were answered although the row failed. suspect: such keys of rows that are to be asked for again. cost: tokens of each
-    row's last line; spent: tokens of all lines, answers from the cache left out. twice: rows that were finished more than
-    once without a retry. bytes: of whole lines.
+    finished: ids of the rows that need not be asked for. failed: those of them that failed → the request keys of their calls,
+    () where a call got no answer. rejected_keys: such keys of rows that are to be asked for again, whose cached answers would
+    make them fail again. cost: tokens of each row's last line; spent: tokens of all lines, answers from the cache left out.
+    repeated: how many rows were finished again without a retry. bytes: of whole lines.
     """
 
     finished: set[str] = field(default_factory=set)
     failed: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    suspect: set[str] = field(default_factory=set)
+    rejected_keys: set[str] = field(default_factory=set)
     kinds: Counter[str] = field(default_factory=Counter)
     cost: Counter[str] = field(default_factory=Counter)
     spent: int = 0
-    twice: int = 0
+    repeated: int = 0
     bytes: int = 0
 
     def add(self, entry: Entry) -> None:
-        """Count an entry; the last of a row wins."""
+        """Counts an entry; a row's last entry wins."""
         if isinstance(entry, RetryMark):
             for pair_id in entry.pair_ids:
-                self.suspect.update(self.failed.pop(pair_id, ()))
+                self.rejected_keys.update(self.failed.pop(pair_id, ()))
                 self.finished.discard(pair_id)
             return
         pair_id = pair_id_of(entry)
-        self.twice += pair_id in self.finished
+        self.repeated += pair_id in self.finished
         self.failed.pop(pair_id, None)
         self.finished.add(pair_id)
         self.spent += calls_tokens(entry.calls, spent=True)
         self.cost[pair_id] = cost_of(entry)
         if isinstance(entry, Failed):
-            at_fault = () if any(call.error for call in entry.calls) else tuple(call.key for call in entry.calls)
-            self.failed[pair_id] = at_fault
+            self.failed[pair_id] = () if any(call.error for call in entry.calls) else tuple(call.key for call in entry.calls)
 
     @property
     def done(self) -> int:
@@ -159,8 +158,8 @@ def cost_of(row: RowResult | Failed) -> int:
     return calls_tokens(row.calls, spent=False)
 
 
-def lines_from(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
-    """(line, where it ends in bytes) of every whole line from a byte on; what is behind the last line break is left out."""
+def read_lines(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
+    """Yields (line, position of its end in bytes) of the lines from a byte on; a torn last line is left out."""
     if not file.exists():
         return
     with file.open("rb") as journal:
@@ -173,8 +172,8 @@ def lines_from(file: Path, start: int = 0) -> Iterator[tuple[bytes, int]]:
 
 
 def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
-    """(entry, where its line ends) from a byte on. Raises InputError, naming the place, for a whole line that is none."""
-    for line, end in lines_from(file, start):
+    """Yields (entry, position of its line's end in bytes) from a byte on. Raises InputError for any other line."""
+    for line, end in read_lines(file, start):
         try:
             yield decode_entry(line), end
         except InputError as error:
@@ -182,16 +181,16 @@ def read_entries(file: Path, start: int = 0) -> Iterator[tuple[Entry, int]]:
 
 
 def read_progress(file: Path) -> Progress:
-    """Everything that a journal says, in one pass that keeps no row."""
-    found = Progress()
+    """Returns the contents of a journal, counted in one pass that keeps no row."""
+    progress = Progress()
     for entry, end in read_entries(file):
-        found.add(entry)
-        found.bytes = end
-    return found
+        progress.add(entry)
+        progress.bytes = end
+    return progress
 
 
 class Journal:
-    """A journal that is open for appending; its torn last line, if it has one, is cut."""
+    """A journal that is open for appending. Opening it cuts a torn last line off."""
 
     def __init__(self, folder: RunFolder, scrub: Callable[[str], str] = str) -> None:
         self.progress = read_progress(folder.rows)
@@ -208,9 +207,9 @@ class Journal:
         self._file.close()
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Write entries and wait until they are on disk: then, and not before, they are finished.
+        """Appends entries and waits until they are on disk: then, and not before, their rows are finished.
 
-        A result that cannot be written down becomes its row's failure.
+        A result that JSON cannot hold is written as its row's failure.
         """
         written = [self._line(entry) for entry in entries]
         content = memoryview(b"".join(line for _, line in written))
@@ -222,7 +221,7 @@ class Journal:
             self.progress.add(entry)
 
     def _line(self, entry: Entry) -> tuple[Entry, bytes]:
-        """What is written of an entry, and its line; a failure keeps the calls, where these can be written down."""
+        """Returns what is written of an entry, and its line; a failure keeps its calls if JSON can hold them."""
         try:
             return entry, encode_entry(entry, self._scrub)
         except InputError as error:
@@ -235,16 +234,16 @@ class Journal:
         return self._line(failed)
 
 
-def write_whole(file: Path, values: Mapping[str, Any], *, durable: bool = True) -> None:
-    """Write JSON under a temporary name and rename it, so that it is there whole or not at all.
+def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -> None:
+    """Writes a JSON file under a temporary name and renames it, so that it is there whole or not at all.
 
-    durable: wait until it is on disk.
+    durable: waits until it is on disk.
     """
     _replace(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
 
 
-def read_whole(file: Path) -> dict[str, Any] | None:
-    """What `write_whole` wrote; None where nothing lies there. Raises InputError for what is no JSON object."""
+def read_json(file: Path) -> dict[str, Any] | None:
+    """Returns the JSON object in a file; None without the file. Raises InputError for another content."""
     try:
         values = json.loads(file.read_bytes())
     except FileNotFoundError:
@@ -257,7 +256,7 @@ def read_whole(file: Path) -> dict[str, Any] | None:
 
 
 def log_tail(folder: RunFolder, lines: int = 50) -> list[str]:
-    """The last lines of what the worker said."""
+    """Returns the last lines of the worker's log."""
     try:
         with folder.log.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - lines * 400))
@@ -267,7 +266,7 @@ def log_tail(folder: RunFolder, lines: int = 50) -> list[str]:
 
 
 def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[str], str] = str) -> None:
-    """Mark failures as not finished; for who holds the run's lock."""
+    """Marks failed rows as not finished. The caller holds the run's lock."""
     with Journal(folder, scrub) as journal:
         journal.append([RetryMark(tuple(pair_ids))])
 
@@ -285,7 +284,7 @@ def _replace(file: Path, content: bytes, *, durable: bool = True) -> None:
 
 
 def _sync_folder(path: Path) -> None:
-    """Names are on disk only when their folder is."""
+    """Waits until the names in a folder are on disk, as `fsync` of a file does not."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,4 @@
-"""What a person asks for: the same record from a page, a command, a saved mix and an experiment."""
+"""A run as a person asks for it: the same record from a page and a command."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound
 from core.types import Pair
 
-_FORM = "split=NAME; sample=N,seed=S; ids=FILE"
+_SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """A run as it is asked for; None and "" take the default. `resolve` makes the specification of it.
+    """A run as a person asks for it; None and "" mean the default. `resolve` turns it into the run's specification.
 
-    options: name → value, as text or as it is. rows: as in `parse_row_selection`; by default the rows that a derived method is
-    made for, else the test split where there is one. name: by default made from method and rows. labels: all, blinded, folds,
-    or auto, which takes folds where a chosen row has a label, so that no row sees its own, else all; or a label view.
-    seed and repeat: of the calls of a model; repeat tells apart runs that are otherwise the same. endpoint to cached: how the
-    run is carried out, no part of what it is.
+    options: name → value, as text or as it is. rows: as in `parse_row_selection`; by default the method's own choice for a
+    derived method, else the test split where there is one. name: by default made from method and rows. labels: all, blinded,
+    folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label view.
+    seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the same. endpoint to cached: how the
+    run is carried out, which is no part of its specification.
     """
 
     method: str
@@ -45,7 +45,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Which rows of a dataset: of a split, those of a list of ids, and of what is left a sample; None does not restrict."""
+    """A choice of rows: of one split, with an id in a file, and of the rows left a sample. None does not restrict."""
 
     split: str | None = None
     sample: int | None = None
@@ -54,9 +54,9 @@ class RowSelection:
 
 
 def parse_row_selection(text: str) -> RowSelection:
-    """The choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
+    """Returns the choice that "split=test; sample=500,seed=0; ids=FILE" describes; every part may be left out.
 
-    Raises InputError for a part that is none, comes twice, or whose value cannot be.
+    Raises InputError for an unknown or repeated part, and for a value out of range.
     """
     found: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in text.split(";"))):
@@ -65,10 +65,13 @@ def parse_row_selection(text: str) -> RowSelection:
         for piece in pieces:
             name, equals, value = (x.strip() for x in piece.partition("="))
             if not equals or not value or name not in ("split", "sample", "seed", "ids"):
-                raise InputError(f"rows: got {piece.strip()!r} in {text!r}, expected {_FORM}")
+                raise InputError(f"rows: got {piece.strip()!r} in {text!r}, expected {_SYNTAX}")
             if name in found:
                 raise InputError(f"rows: {name} comes twice in {text!r}, expected it once")
-            found[name] = _whole(name, value) if name in ("sample", "seed") else Path(value) if name == "ids" else value
+            found[name] = value
+    for name, read in (("sample", _read_whole_number), ("seed", _read_whole_number), ("ids", _read_path)):
+        if name in found:
+            found[name] = read(name, found[name])
     if "seed" in found and "sample" not in found:
         raise InputError(f"rows: a seed without a sample in {text!r}, expected sample=N,seed=S")
     if found.get("sample") == 0:
@@ -76,16 +79,20 @@ def parse_row_selection(text: str) -> RowSelection:
     return RowSelection(**found)
 
 
-def _whole(name: str, value: str) -> int:
+def _read_whole_number(name: str, value: str) -> int:
     if not value.isascii() or not value.isdigit():
         raise InputError(f"rows: {name} is {value!r}, expected a whole number")
     return int(value)
 
 
-def read_ids(file: Path) -> tuple[str, ...]:
-    """The ids of a text file, one a line; a line "id" and empty ones are left out, and what is behind a comma.
+def _read_path(_name: str, value: str) -> Path:
+    return Path(value)
 
-    Raises InputError where there is no such file, or no id in it.
+
+def read_ids(file: Path) -> tuple[str, ...]:
+    """Returns the ids in a text file, one a line; skips empty lines, a line "id", and what follows a comma.
+
+    Raises InputError if the file cannot be read or holds no id.
     """
     try:
         lines = file.read_text("utf-8-sig").splitlines()
@@ -98,10 +105,10 @@ def read_ids(file: Path) -> tuple[str, ...]:
 
 
 def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:
-    """The ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
+    """Returns the ids of the chosen rows, in the dataset's order. Reads the file of `rows.ids`.
 
-    A sample is drawn without replacement from what the other parts leave; it depends on those rows' order and the seed.
-    Raises InputError where nothing is left or a sample is larger than what is left, NotFound for an id that is not there.
+    A sample is drawn without replacement from the rows that the other parts leave, and depends on their order and the seed.
+    Raises InputError if no row is left or a sample is larger than the rows left, NotFound for an id that no row has.
     """
     left = [pair.pair_id for pair in pairs if rows.split in (None, pair.split)]
     if not left:

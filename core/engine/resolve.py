@@ -1,11 +1,11 @@
-"""From what a person asks for to what a run is: the only way to a run's identity."""
+"""Turns the request of a run into its specification: the only way to a run's identity."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.engine.dependencies import pairs_of
+from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, parse_row_selection, select_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
@@ -19,59 +19,53 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     """Returns the specification of a request on the dataset of `components`; packs: knowledge pack → SHA-256.
 
     Requests that mean the same give equal specifications, whichever page or command they come from. Raises InputError for
-    options or rows that cannot be, NotFound for a run or a space that is not there.
+    invalid options or rows, NotFound for a run or a space that does not exist.
     """
     options = read_options(method.options, request.options)
-    known = list(pairs_of(store, components.dataset_id).values())
+    known = list(load_pairs(store, components.dataset_id).values())
     prompts = method.prompts(options)
-    common: dict[str, Any] = {
-        "method": method.name,
-        "version": method.version,
-        "dataset": components.dataset_id,
-        "dataset_sha256": dataset_sha256(known),
-        "prompts_sha256": sha256_of(prompts) if prompts else "",
-    }
     if isinstance(method, DerivedMethod):
-        return _resolve_derived(store, request, method, components, known, options, common)
-    rows = select_rows(known, parse_row_selection(request.rows or default_rows(known)))
+        _refuse_options_of_models(request, method)
+        options = method.complete(options, components)
+        rows = _rows_of_derived(request, method, components, known, options)
+        particulars: dict[str, Any] = {"parents": method.parents(options)}
+    else:
+        rows = select_rows(known, parse_row_selection(request.rows or default_rows(known)))
+        view = _label_view(request.labels, known, rows)
+        model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
+        particulars = {"view": view, "packs": packs, **model}
     return RunSpec(
-        **common,
+        method=method.name,
+        version=method.version,
         options=options,
+        dataset=components.dataset_id,
+        dataset_sha256=dataset_sha256(known),
         rows=rows,
-        model=request.model or "",
-        seed=request.seed,
-        repeat=request.repeat,
-        view=_label_view(request.labels, known, rows),
-        packs=packs,
+        prompts_sha256=sha256_of(prompts) if prompts else "",
         sources=_space_hashes(store, options),
+        **particulars,
     )
 
 
-def _resolve_derived(
-    store: Store,
-    request: RunRequest,
-    method: DerivedMethod,
-    components: ComponentLoader,
-    known: Sequence[Pair],
-    options: Mapping[str, Any],
-    common: Mapping[str, Any],
-) -> RunSpec:
-    """A derived method asks no model, reads no pack, and keeps labels away by its own protocol."""
-    for name, given, default in (
+def _refuse_options_of_models(request: RunRequest, method: DerivedMethod) -> None:
+    """Raises InputError for options without effect: a derived method calls no model and has its own protocol for labels."""
+    for name, value, default in (
         ("labels", request.labels, "auto"),
         ("seed", request.seed, 0),
         ("repeat", request.repeat, 0),
     ):
-        if given != default:
-            raise InputError(f"{name}: got {given!r}, which has no effect on {method.name}; expected {default!r}, or its options")
-    complete = method.complete(options, components)
+        if value != default:
+            raise InputError(f"{name}: got {value!r}, which has no effect on {method.name}; expected {default!r}, or its options")
+
+
+def _rows_of_derived(
+    request: RunRequest, method: DerivedMethod, components: ComponentLoader, known: Sequence[Pair], options: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Returns the ids of the chosen rows, by default those of the method's own choice, in the dataset's order."""
     if request.rows:
-        rows = select_rows(known, parse_row_selection(request.rows))
-    else:
-        wanted = set(method.default_rows(complete, components))
-        rows = tuple(pair.pair_id for pair in known if pair.pair_id in wanted)
-    parents = method.parents(complete)
-    return RunSpec(**common, options=complete, rows=rows, parents=parents, sources=_space_hashes(store, complete))
+        return select_rows(known, parse_row_selection(request.rows))
+    default = set(method.default_rows(options, components))
+    return tuple(pair.pair_id for pair in known if pair.pair_id in default)
 
 
 def default_rows(known: Sequence[Pair]) -> str:
@@ -80,6 +74,7 @@ def default_rows(known: Sequence[Pair]) -> str:
 
 
 def _label_view(labels: str | LabelViewSpec, known: Sequence[Pair], rows: Sequence[str]) -> LabelViewSpec:
+    """Returns the label view that a request asks for; "auto" means folds if one of the rows has a label, else all."""
     if isinstance(labels, LabelViewSpec):
         return labels
     chosen = set(rows)

@@ -1,4 +1,4 @@
-"""What a worker tells of itself while it works: its log, its beats, and the store's copy of its journal."""
+"""What a worker reports while it works: its log, its heartbeat, and the store's copy of its journal."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from datetime import datetime
 
 from core.engine.ingest import ingest_journal
 from core.engine.journal import Progress, RunFolder
-from core.engine.run_state import Counts, Ending, State, write_heartbeat
+from core.engine.run_state import Counts, Ending, Heartbeat, State, write_heartbeat
 from core.errors import NotFound, StoreBusy
 from core.store import Store
 
-_REST = 10  # the store is left alone for at least so many times as long as a fold took
+_REST = 10  # the store is left alone for at least so many times as long as an ingest took
 
 
 class RunReporter:
-    """The account that a worker gives of a run of `total` rows.
+    """Reports on the work on a run of `total` rows.
 
-    state: what it is doing now. missing: rows that were not finished when it began. scrub: takes secrets out of a text.
+    state: of the run now. missing: how many rows were not finished when the work began. scrub: takes secrets out of a text.
     """
 
     def __init__(self, folder: RunFolder, store: Store, progress: Progress, total: int, scrub: Callable[[str], str]) -> None:
@@ -31,61 +31,55 @@ class RunReporter:
 
     @property
     def counts(self) -> Counts:
-        """How far it is."""
+        """How many rows are finished, and what they cost."""
         return Counts.of(self._progress)
 
-    def say(self, text: str) -> None:
-        """Add to the log."""
+    def log(self, text: str) -> None:
+        """Appends a line to the run's log, with the time and without secrets."""
         with self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
 
-    def enter(self, state: State) -> None:
-        """Be in a state from now on; where it is another, that is said at once."""
+    def enter_state(self, state: State) -> None:
+        """Sets the state; where it changes, logs it and writes a heartbeat at once."""
         if state != self.state:
             self.state = state
-            self.say(state)
-            self.beat()
+            self.log(state)
+            self.write_heartbeat()
 
-    def beat(self) -> None:
-        """Say that the worker lives, and how far it is."""
+    def write_heartbeat(self) -> None:
+        """Records that the worker lives, in which state, and how many rows are finished."""
         rows = len(self._progress.finished) - (self._total - self.missing)
         seconds = time.time() - self._begun_at
-        write_heartbeat(
-            self._folder,
-            self.state,
-            self.counts,
-            self._total,
-            size=self._progress.bytes,
-            begun_at=self._begun_at,
-            rows_per_s=rows / seconds if rows > 0 and seconds > 0 else None,
-        )
+        rate = rows / seconds if rows > 0 and seconds > 0 else None
+        heartbeat = Heartbeat(self.state, self.counts, self._total, self._progress.bytes, self._begun_at, rate)
+        write_heartbeat(self._folder, heartbeat)
 
-    async def fold_until(self, over: asyncio.Event, every_s: float) -> None:
-        """Keep the store up to date until it is over; while somebody else holds the store, the journal is enough.
+    async def ingest_until(self, over: asyncio.Event, every_s: float) -> None:
+        """Brings the store up to date every so many seconds until `over` is set; where the store is busy, the next time will do.
 
-        Large tables take longer to close, so the store is left alone for longer then. Raises NotFound where the store has no
-        such run any more.
+        Large tables take longer to write, so the store is left alone for longer then. Raises NotFound if the store has no such
+        run any more.
         """
-        folded: tuple[int, State] = (0, "running")
+        ingested: tuple[int, State] = (0, "running")
         took_s = 0.0
         while True:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), max(every_s, _REST * took_s))
                 return
             present = (self._progress.bytes, self.state)
-            if present == folded:
+            if present == ingested:
                 continue
             start = time.monotonic()
             try:
                 await asyncio.to_thread(ingest_journal, self._store, self._folder, self.state)
-                folded = present
+                ingested = present
             except StoreBusy as error:
-                self.say(str(error))
+                self.log(str(error))
             took_s = time.monotonic() - start
 
-    async def fold_at_last(self, ending: Ending, cause: str) -> None:
-        """Bring the store up to date with how the work ended; what cannot be is left for who folds next."""
+    async def ingest_ending(self, ending: Ending, cause: str) -> None:
+        """Brings the store up to date with how the work ended; logs it if that fails, and leaves it to the next ingest."""
         try:
             await asyncio.to_thread(ingest_journal, self._store, self._folder, ending, cause)
         except (StoreBusy, NotFound) as error:
-            self.say(f"not in the store yet: {error}")
+            self.log(f"not in the store yet: {error}")

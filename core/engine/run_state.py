@@ -1,15 +1,15 @@
-"""What became of a run, truthfully: it runs only while its worker beats.
+"""The state of a run, as its folder shows it: a run is running only while its worker writes heartbeats.
 
-waiting      begun, no worker has started yet
-running      a worker beats
-pausing      it was told to pause and finishes the rows in flight
-paused       it beats and does nothing
-crashed      no worker beats, and none said how it ended: resumable
-interrupted  its worker was told to end (SIGTERM, Ctrl-C): resumable
-stopped      it gave up, for the cause given: resumable
+waiting      created, no worker has started yet
+running      a worker predicts rows
+pausing      a pause was requested, and the worker finishes the rows in flight
+paused       the worker waits
+crashed      no worker lives, and none recorded how it ended: resumable
+interrupted  its worker received SIGTERM or Ctrl-C: resumable
+stopped      its worker gave up, for the cause given: resumable
 budget       its token budget is spent: resumable with a larger one
 cancelled    a person ended it: resumable
-done         every row is finished; `failed` of them with a failure, which `retry` asks for again
+done         every row is finished; `failed` of them failed, and `retry` asks for those again
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from typing import Any, Literal
 
 from filelock import FileLock, Timeout
 
-from core.engine.journal import Progress, RunFolder, read_progress, read_whole, write_whole
+from core.engine.journal import Progress, RunFolder, read_json, read_progress, write_json
 from core.errors import InputError, StateError
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
 LIVE_STATES: tuple[State, ...] = ("running", "pausing", "paused")
 
-BEAT_S = 1.0  # between beats
-LIVE_S = 20.0  # a worker that has not beaten for longer is not taken to be alive
+HEARTBEAT_EVERY_S = 1.0
+STALE_AFTER_S = 20.0  # a worker whose heartbeat is older counts as dead
 _PROC = Path("/proc")
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far a run is. cost: what its rows cost in tokens; spent: what this run paid for, answers from the cache left out."""
+    """How many rows of a run are done or failed. cost: tokens of its rows; spent: tokens paid for, cached answers left out."""
 
     done: int = 0
     failed: int = 0
@@ -48,13 +48,13 @@ class Counts:
 
     @classmethod
     def of(cls, progress: Progress) -> Counts:
-        """The counts of a journal."""
+        """Returns the counts of a journal."""
         return cls(progress.done, len(progress.failed), progress.cost.total(), progress.spent)
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A run's state and counts. cause: why it stopped, "" where it did not. pid: of the worker that beats, else None.
+    """A run's state and counts. cause: why it stopped, "" where it did not. pid: of its live worker, None without one.
 
     begun_at: when the last worker began, in seconds since 1970; None before the first. rows_per_s: of that worker, None
     before its first row.
@@ -70,85 +70,90 @@ class Status:
 
     @property
     def done_with_failures(self) -> bool:
-        """Whether every row is finished, some with a failure."""
+        """Whether every row is finished and some failed."""
         return self.state == "done" and self.counts.failed > 0
 
     @property
     def left_s(self) -> float | None:
-        """How long the rest takes at the present rate; None where no rate is known."""
+        """Seconds that the other rows take at the present rate; None where no rate is known."""
         left = self.total - self.counts.done - self.counts.failed
         return left / self.rows_per_s if self.state in LIVE_STATES and self.rows_per_s else None
 
 
-def write_heartbeat(
-    folder: RunFolder, state: State, counts: Counts, total: int, *, size: int, begun_at: float, rows_per_s: float | None = None
-) -> None:
-    """Say that this process works on a run, and how far it is; size: the journal's, in bytes."""
-    values: dict[str, Any] = {
-        "pid": os.getpid(),
-        "born": process_start(os.getpid()),
-        "host": socket.gethostname(),
-        "state": state,
-    }
-    values |= {"counts": asdict(counts), "total": total, "size": size, "begun_at": begun_at, "rows_per_s": rows_per_s}
-    write_whole(folder.heartbeat, values, durable=False)
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """What a live worker records. size: of the journal in bytes. begun_at: when it began, in seconds since 1970."""
+
+    state: State
+    counts: Counts
+    total: int
+    size: int
+    begun_at: float
+    rows_per_s: float | None = None
+
+
+def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
+    """Records that this process works on a run, and how many rows are finished."""
+    process = {"pid": os.getpid(), "born": process_start(os.getpid()), "host": socket.gethostname()}
+    write_json(folder.heartbeat, process | asdict(heartbeat), durable=False)
 
 
 def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = "") -> None:
-    """Say how the work on a run ended; the last thing that a worker writes."""
-    write_whole(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total, "ended_at": time.time()})
+    """Records how the work on a run ended; the last thing that a worker writes."""
+    write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total, "ended_at": time.time()})
 
 
 def status_of(folder: RunFolder) -> Status:
-    """What became of a run. Raises NotFound where none was begun. Reads the whole journal where nobody counted it."""
-    beaten = last_heartbeat(folder)
-    pid = _beating(folder, beaten)
-    # Looked at after the beat: a worker that ended in between has left its last word here.
-    ended = read_whole(folder.done)
-    if ended is not None:
-        return _status(ended["state"], ended, beaten, cause=ended["cause"])
-    if beaten is not None and pid is not None:
-        return _status(beaten["state"], beaten, beaten, pid=pid)
+    """Returns the state of a run. Raises NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
+    heartbeat = last_heartbeat(folder)
+    pid = _live_worker(folder, heartbeat)
+    ending = read_json(folder.done)  # read after the heartbeat, since a worker may have ended in between
+    if ending is not None:
+        return _status(ending["state"], ending, heartbeat, cause=ending["cause"])
+    if heartbeat is not None and pid is not None:
+        return _status(heartbeat["state"], heartbeat, heartbeat, pid=pid)
     total = len(folder.spec().rows)
-    if beaten is None and not folder.rows.exists():
+    if heartbeat is None and not folder.rows.exists():
         return Status("waiting", total, Counts())
     counts = asdict(Counts.of(read_progress(folder.rows)))
-    return _status("crashed", {"counts": counts, "total": total}, beaten, cause="its worker ended without a word")
+    return _status("crashed", {"counts": counts, "total": total}, heartbeat, cause="its worker ended without a word")
 
 
 def last_heartbeat(folder: RunFolder) -> dict[str, Any] | None:
-    """What the last worker said of itself; None where none did, or where a power cut left nothing of it."""
+    """Returns the last heartbeat as it was written; None where there is none, or where a power cut left nothing of it."""
     try:
-        return read_whole(folder.heartbeat)
+        return read_json(folder.heartbeat)
     except InputError:
         return None
 
 
 def _status(
-    state: State, said: Mapping[str, Any], beaten: Mapping[str, Any] | None, *, cause: str = "", pid: int | None = None
+    state: State, record: Mapping[str, Any], heartbeat: Mapping[str, Any] | None, *, cause: str = "", pid: int | None = None
 ) -> Status:
-    beaten = beaten or {}
-    return Status(state, said["total"], Counts(**said["counts"]), cause, pid, beaten.get("begun_at"), beaten.get("rows_per_s"))
+    """Returns the status with the total and counts of `record`."""
+    worker = heartbeat or {}
+    counts = Counts(**record["counts"])
+    return Status(state, record["total"], counts, cause, pid, worker.get("begun_at"), worker.get("rows_per_s"))
 
 
-def _beating(folder: RunFolder, beaten: Mapping[str, Any] | None) -> int | None:
-    """The worker that beats."""
-    if beaten is None:
+def _live_worker(folder: RunFolder, heartbeat: Mapping[str, Any] | None) -> int | None:
+    """Returns the process id of the worker that wrote the heartbeat; None if it does not live any more."""
+    if heartbeat is None:
         return None
     try:
         age_s = time.time() - folder.heartbeat.stat().st_mtime
     except FileNotFoundError:
         return None
-    elsewhere = beaten["host"] != socket.gethostname()
-    if age_s > LIVE_S or not (elsewhere or process_start(beaten["pid"]) == beaten["born"]):
+    elsewhere = heartbeat["host"] != socket.gethostname()
+    if age_s > STALE_AFTER_S or not (elsewhere or process_start(heartbeat["pid"]) == heartbeat["born"]):
         return None
-    return int(beaten["pid"])
+    return int(heartbeat["pid"])
 
 
 def process_start(pid: int) -> str | None:
-    """When a process of this machine was started, so that a number that is used again is not taken for it.
+    """Returns when a process of this machine was started, which tells it from a later process of the same id.
 
-    None where there is no such process, or only what is left of one; "" where the system does not tell.
+    None if there is no such process or it is a zombie; "" where the system does not tell.
     """
     if (_PROC / "self" / "stat").exists():
         try:
@@ -168,7 +173,7 @@ def process_start(pid: int) -> str | None:
 
 @contextmanager
 def exclusive_lock(folder: RunFolder) -> Iterator[None]:
-    """Work on a run with nobody else doing so. Raises StateError where somebody does; a lock whose holder died is free."""
+    """Holds the run's lock, which only one worker can. Raises StateError if another holds it; a dead holder's lock is free."""
     lock = FileLock(folder.lock, timeout=0)
     try:
         lock.acquire()

@@ -1,4 +1,4 @@
-"""What a run is (`RunSpec`, its identity) and how it is carried out (`How`, which may change from one resume to the next)."""
+"""What a run is (`RunSpec`, its identity) and how it is carried out (`ExecutionSettings`, which may change between resumes)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _VIEWS = ("all", "blinded", "folds")
 
 @dataclass(frozen=True, slots=True)
 class LabelViewSpec:
-    """Which labels a row's tools may see: of all training rows, of those that share no symbol with any row of the run, or of
-    those outside the row's own cell (k and seed as in `fold_views`)."""
+    """Which labels a row's tools may see: those of all training rows, of training rows that share no symbol with the run's rows
+    ("blinded"), or of rows outside the row's own cell ("folds"; k and seed as in `fold_views`)."""
 
     kind: ViewKind = "all"
     k: int = 5
@@ -34,7 +34,7 @@ class LabelViewSpec:
             raise InputError(f"label view: got {self.k} folds, expected at least 2")
 
     def as_json(self) -> dict[str, Any]:
-        """k and seed only where they count."""
+        """Returns plain data, with k and seed for folds only."""
         return asdict(self) if self.kind == "folds" else {"kind": self.kind}
 
 
@@ -71,11 +71,11 @@ class RunSpec:
 
     @property
     def context(self) -> str:
-        """The cell context's name or text, which is an option of the methods that need one; "" for the others."""
+        """The option `context`: a cell context's name or text; "" for methods without one."""
         return str(self.options.get("context", ""))
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data from which `from_json` makes an equal record."""
+        """Returns plain data from which `from_json` makes an equal record."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "sources"}
         return values | {
             "options": dict(self.options),
@@ -88,7 +88,7 @@ class RunSpec:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The record of `as_json`. Raises InputError for what is none."""
+        """Returns the record that `as_json` was made from. Raises InputError for other data."""
         try:
             lists = {name: tuple(values[name]) for name in ("rows", "parents")}
             return cls(**{**values, **lists, "view": LabelViewSpec(**values["view"])})
@@ -96,24 +96,24 @@ class RunSpec:
             raise InputError(f"specification of a run: cannot be read ({error}), expected version {VERSION}") from error
 
     def summary(self) -> dict[str, Any]:
-        """As `as_json`, the rows by number and hash: what the store keeps and a run's id is made from."""
+        """Returns `as_json` with number and hash in place of the rows: what the store keeps."""
         rows = {"rows": len(self.rows), "rows_sha256": sha256_of("\n".join(self.rows))}
         return {name: value for name, value in self.as_json().items() if name != "method"} | rows
 
     @property
     def key(self) -> str:
-        """The identity, 10 hexadecimal digits: equal for equal specifications, wherever and under whichever name they run."""
+        """The run's identity, 10 hexadecimal digits: equal for equal specifications, whatever the runs are called."""
         return sha256_of(json.dumps(self.as_json(), sort_keys=True, allow_nan=False))[:KEY_DIGITS]
 
 
 @dataclass(frozen=True, slots=True)
 class ExecutionSettings:
-    """How a run is carried out: none of it is part of its identity, none of it secret.
+    """How a run is carried out, which is no part of its identity and holds no secret.
 
-    base_url: of the model server, "" where none is needed. concurrency: calls under way at once; rows_in_flight: rows.
-    token_budget: no new row is begun once this run has spent as many; None for no limit. cached: answers from the response
-    cache count. unanswered_limit: that many rows in succession to which nobody answers stop the run. The rest as in
-    `Endpoint`.
+    base_url: of the model server, "" where none is needed. concurrency: how many calls to wait for at once; rows_in_flight: how
+    many rows. token_budget: no further row is begun once this run has spent so many; None for no limit. cached: whether
+    answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run. The
+    others are those of `Endpoint`.
     """
 
     base_url: str = ""
@@ -138,17 +138,17 @@ class ExecutionSettings:
             self.endpoint("")
 
     def endpoint(self, api_key: str) -> Endpoint:
-        """The server with its key, which is nowhere written down."""
+        """Returns the model server with its key, which is never written to a file."""
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s")
         return Endpoint(self.base_url, api_key, **{name: getattr(self, name) for name in limits})
 
     def as_json(self) -> dict[str, Any]:
-        """Plain data from which `from_json` makes an equal record."""
+        """Returns plain data from which `from_json` makes an equal record."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """The record of `as_json`. Raises InputError for what is none."""
+        """Returns the record that `as_json` was made from. Raises InputError for other data."""
         try:
             return cls(**values)
         except TypeError as error:
@@ -156,10 +156,10 @@ class ExecutionSettings:
 
 
 def sha256_of(text: str) -> str:
-    """The SHA-256 of a text, in hexadecimal digits."""
+    """Returns the SHA-256 of a text, in hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dataset_sha256(pairs: Iterable[Pair]) -> str:
-    """The hash of a dataset's rows, labels and splits, whatever their order."""
+    """Returns the SHA-256 of a dataset's rows, labels and splits, whatever their order."""
     return sha256_of(json.dumps(sorted([p.pair_id, p.pert, p.gene, p.label or "", p.split] for p in pairs)))

@@ -1,4 +1,4 @@
-"""The worker of a run: predicts the rows that its journal lacks, and leaves the run resumable whatever happens to it."""
+"""The worker of a run: predicts the rows that its journal lacks; a run whose worker dies can be resumed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.engine.circuit_breaker import CircuitBreaker
-from core.engine.dependencies import Dependencies, context_of, web_of
+from core.engine.dependencies import Dependencies, build_context, source_client
 from core.engine.ingest import record_start
 from core.engine.journal import Journal, RunFolder
 from core.engine.row_codec import calls_tokens
@@ -30,141 +30,145 @@ from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
 
 _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}  # in the workspace's log
-_LOOK_S = 0.1  # between two looks at what the worker is told
-_CHUNK = 256  # rows of a batch that are journalled at once
+_POLL_S = 0.1  # between two reads of the control file
+_MOST_AT_ONCE = 512  # finished rows that wait to be journalled
 
 
-def work(folder: RunFolder, world: Dependencies) -> Status:
-    """Predict the rows that are missing, until they are finished or something ends the work; what became of the run.
+def work(folder: RunFolder, dependencies: Dependencies) -> Status:
+    """Predicts the rows that are missing, until all are finished or something ends the work; returns the run's status then.
 
-    SIGTERM and Ctrl-C end it cleanly where it runs in the main thread. Raises StateError where another worker has the run.
+    SIGTERM and Ctrl-C end it cleanly if this is the main thread. Raises StateError if another worker has the run.
     """
     with exclusive_lock(folder):
         LOGGER.info("run %s: a worker starts", folder.run)
-        asyncio.run(_Worker(folder, world).run())
+        asyncio.run(_Worker(folder, dependencies).run())
         status = status_of(folder)
         LOGGER.log(_LEVELS.get(status.state, logging.INFO), "run %s: %s", folder.run, f"{status.state} {status.cause}".strip())
         return status
 
 
-class _AskAnew(ReplyCache):
-    """The response cache, without the answers that made rows fail; each of those is asked for once more."""
+class _RetryCache(ReplyCache):
+    """The response cache, which lacks each of `rejected_keys` once, so that a reply that made its row fail is asked for again."""
 
-    def __init__(self, path: Path, suspect: set[str]) -> None:
+    def __init__(self, path: Path, rejected_keys: set[str]) -> None:
         super().__init__(path)
-        self._suspect = set(suspect)
+        self._rejected_keys = set(rejected_keys)
 
     def get(self, key: str) -> Reply | None:
-        if key in self._suspect:
-            self._suspect.discard(key)
+        if key in self._rejected_keys:
+            self._rejected_keys.discard(key)
             return None
         return super().get(key)
 
 
 class _Worker:
-    def __init__(self, folder: RunFolder, world: Dependencies) -> None:
-        self.folder, self.world = folder, world
-        self.spec, self.how = folder.spec(), folder.how()
-        self.endpoint = self.how.endpoint(world.api_key) if self.how.base_url else None
+    """One run's worker. Row tasks put what they finish into a queue; one task journals it, one ingests the journal, and one
+    writes heartbeats and reads the control file."""
+
+    def __init__(self, folder: RunFolder, dependencies: Dependencies) -> None:
+        self.folder, self.dependencies = folder, dependencies
+        self.spec, self.settings = folder.spec(), folder.execution_settings()
+        self.endpoint = self.settings.endpoint(dependencies.api_key) if self.settings.base_url else None
         self.scrub: Callable[[str], str] = self.endpoint.scrub if self.endpoint else str
         self.journal = Journal(folder, self.scrub)
-        self.account = RunReporter(folder, world.store, self.journal.progress, len(self.spec.rows), self.scrub)
+        self.reporter = RunReporter(folder, dependencies.store, self.journal.progress, len(self.spec.rows), self.scrub)
         self.ending: tuple[Ending, str] | None = None
         self.in_flight = 0
-        self.spent = self.journal.progress.spent  # with the rows that wait to be journalled
-        self.silence = CircuitBreaker(self.how.unanswered_limit)
+        self.spent_tokens = self.journal.progress.spent  # those of rows that wait to be journalled included
+        self.breaker = CircuitBreaker(self.settings.unanswered_limit)
 
     async def run(self) -> None:
-        """Work until the end, and say how it ended."""
-        self.go = asyncio.Event()
-        self.go.set()
-        self.out: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(2 * _CHUNK)
-        self.written = asyncio.Event()
-        self.lanes: list[asyncio.Task[None]] = []
-        self.account.beat()
+        """Works until the end, and records how it ended."""
+        self.not_paused = asyncio.Event()
+        self.not_paused.set()
+        self.finished: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(_MOST_AT_ONCE)
+        self.all_journalled = asyncio.Event()
+        self.row_tasks: list[asyncio.Task[None]] = []
+        self.reporter.write_heartbeat()
         self.folder.done.unlink(missing_ok=True)
         with self.journal, self._signals():
-            self.account.say(f"begun: {self.account.missing:,} of {len(self.spec.rows):,} rows to predict")
+            self.reporter.log(f"begun: {self.reporter.missing:,} of {len(self.spec.rows):,} rows to predict")
             async with asyncio.TaskGroup() as group:
-                keeper = group.create_task(self._keep())
-                folder = group.create_task(self._fold())
-                writer = group.create_task(self._write())
-                await self._predict()
-                await self.out.put(None)
-                await writer
-                self.written.set()
-                await folder
+                heartbeats = group.create_task(self._write_heartbeats())
+                ingest = group.create_task(self._ingest_journal())
+                journal = group.create_task(self._journal_rows())
+                await self._predict_rows()
+                await self.finished.put(None)
+                await journal
+                self.all_journalled.set()
+                await ingest
                 ending, cause = self.ending or ("done", "")
-                await self.account.fold_at_last(ending, cause)
-                keeper.cancel()
-        write_ending(self.folder, ending, self.account.counts, len(self.spec.rows), cause)
-        self.account.say(f"ended: {ending}{f' ({cause})' if cause else ''}")
+                await self.reporter.ingest_ending(ending, cause)
+                heartbeats.cancel()
+        write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
+        self.reporter.log(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
-    async def _predict(self) -> None:
-        """Ask for every row that is missing. What the method or its surroundings lack stops the run with that cause."""
+    async def _predict_rows(self) -> None:
+        """Predicts every row that is missing. Stops the run if the method raises outside of a row, or lacks what it needs."""
         try:
-            await asyncio.to_thread(record_start, self.world.store, self.folder)
+            await asyncio.to_thread(record_start, self.dependencies.store, self.folder)
             async with self._context() as context:
-                self.lanes = [asyncio.create_task(lane) for lane in self._lanes(context)]
-                if self.ending is not None:  # told so before there was anything to cancel
-                    self._cancel_lanes()
-                if self.lanes:
-                    await asyncio.wait(self.lanes)
+                self.row_tasks = [asyncio.create_task(rows) for rows in self._row_coroutines(context)]
+                if self.ending is not None:  # the run was stopped before there was a task to cancel
+                    self._cancel_row_tasks()
+                if self.row_tasks:
+                    await asyncio.wait(self.row_tasks)
         except DeskError as error:
             self._stop("stopped", str(error))
-        for lane in self.lanes:
-            failure = None if lane.cancelled() else lane.exception()
+        for task in self.row_tasks:
+            failure = None if task.cancelled() else task.exception()
             if failure is not None:
-                self.account.say(_traceback(failure))
+                self.reporter.log(_traceback(failure))
                 record_error(f"run {self.folder.run}", failure)
                 self._stop("stopped", str(failure) if isinstance(failure, DeskError) else f"{type(failure).__name__}: {failure}")
-        await self._let_go_of_held()
+        await self._finish_held_rows()
 
-    def _lanes(self, context: Context) -> list[Coroutine[Any, Any, None]]:
+    def _row_coroutines(self, context: Context) -> list[Coroutine[Any, Any, None]]:
+        """Returns what predicts the missing rows: one coroutine of a batch method, as many of a row method as rows in flight."""
         finished = self.journal.progress.finished
         todo = deque(pair for pair in context.pairs if pair.pair_id not in finished)
-        method = self.world.method(self.spec.method)
+        method = self.dependencies.method(self.spec.method)
         if isinstance(method, BatchMethod):
-            return [self._batch(method, context, {pair.pair_id for pair in todo})] if todo else []
+            return [self._predict_batch(method, context, {pair.pair_id for pair in todo})] if todo else []
         if not isinstance(method, RowMethod):
             raise InputError(f"method {self.spec.method}: has neither predict_row nor predict_batch, expected one of them")
-        return [self._lane(method, context, todo) for _ in range(min(self.how.rows_in_flight, len(todo)))]
+        return [self._predict_in_turn(method, context, todo) for _ in range(min(self.settings.rows_in_flight, len(todo)))]
 
     @contextlib.asynccontextmanager
     async def _context(self) -> AsyncIterator[Context]:
-        method = self.world.method(self.spec.method)
+        method = self.dependencies.method(self.spec.method)
         async with contextlib.AsyncExitStack() as stack:
             client = await stack.enter_async_context(self._client()) if method.needs_model else None
-            web = web_of(self.world, self.spec)
+            web = source_client(self.dependencies, self.spec)
             if web is not None:
                 await stack.enter_async_context(web)
-            yield await asyncio.to_thread(context_of, self.world, self.spec, method, client, web)
+            yield await asyncio.to_thread(build_context, self.dependencies, self.spec, method, client, web)
 
     def _client(self) -> Client:
         if self.endpoint is None:
             raise InputError(f"method {self.spec.method}: needs a model server, got none; give its address")
-        path = self.world.cache if self.how.cached else None
-        cache = None if path is None else _AskAnew(path, self.journal.progress.suspect)
-        return Client(self.endpoint, concurrency=self.how.concurrency, cache=cache)
+        path = self.dependencies.cache if self.settings.cached else None
+        cache = None if path is None else _RetryCache(path, self.journal.progress.rejected_keys)
+        return Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache)
 
-    async def _lane(self, method: RowMethod, context: Context, todo: deque[Pair]) -> None:
-        """Ask for one row after the other."""
+    async def _predict_in_turn(self, method: RowMethod, context: Context, todo: deque[Pair]) -> None:
+        """Predicts one row after the other until `todo`, which several tasks share, is empty or the run ends."""
         while True:
-            await self.go.wait()
+            await self.not_paused.wait()
             if not todo or self.ending is not None:
                 return
-            budget = self.how.token_budget
-            if budget is not None and self.spent >= budget:
-                self._stop("budget", f"{self.spent:,} tokens are spent, {budget:,} were allowed")
+            budget = self.settings.token_budget
+            if budget is not None and self.spent_tokens >= budget:
+                self._stop("budget", f"{self.spent_tokens:,} tokens are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
             self.in_flight += 1
-            row = await self._row(method, context, pair)
+            row = await self._predict_row(method, context, pair)
             self.in_flight -= 1
             await self._finish(row)
 
-    async def _row(self, method: RowMethod, context: Context, pair: Pair) -> RowResult | Failed:
-        """The result of a row, or its failure: no error of one row ends the run."""
+    async def _predict_row(self, method: RowMethod, context: Context, pair: Pair) -> RowResult | Failed:
+        """Returns the result of a row, or its failure: no error of one row ends the run."""
         task = asyncio.ensure_future(method.predict_row(pair, context))
         try:
             await asyncio.wait({task})
@@ -174,117 +178,120 @@ class _Worker:
             return Failed(pair.pair_id, "Cancelled", f"{self.spec.method} gave up this row without a cause")
         error = task.exception()
         if error is None:
-            return _of_row(task.result(), pair)
+            return _refuse_other_row(task.result(), pair)
         calls = error.calls if isinstance(error, RowFailed) else ()
         cause = error.cause if isinstance(error, RowFailed) else error
         if not isinstance(cause, DeskError):
-            self.account.say(f"row {pair.pair_id}:\n{_traceback(cause)}")
+            self.reporter.log(f"row {pair.pair_id}:\n{_traceback(cause)}")
         return Failed(pair.pair_id, type(cause).__name__, self.scrub(str(cause)), calls)
 
-    async def _batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
-        """All rows at once, in a thread; those that are missing are journalled, in order."""
-        await self.go.wait()
+    async def _predict_batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
+        """Predicts all rows at once, in a thread, and finishes those that are missing, in order."""
+        await self.not_paused.wait()
         results = await asyncio.to_thread(method.predict_batch, context.pairs, context)
         if [result.prediction.pair_id for result in results] != [pair.pair_id for pair in context.pairs]:
             raise InputError(f"method {self.spec.method}: gave other rows than it was asked for, expected one each, in order")
         for result in results:
-            await self.go.wait()
+            await self.not_paused.wait()
             if result.prediction.pair_id in missing:
-                await self.out.put(result)
+                await self.finished.put(result)
 
     async def _finish(self, row: RowResult | Failed) -> None:
-        self.spent += calls_tokens(row.calls, spent=True)
-        for ready in self.silence.after(row):
-            await self.out.put(ready)
-        if self.silence.too_long:
-            self._stop("stopped", f"{self.silence.count} rows in succession without an answer: {self.silence.last}")
+        """Counts a row's tokens and passes it on to be journalled; stops the run if too many in succession got no answer."""
+        self.spent_tokens += calls_tokens(row.calls, spent=True)
+        for finished in self.breaker.add(row):
+            await self.finished.put(finished)
+        if self.breaker.is_open:
+            self._stop("stopped", f"{self.breaker.n_held} rows in succession without an answer: {self.breaker.last_message}")
 
-    async def _let_go_of_held(self) -> None:
-        """Rows to which nobody answered are failures where others were answered; else the run stops and they stay missing."""
+    async def _finish_held_rows(self) -> None:
+        """Finishes rows without an answer as failures if any row was answered; else stops the run, and they stay missing."""
         if self.ending is not None and self.ending[0] != "budget":
             return
-        if self.silence.count and not self.silence.broken:
-            self._stop("stopped", f"nobody answered: {self.silence.last}")
+        if self.breaker.n_held and not self.breaker.ever_answered:
+            self._stop("stopped", f"nobody answered: {self.breaker.last_message}")
             return
-        for row in self.silence.release():
-            await self.out.put(row)
+        for row in self.breaker.take_held():
+            await self.finished.put(row)
 
     def _stop(self, ending: Ending, cause: str) -> None:
-        """End the work; but for a spent budget, without waiting for the rows in flight. The first cause stands."""
+        """Ends the work: a spent budget after the rows in flight, all else at once. Only the first call sets the cause."""
         if self.ending is None:
             self.ending = (ending, self.scrub(cause))
-        self.go.set()
+        self.not_paused.set()
         if ending != "budget":
-            self._cancel_lanes()
+            self._cancel_row_tasks()
 
-    def _cancel_lanes(self) -> None:
-        mine = asyncio.current_task()
-        for lane in self.lanes:
-            if lane is not mine:
-                lane.cancel()
+    def _cancel_row_tasks(self) -> None:
+        current = asyncio.current_task()
+        for task in self.row_tasks:
+            if task is not current:
+                task.cancel()
 
-    async def _write(self) -> None:
-        """Journal what is finished, as much at once as came together while the last was written."""
+    async def _journal_rows(self) -> None:
+        """Journals finished rows until a None: in each write, all that were finished during the last one."""
         while True:
-            entries = [await self.out.get()]
-            while not self.out.empty():
-                entries.append(self.out.get_nowait())
+            entries = [await self.finished.get()]
+            while not self.finished.empty():
+                entries.append(self.finished.get_nowait())
             rows = [entry for entry in entries if entry is not None]
             if rows:
                 await asyncio.to_thread(self.journal.append, rows)
             if len(rows) < len(entries):
                 return
 
-    async def _keep(self) -> None:
-        """Beat, and do what the worker is told."""
-        beaten = 0.0
+    async def _write_heartbeats(self) -> None:
+        """Writes heartbeats, and carries out the command in the control file."""
+        last_at = 0.0
         while True:
-            self._obey()
-            if time.monotonic() - beaten >= self.world.beat_s:
-                self.account.beat()
-                beaten = time.monotonic()
-            await asyncio.sleep(_LOOK_S)
+            self._carry_out_command()
+            if time.monotonic() - last_at >= self.dependencies.heartbeat_every_s:
+                self.reporter.write_heartbeat()
+                last_at = time.monotonic()
+            await asyncio.sleep(_POLL_S)
 
-    def _obey(self) -> None:
+    def _carry_out_command(self) -> None:
+        """Cancels, pauses or continues the run as the control file says."""
         command = self.folder.command()
         if command == "cancel":
             self._stop("cancelled", "a person cancelled it")
         if self.ending is not None:
             return
         state: State = "running" if command == "run" else "pausing" if self.in_flight else "paused"
-        (self.go.set if command == "run" else self.go.clear)()
-        self.account.enter(state)
+        (self.not_paused.set if command == "run" else self.not_paused.clear)()
+        self.reporter.enter_state(state)
 
-    async def _fold(self) -> None:
-        """Keep the store up to date until all is journalled; a run that it does not have any more ends here."""
+    async def _ingest_journal(self) -> None:
+        """Keeps the store up to date until all is journalled; cancels a run that the store does not have any more."""
         try:
-            await self.account.fold_until(self.written, self.world.fold_s)
+            await self.reporter.ingest_until(self.all_journalled, self.dependencies.ingest_every_s)
         except NotFound as error:
             self._stop("cancelled", str(error))
 
     @contextlib.contextmanager
     def _signals(self) -> Iterator[None]:
-        """SIGTERM and SIGINT end the work cleanly; only a main thread can be told so."""
+        """Lets SIGTERM and SIGINT end the work cleanly; only a main thread receives them."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         loop = asyncio.get_running_loop()
-        told = (signal.SIGTERM, signal.SIGINT)
-        for number in told:
-            loop.add_signal_handler(number, self._stop, "interrupted", f"told to end by {number.name}")
+        signals = (signal.SIGTERM, signal.SIGINT)
+        for number in signals:
+            loop.add_signal_handler(number, self._stop, "interrupted", f"received {number.name}")
         try:
             yield
         finally:
-            for number in told:
+            for number in signals:
                 loop.remove_signal_handler(number)
 
 
-def _of_row(result: RowResult, pair: Pair) -> RowResult | Failed:
-    answered = result.prediction.pair_id
-    if answered == pair.pair_id:
+def _refuse_other_row(result: RowResult, pair: Pair) -> RowResult | Failed:
+    """Returns the result; a failure if it is of another row."""
+    predicted = result.prediction.pair_id
+    if predicted == pair.pair_id:
         return result
-    said = f"the method answered for row {answered!r}, expected {pair.pair_id!r}"
-    return Failed(pair.pair_id, InputError.__name__, said, result.calls)
+    message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
+    return Failed(pair.pair_id, InputError.__name__, message, result.calls)
 
 
 def _traceback(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Start a worker that outlives who started it."""
+"""Starts a worker in a process of its own, which outlives the one that started it."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from core.engine.journal import RunFolder, log_tail
 from core.engine.run_state import last_heartbeat
 from core.errors import StateError
 
-FIRST_BEAT_S = 60.0
-WORKER_STORE_MB = 128  # a worker writes small batches, for hours: it shall not keep what it wrote
-_LOOK_S = 0.05
+FIRST_HEARTBEAT_S = 60.0
+WORKER_STORE_MB = 128  # a worker writes small batches, for hours: it need not keep them in memory
+_POLL_S = 0.05
 
 
 def command_of(settings: Settings, run: str) -> tuple[str, ...]:
-    """The command line of a run's worker; it holds no secret."""
+    """Returns the command line of a run's worker, which holds no secret."""
     return (sys.executable, "-m", "core", "--workspace", str(settings.workspace), "worker", run)
 
 
 def start(
-    folder: RunFolder, settings: Settings, api_key: str = "", command: Sequence[str] = (), within_s: float = FIRST_BEAT_S
+    folder: RunFolder, settings: Settings, api_key: str = "", command: Sequence[str] = (), within_s: float = FIRST_HEARTBEAT_S
 ) -> int:
-    """Start a run's worker in a session of its own and wait for its first beat; its process id.
+    """Starts a run's worker in a session of its own and waits for its first heartbeat; returns its process id.
 
-    The key goes into the worker's environment, nowhere else. command: by default that of `command_of`. Raises StateError
-    where the worker ends, or does not beat in time, with the last lines it said.
+    api_key: goes into the worker's environment only. command: by default that of `command_of`. Raises StateError, with the last
+    lines of its log, if the worker ends before its first heartbeat or writes none within `within_s`.
     """
     with folder.log.open("ab") as log:
         process = subprocess.Popen(
@@ -42,22 +42,18 @@ def start(
             stderr=log,
             start_new_session=True,
         )
-    threading.Thread(target=process.wait, daemon=True).start()  # nothing is left of it when it has ended
+    threading.Thread(target=process.wait, daemon=True).start()  # so that no zombie is left
     deadline = time.monotonic() + within_s
     while time.monotonic() < deadline:
-        ended = process.poll() is not None  # looked at before the beat, since a short run may be over by now
-        if _beats(folder) == process.pid:
+        ended = process.poll() is not None  # asked before the heartbeat, since a short run may be over by now
+        if (last_heartbeat(folder) or {}).get("pid") == process.pid:
             return process.pid
         if ended:
-            said = " / ".join(log_tail(folder, 3)) or "nothing"
+            last_lines = " / ".join(log_tail(folder, 3)) or "nothing"
             raise StateError(
-                f"run {folder.run}: its worker ended with status {process.returncode} before its first beat, it said: {said}"
+                f"run {folder.run}: its worker ended with status {process.returncode} before its first heartbeat; "
+                f"its log says: {last_lines}"
             )
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
     process.terminate()
     raise StateError(f"run {folder.run}: its worker did not begin within {within_s:g} s; see {folder.log}")
-
-
-def _beats(folder: RunFolder) -> int | None:
-    """Who beat last."""
-    return (last_heartbeat(folder) or {}).get("pid")

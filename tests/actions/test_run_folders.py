@@ -6,7 +6,7 @@ import pytest
 
 from core.actions.run_folders import folder_of, refuse_live, remove_folder
 from core.actions.workspace import Workspace
-from core.engine.run_state import Counts, write_heartbeat
+from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import StateError
 
@@ -20,7 +20,7 @@ def test_a_run_with_a_worker_is_not_to_be_deleted(workspace: Workspace, state: s
     refuse_live(workspace, "r1")  # no worker ever made it
     folder.create(SPEC, ExecutionSettings())
     refuse_live(workspace, "r1")  # nobody has begun
-    write_heartbeat(folder, state, Counts(), 1, size=0, begun_at=0.0)  # type: ignore[arg-type]
+    write_heartbeat(folder, Heartbeat(state, Counts(), 1, size=0, begun_at=0.0))  # type: ignore[arg-type]
     with pytest.raises(StateError, match="run r1: a worker is on it, expected one that is not running; cancel it first"):
         refuse_live(workspace, "r1")
     folder.heartbeat.unlink()

@@ -19,7 +19,7 @@ from core.actions.run_folders import folder_of
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import load_space
 from core.engine.request import RunRequest
-from core.engine.run_state import Counts, write_heartbeat
+from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.methods.components import FusionSettings
@@ -739,7 +739,7 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test", k=3)
     folder = folder_of(workspace, engine.id)
     folder.done.unlink()
-    write_heartbeat(folder, "running", Counts(), 6, size=0, begun_at=0.0)
+    write_heartbeat(folder, Heartbeat("running", Counts(), 6, size=0, begun_at=0.0))
     before = everything(workspace)
     with pytest.raises(StateError, match=f"run {engine.id}: a worker is on it"):
         save_knn(workspace, dataset_of(workspace), KnnSettings(("near",), LOO), "taken", replace=True)

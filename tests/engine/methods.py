@@ -206,7 +206,7 @@ def apart(workspace: Workspace, run: str, api_key: str = "", **options: Any) -> 
 
 
 def main(place: str, run: str, options: str) -> int:
-    """Work on a run; options: sleep_s of counting and whole, fat of counting, began of asking, fold_s of the worker, and
+    """Work on a run; options: sleep_s of counting and whole, fat of counting, began of asking, ingest_every_s of the worker, and
     peak, a file for the most memory that this process took, in MB."""
     given = json.loads(options)
     workspace = open_workspace(load_settings(Path(place)))
@@ -214,7 +214,7 @@ def main(place: str, run: str, options: str) -> int:
     began = Path(given["began"]) if "began" in given else None
     methods = finder(Counting(sleep_s=sleep_s, fat=given.get("fat", 0)), Whole(sleep_s=sleep_s), Asking(began=began))
     try:
-        status = run_control.work_on(workspace, run, method=methods, fold_s=given.get("fold_s", 2.0))
+        status = run_control.work_on(workspace, run, method=methods, ingest_every_s=given.get("ingest_every_s", 2.0))
     except DeskError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -50,7 +50,7 @@ def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_p
     assert (run.done, run.failed) == (ROWS, 0)
     pd.testing.assert_frame_equal(stored_rows(workspace, run.id)[NUMBERS].set_index("pair_id"), right)
     progress = read_progress(folder.rows)
-    assert (progress.done, len(progress.failed), progress.twice) == (ROWS, 0, 0)
+    assert (progress.done, len(progress.failed), progress.repeated) == (ROWS, 0, 0)
     assert (progress.cost.total(), progress.spent) == (run.tokens, run.spent_tokens)
     assert run.tokens is not None
     assert run.spent_tokens is not None

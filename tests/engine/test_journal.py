@@ -136,19 +136,19 @@ def test_counts_follow_the_last_word_on_each_row(tmp_path: Path) -> None:
         journal.append([row("a_b", 100, (call("k1"), call("k2", cached=True))), Failed("c_d", "Unreadable", "?", (call("k3"),))])
         journal.append([Failed("e_f", "Unanswered", "?", (call("k4"), call("k5", error="gone")))])
     found = read_progress(folder.rows)
-    assert (found.done, set(found.failed), found.suspect) == (1, {"c_d", "e_f"}, set())
+    assert (found.done, set(found.failed), found.rejected_keys) == (1, {"c_d", "e_f"}, set())
     assert (found.cost.total(), found.spent) == (100 + 15 + 30, 15 + 15 + 30)  # a cached call was paid for before
     mark_for_retry(folder, ["c_d", "e_f"])
     again = read_progress(folder.rows)
     assert (again.finished, again.failed) == ({"a_b"}, {})
-    assert again.suspect == {"k3"}  # it was answered and the row failed; k4's answer led to no failure
+    assert again.rejected_keys == {"k3"}  # it was answered and the row failed; k4's answer led to no failure
     with Journal(folder) as journal:
         journal.append([row("c_d", 20, (call("k3"),))])
     last = read_progress(folder.rows)
-    assert (last.done, last.twice, last.spent) == (2, 0, 15 + 15 + 30 + 15)
+    assert (last.done, last.repeated, last.spent) == (2, 0, 15 + 15 + 30 + 15)
     with Journal(folder) as journal:
         journal.append([row("c_d", 30)])
-    assert (read_progress(folder.rows).twice, read_progress(folder.rows).cost["c_d"]) == (1, 30)
+    assert (read_progress(folder.rows).repeated, read_progress(folder.rows).cost["c_d"]) == (1, 30)
 
 
 def test_the_key_is_taken_out_of_every_line(tmp_path: Path) -> None:
@@ -162,18 +162,19 @@ def test_the_key_is_taken_out_of_every_line(tmp_path: Path) -> None:
     assert entry.message == "wrong key [key]"
 
 
-def test_a_folder_keeps_what_is_run_and_what_is_told(tmp_path: Path) -> None:
+def test_a_folder_keeps_specification_settings_and_command(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "runs" / "abc")
     with pytest.raises(NotFound, match="no run was begun"):
         folder.spec()
-    how = ExecutionSettings(rows_in_flight=3)
-    folder.create(SPEC, how)
-    assert (folder.run, folder.exists, folder.spec(), folder.how(), folder.command()) == ("abc", True, SPEC, how, "run")
-    folder.tell("pause")
+    settings = ExecutionSettings(rows_in_flight=3)
+    folder.create(SPEC, settings)
+    assert (folder.run, folder.exists, folder.spec(), folder.command()) == ("abc", True, SPEC, "run")
+    assert folder.execution_settings() == settings
+    folder.set_command("pause")
     assert folder.command() == "pause"
-    folder.create(SPEC, how)  # of a store that lost it: the same run goes on
+    folder.create(SPEC, settings)  # of a store that lost it: the same run goes on
     with pytest.raises(StateError, match="another specification"):
-        folder.create(replace(SPEC, seed=99), how)
+        folder.create(replace(SPEC, seed=99), settings)
     (folder.path / "spec.json").write_text((folder.path / "spec.json").read_text().replace('"debate"', '"react"'))
     with pytest.raises(InputError, match="was changed"):
         folder.spec()

@@ -78,7 +78,7 @@ def run_with_kills(folder: Path, kills: int, delay_s: float = 0.01) -> Surviving
     """
     rng = random.Random(SEED)
     began = folder / "began.txt"
-    begin = partial(apart, began=str(began), fold_s=0.05)
+    begin = partial(apart, began=str(began), ingest_every_s=0.05)
     with serving(Script(delay_s=delay_s)) as url:
         whole = workspace_with(folder / "whole", ROWS)
         expected = run_control.start(
@@ -113,7 +113,7 @@ def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     workspace, run, whole, expected = survived
     rows = run_folders.folder_of(workspace, run.id).rows
     assert sorted(journalled(workspace, run)) == sorted(set(journalled(workspace, run)))
-    assert read_progress(rows).twice == 0
+    assert read_progress(rows).repeated == 0
     assert (run.status, run.done, run.failed, run.tokens) == ("done", ROWS, 0, expected.tokens)
     ours = stored(workspace, run)
     for name, table in stored(whole, expected).items():

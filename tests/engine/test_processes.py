@@ -34,7 +34,7 @@ ROWS = 400
 def slow_run(path: Path) -> Iterator[tuple[Workspace, Run]]:
     """A run that takes a minute, in a worker of its own."""
     workspace = workspace_with(path, ROWS)
-    begin = partial(apart, sleep_s=0.5, fold_s=0.1)
+    begin = partial(apart, sleep_s=0.5, ingest_every_s=0.1)
     run = run_control.start(workspace, wish(workspace, Counting()), "slow", fast(rows_in_flight=4), begin=begin)
     try:
         until(lambda: finished(workspace, run) > 4, "the first rows")
@@ -93,7 +93,7 @@ def test_a_signal_ends_the_work_cleanly(tmp_path: Path) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGTERM)
         ended = until_state(workspace, run, "interrupted", "crashed")
-        assert (ended.state, ended.cause) == ("interrupted", "told to end by SIGTERM")
+        assert (ended.state, ended.cause) == ("interrupted", "received SIGTERM")
         assert recorded(workspace, run).status == "interrupted"
         assert ended.counts.done == recorded(workspace, run).done == finished(workspace, run)
 
@@ -136,7 +136,7 @@ def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
     folder = run_folders.folder_of(workspace, run.id)
-    with pytest.raises(StateError, match=r"status 3 before its first beat, it said: no such luck"):
+    with pytest.raises(StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"):
         start(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
     with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
         start(folder, workspace.settings, command=("sleep", "60"), within_s=0.2)
@@ -154,7 +154,7 @@ def test_memory_stays_bounded_while_rows_are_large(tmp_path: Path) -> None:
     """2,000 rows of 15 KB each that do not repeat one another."""
     workspace = workspace_with(tmp_path, 2000)
     peak = tmp_path / "peak.txt"
-    begin = partial(apart, fat=5_000, fold_s=0.5, peak=str(peak))
+    begin = partial(apart, fat=5_000, ingest_every_s=0.5, peak=str(peak))
     run = run_control.start(workspace, wish(workspace, Counting()), "fat", fast(), begin=begin)
     ended = until_state(workspace, run, "done", "crashed", "stopped")
     until(peak.exists, "the worker's last word")

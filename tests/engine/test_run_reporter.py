@@ -1,4 +1,4 @@
-"""What a worker tells of itself: its log, its beats, and the store's copy of its journal."""
+"""What a worker tells of itself: its log, its heartbeat, and the store's copy of its journal."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def begun(tmp_path: Path) -> tuple[Workspace, Run]:
     return workspace, run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
 
 
-def account_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter:
+def reporter_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter:
     return RunReporter(
         run_folders.folder_of(workspace, run.id),
         workspace.store,
         journal.progress,
         run.total,
-        lambda said: said.replace("sk-", "…"),
+        lambda text: text.replace("sk-", "…"),
     )
 
 
@@ -42,52 +42,52 @@ def test_a_state_is_said_once_and_nothing_secret_ever(begun: tuple[Workspace, Ru
     workspace, run = begun
     folder = run_folders.folder_of(workspace, run.id)
     with Journal(folder) as journal:
-        ours = account_of(workspace, journal, run)
-        ours.enter("running")
+        reporter = reporter_of(workspace, journal, run)
+        reporter.enter_state("running")
         assert last_heartbeat(folder) is None  # as it began
-        ours.enter("paused")
-        ours.enter("paused")
-        ours.say("the key is sk-1")
+        reporter.enter_state("paused")
+        reporter.enter_state("paused")
+        reporter.log("the key is sk-1")
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
-        ours.beat()
+        reporter.write_heartbeat()
     said = folder.log.read_text().splitlines()
     assert [line.split(" ", 2)[2] for line in said] == ["paused", "the key is …1"]
-    beaten = last_heartbeat(folder)
-    assert beaten is not None
-    assert (beaten["state"], beaten["counts"]["failed"], beaten["total"], ours.missing) == ("paused", 1, 3, 3)
-    assert beaten["rows_per_s"] > 0
+    heartbeat = last_heartbeat(folder)
+    assert heartbeat is not None
+    assert (heartbeat["state"], heartbeat["counts"]["failed"], heartbeat["total"], reporter.missing) == ("paused", 1, 3, 3)
+    assert heartbeat["rows_per_s"] > 0
 
 
 def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
     begun: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, run = begun
-    folds: list[State] = []
+    states: list[State] = []
 
-    def fold(store: Store, folder: RunFolder, state: State) -> None:  # noqa: ARG001
-        folds.append(state)
-        if len(folds) == 1:
+    def ingest(store: Store, folder: RunFolder, state: State) -> None:  # noqa: ARG001
+        states.append(state)
+        if len(states) == 1:
             raise StoreBusy("somebody else has it")
         over.set()
 
-    monkeypatch.setattr(run_reporter, "ingest_journal", fold)
+    monkeypatch.setattr(run_reporter, "ingest_journal", ingest)
     over = asyncio.Event()
     with Journal(run_folders.folder_of(workspace, run.id)) as journal:
-        ours = account_of(workspace, journal, run)
+        reporter = reporter_of(workspace, journal, run)
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
-        asyncio.run(asyncio.wait_for(ours.fold_until(over, 0.001), 30))
-    assert folds == ["running", "running"]
+        asyncio.run(asyncio.wait_for(reporter.ingest_until(over, 0.001), 30))
+    assert states == ["running", "running"]
     assert "somebody else has it" in run_control.log_tail(workspace, run.id)[-1]
 
 
 def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(begun: tuple[Workspace, Run]) -> None:
     workspace, run = begun
     with Journal(run_folders.folder_of(workspace, run.id)) as journal:
-        ours = account_of(workspace, journal, run)
+        reporter = reporter_of(workspace, journal, run)
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
         with workspace.store.write() as db:
             runs.delete(db, run.id)
         with pytest.raises(NotFound, match="not in the store any more"):
-            asyncio.run(asyncio.wait_for(ours.fold_until(asyncio.Event(), 0.001), 30))
-        asyncio.run(ours.fold_at_last("stopped", "nobody answered"))
+            asyncio.run(asyncio.wait_for(reporter.ingest_until(asyncio.Event(), 0.001), 30))
+        asyncio.run(reporter.ingest_ending("stopped", "nobody answered"))
     assert "not in the store yet: run" in run_folders.folder_of(workspace, run.id).log.read_text()

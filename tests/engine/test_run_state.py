@@ -9,8 +9,18 @@ from typing import Any
 
 import pytest
 
-from core.engine.journal import Journal, RunFolder, write_whole
-from core.engine.run_state import LIVE_S, Counts, Status, exclusive_lock, process_start, status_of, write_ending, write_heartbeat
+from core.engine.journal import Journal, RunFolder, write_json
+from core.engine.run_state import (
+    STALE_AFTER_S,
+    Counts,
+    Heartbeat,
+    Status,
+    exclusive_lock,
+    process_start,
+    status_of,
+    write_ending,
+    write_heartbeat,
+)
 from core.engine.spec import ExecutionSettings
 from core.errors import NotFound, StateError
 from core.types import Failed
@@ -27,7 +37,7 @@ def folder_in(path: Path) -> RunFolder:
 
 
 def beats(folder: RunFolder, counts: Counts = NOTHING) -> None:
-    write_heartbeat(folder, "running", counts, 2, size=0, begun_at=1.0, rows_per_s=0.5)
+    write_heartbeat(folder, Heartbeat("running", counts, 2, size=0, begun_at=1.0, rows_per_s=0.5))
 
 
 def test_a_run_is_waiting_then_runs_then_is_done(tmp_path: Path) -> None:
@@ -49,7 +59,7 @@ def test_without_a_beat_it_has_crashed_and_its_journal_is_counted(tmp_path: Path
     beats(folder)
     with Journal(folder) as journal:
         journal.append([row("a_b", 7), Failed("c_d", "Unreadable", "?")])
-    past = time.time() - LIVE_S - 1
+    past = time.time() - STALE_AFTER_S - 1
     os.utime(folder.heartbeat, (past, past))
     found = status_of(folder)
     assert (found.state, found.counts, found.pid) == ("crashed", Counts(1, 1, 7, 0), None)
@@ -75,11 +85,11 @@ def test_a_beat_of_a_process_that_is_gone_does_not_count(tmp_path: Path) -> None
         "state": "running",
     }
     values |= {"counts": {}, "total": 2, "size": 0, "begun_at": 1.0, "rows_per_s": None}
-    write_whole(folder.heartbeat, values)
+    write_json(folder.heartbeat, values)
     assert status_of(folder).state == "running"
-    write_whole(folder.heartbeat, {**values, "born": "1"})  # another process that has its number
+    write_json(folder.heartbeat, {**values, "born": "1"})  # another process that has its number
     assert status_of(folder).state == "crashed"
-    write_whole(folder.heartbeat, values)
+    write_json(folder.heartbeat, values)
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # dead, but nobody has taken note of it yet
     assert status_of(folder).state == "crashed"

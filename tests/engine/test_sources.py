@@ -10,7 +10,7 @@ import pytest
 
 from core.actions import launch, run_control
 from core.actions.workspace import Workspace
-from core.engine.dependencies import Dependencies, web_of
+from core.engine.dependencies import Dependencies, source_client
 from core.engine.request import RunRequest
 from core.errors import InputError
 from core.evidence import testing
@@ -67,5 +67,5 @@ def test_a_world_without_addresses_cannot_make_such_a_run(tmp_path: Path) -> Non
     workspace = workspace_with(tmp_path, 1)
     spec = launch.resolve(workspace, RunRequest("debate", "bmdm", {"sources": "web"}, "split=test", model=MODEL))
     with pytest.raises(InputError, match="sources: web, but no addresses of public sources are known here"):
-        web_of(Dependencies(workspace.store), spec)
-    assert web_of(Dependencies(workspace.store), replace(spec, options={})) is None  # a run from before there was a choice
+        source_client(Dependencies(workspace.store), spec)
+    assert source_client(Dependencies(workspace.store), replace(spec, options={})) is None  # a run from before there was a choice

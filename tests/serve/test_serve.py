@@ -325,7 +325,7 @@ def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path
     assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
     progress = run_control.progress_of(workspace, run.id)
     assert progress.finished >= before
-    assert progress.twice == 0
+    assert progress.repeated == 0
     with workspace.store.read() as db:
         stored = predictions.frame(db, run.id)["pair_id"].tolist()
     assert sorted(stored) == sorted(pair.pair_id for pair in PAIRS)
