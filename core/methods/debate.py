@@ -128,8 +128,8 @@ def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[]
         return _StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
     p = sum(read) / len(read)
     if len(debates) > 1:
-        said = f"Mean over {len(read)} of {len(debates)} seeds: {p:.6f}."
-        events.append(TraceEvent(stage, "JUDGE", "verdict", said, 0, meta={"p": p, "fallback": False}))
+        text = f"Mean over {len(read)} of {len(debates)} seeds: {p:.6f}."
+        events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False}))
     return _StageResult(p, events)
 
 
@@ -137,19 +137,19 @@ async def _hold_debate(conversation: RowConversation, stage: Stage, case: Debate
     """Ask for both briefs concurrently, then for both rebuttals concurrently, then for the verdict."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
-    said: list[tuple[str, str]] = []
+    speeches: list[tuple[str, str]] = []
     collapsed = False
     if rounds:
         briefs = await gather_all(*(_ask_brief(conversation, stage, side, case, seed) for side in sides))
         events += [one for brief in briefs for one in brief.events]
-        said += [(side, brief.text) for side, brief in zip(sides, briefs, strict=True)]
+        speeches += [(side, brief.text) for side, brief in zip(sides, briefs, strict=True)]
         collapsed = any(brief.collapsed for brief in briefs)
     if rounds > 1:
-        own = dict(said)
-        replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, own) for side in sides))
+        briefs_by_side = dict(speeches)
+        replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, briefs_by_side) for side in sides))
         events += replies
-        said += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
-    p, verdict = await _ask_verdict(conversation, stage, case, seed, said)
+        speeches += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
+    p, verdict = await _ask_verdict(conversation, stage, case, seed, speeches)
     return _DebateResult(p, (*events, *verdict), collapsed)
 
 
