@@ -19,7 +19,7 @@ from core.transfer.fusion import Component, weights_of
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge
 from core.transfer.live_fusion import FusionComparison, LiveFusion, live_fusion
-from core.transfer.neighbourhood import Neighbourhood, build_neighbourhood
+from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of
 from core.transfer.weight_grid import weight_grid, weight_optimism
 
@@ -59,7 +59,7 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
     times = {}
     for kind in kinds:
         protocol = EvaluationProtocol(kind)
-        around = build_neighbourhood(protocol, known.rows, known, spaces)
+        around = live_knn(protocol, known.rows, known, spaces)
         cells = cells_of(protocol, known.rows, parts_of(protocol, known.rows))
         prepared = live_fusion(labels_of(known), known.rows, [_base(known), _knn(around, SimilaritySettings())], cells=cells)
         times[kind] = _milliseconds(prepared, around)
@@ -68,7 +68,7 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
     return values, found.mean.change.value, times
 
 
-def _milliseconds(prepared: LiveFusion, around: Neighbourhood) -> dict[str, float]:
+def _milliseconds(prepared: LiveFusion, around: LiveKnn) -> dict[str, float]:
     def changed(setting: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> FusionComparison:
         return prepared.with_component(1, _knn(around, setting, names)).score_at(WEIGHTS)
 
@@ -88,7 +88,7 @@ def _milliseconds(prepared: LiveFusion, around: Neighbourhood) -> dict[str, floa
     return {name: 1000 * median_s(one, REPEATS) for name, one in work.items()}
 
 
-def _knn(around: Neighbourhood, setting: SimilaritySettings, names: tuple[str, ...] = ()) -> Component:
+def _knn(around: LiveKnn, setting: SimilaritySettings, names: tuple[str, ...] = ()) -> Component:
     found = around.priors(names or tuple(around.spaces), setting)
     return Component("knn", found.de, found.up)
 

@@ -7,5 +7,5 @@ protocols             test, leave one out, folds                       cell_auro
 prior_support         shrinking and weighting by support               prior_provenance  a prior's neighbours
 fusion                rank-percentile fusion                           knn_settings      a kNN's settings as plain data
 fusion_decomposition  a component recovered from a fusion              weight_grid       scores over all weights
-neighbourhood         kNN priors while settings change                 live_fusion       scores while weights change
+live_knn              kNN priors while settings change                 live_fusion       scores while weights change
 """

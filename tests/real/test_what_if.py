@@ -88,6 +88,6 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace,
 def test_a_weight_that_moves_computes_no_prior(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = KnnSettings(("text",), EvaluationProtocol("folds"))
     prepare(workspace, settings)
-    monkeypatch.setattr("core.transfer.neighbourhood.knn_priors", None)  # whoever computes one now fails
+    monkeypatch.setattr("core.transfer.live_knn.knn_priors", None)  # whoever computes one now fails
     _, live = prepare(workspace, settings)
     assert live.percentiles.de.shape[0] == 2

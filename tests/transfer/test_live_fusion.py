@@ -10,7 +10,7 @@ from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.live_fusion import live_fusion
-from core.transfer.neighbourhood import build_neighbourhood
+from core.transfer.live_knn import live_knn
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
 from core.transfer.similarity import Space
 
@@ -48,7 +48,7 @@ def test_without_labels_there_is_no_score() -> None:
 
 def test_priors_are_those_of_the_protocol_whatever_was_asked_before() -> None:
     known = knowledge_of(LABELS, ROWS)
-    kept = build_neighbourhood(EvaluationProtocol(), ROWS, known, SPACES)
+    kept = live_knn(EvaluationProtocol(), ROWS, known, SPACES)
     for names, setting in (
         (("6",), SimilaritySettings()),
         (("6", "3"), SimilaritySettings(Weighting(power=3.0, k=9), centre=True)),
@@ -62,9 +62,7 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before() -> None:
 
 
 def test_an_exchanged_component_is_as_if_it_had_been_there() -> None:
-    prior = build_neighbourhood(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), SPACES).priors(
-        ("6",), SimilaritySettings()
-    )
+    prior = live_knn(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), SPACES).priors(("6",), SimilaritySettings())
     knn = Component("knn", prior.de, prior.up)
     cells = ROWS.pert % 4
     exchanged = live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells).with_component(1, knn).score_at(WEIGHTS)
@@ -76,4 +74,4 @@ def test_an_exchanged_component_is_as_if_it_had_been_there() -> None:
 def test_a_space_from_the_same_labels_is_refused() -> None:
     space = Space("leak", SPACES[0].columns, built_from="view", rebuild=lambda _rows: SPACES[0].columns)
     with pytest.raises(InputError, match="space leak: built from the labels of view"):
-        build_neighbourhood(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), [space], evaluated="view")
+        live_knn(EvaluationProtocol(), ROWS, knowledge_of(LABELS, ROWS), [space], evaluated="view")

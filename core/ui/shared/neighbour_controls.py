@@ -14,7 +14,7 @@ from core.store.spaces import SpaceRecord
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
-from core.transfer.neighbourhood import Neighbourhood, build_neighbourhood
+from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import Evaluation, EvaluationProtocol, Kind, SimilaritySettings, cells_of, evaluate_priors
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
@@ -45,7 +45,7 @@ class LiveNeighbours:
 
     index: RowIndex
     rows: Codes
-    neighbourhood: Neighbourhood
+    neighbourhood: LiveKnn
     settings: KnnSettings
     cells: Codes | None
 
@@ -113,9 +113,7 @@ def find_neighbours(dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str
     queries = index.rows.take(rows)
     spaces = [loaders.space_vectors(dataset.id, name) for name in settings.spaces]
     evaluated = UNLABELLED if settings.protocol.kind == "test" else dataset.name
-    neighbourhood = build_neighbourhood(
-        settings.protocol, queries, index.known, spaces, evaluated, loaders.cosine_cache(dataset.id)
-    )
+    neighbourhood = live_knn(settings.protocol, queries, index.known, spaces, evaluated, loaders.cosine_cache(dataset.id))
     return LiveNeighbours(index, rows, neighbourhood, settings, cells_of(settings.protocol, queries, neighbourhood.parts))
 
 

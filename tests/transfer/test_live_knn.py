@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.transfer import neighbourhood as module
+from core.transfer import live_knn as module
 from core.transfer.knn import Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
-from core.transfer.neighbourhood import MAX_MATRICES, Neighbourhood, build_neighbourhood
+from core.transfer.live_knn import MAX_MATRICES, LiveKnn, live_knn
 from core.transfer.prior_provenance import explain_prior
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings, predict_priors
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
@@ -51,7 +51,7 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
 ) -> None:
     protocol = EvaluationProtocol(kind, 3, 2)  # type: ignore[arg-type]
     queries = TEST_ROWS if kind == "test" else KNOWN.rows
-    near = build_neighbourhood(protocol, queries, KNOWN, SPACES)
+    near = live_knn(protocol, queries, KNOWN, SPACES)
     for names, setting in asked:
         chosen = [each for each in SPACES if each.name in names]
         expected = predict_priors(protocol, queries, KNOWN, chosen, setting)
@@ -63,7 +63,7 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
 def test_a_rows_neighbours_are_those_of_its_prior(
     row: int, names: list[str], setting: SimilaritySettings, out: list[int]
 ) -> None:
-    near = build_neighbourhood(EvaluationProtocol("test"), TEST_ROWS, KNOWN, SPACES)
+    near = live_knn(EvaluationProtocol("test"), TEST_ROWS, KNOWN, SPACES)
     chosen = [each for each in SPACES if each.name in names]
     ensemble = cosine_similarity(chosen, np.unique(KNOWN.rows.gene) if setting.centre else None)
     codes = int(TEST_ROWS.pert[row]), int(TEST_ROWS.gene[row])
@@ -76,7 +76,7 @@ def test_a_rows_neighbours_are_those_of_its_prior(
 
 
 def test_a_null_needs_no_space() -> None:
-    near = build_neighbourhood(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [])
+    near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [])
     close(near.null(SimilaritySettings()), knn_priors(KNOWN.rows, KNOWN, Similarities(ConstantSimilarity()), parts=near.parts))
     with pytest.raises(InputError, match="spaces: got none"):
         near.priors([], SimilaritySettings())
@@ -86,8 +86,8 @@ def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
     spaces = [space(str(i), 2) for i in range(MAX_MATRICES + 2)]
     kept: dict[tuple[str, bool], np.ndarray] = {}
 
-    def near(protocol: EvaluationProtocol) -> Neighbourhood:
-        return build_neighbourhood(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
+    def near(protocol: EvaluationProtocol) -> LiveKnn:
+        return live_knn(protocol, KNOWN.rows, KNOWN, spaces, cosines=kept)
 
     near(EvaluationProtocol("loo")).priors(["0"], SimilaritySettings())
     first = kept["0", False]
@@ -108,7 +108,7 @@ def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
 
 def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SYMBOLS", SYMBOLS)
-    near = build_neighbourhood(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, SPACES)
+    near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, SPACES)
     setting = SimilaritySettings(Weighting(k=5), centre=True)
     close(
         near.priors(["a", "c"], setting),
@@ -121,6 +121,6 @@ def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.Monk
 def test_a_space_from_the_labels_is_refused_even_where_it_could_be_rebuilt(evaluated: str) -> None:
     leaky = Space("leaky", SPACES[0].columns, "bmdm", lambda _: SPACES[0].columns)
     with pytest.raises(InputError, match=r"space leaky: built from the labels of bmdm.*cannot be changed live"):
-        build_neighbourhood(EvaluationProtocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
-    near = build_neighbourhood(EvaluationProtocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
+        live_knn(EvaluationProtocol(), KNOWN.rows, KNOWN, [SPACES[1], leaky], evaluated)
+    near = live_knn(EvaluationProtocol(), KNOWN.rows, KNOWN, [leaky], "other labels")
     assert near.priors(["leaky"], SimilaritySettings()).covered.any()

@@ -27,8 +27,8 @@ MAX_MATRICES = 8  # cached at a time; the oldest is dropped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Neighbourhood:
-    """Query rows, their knowledge base and protocol, and a cache of each space's cosines; made by `build_neighbourhood`.
+class LiveKnn:
+    """Query rows, their knowledge base and protocol, and a cache of each space's cosines; made by `live_knn`.
 
     cosines: (space, centred) → matrix of shape (n_symbols, n_symbols), for spaces over up to MAX_SYMBOLS symbols.
     """
@@ -76,17 +76,17 @@ class Neighbourhood:
         return found
 
 
-def build_neighbourhood(
+def live_knn(
     protocol: EvaluationProtocol,
     queries: Rows,
     known: Knowledge,
     spaces: Sequence[Space],
     evaluated: str = "",
     cosines: dict[tuple[str, bool], Floats] | None = None,
-) -> Neighbourhood:
+) -> LiveKnn:
     """Prepare kNN priors. Raises InputError for a space that was built from the labels it would be evaluated on.
 
-    cosines: the cache, which neighbourhoods over the same symbols and knowledge base may share.
+    cosines: the cache, which every live kNN over the same symbols and knowledge base may share.
     """
     for space in find_leaking_spaces(spaces, evaluated):
         raise InputError(
@@ -94,4 +94,4 @@ def build_neighbourhood(
             "expected a space without labels (one that is rebuilt for each cell of folds cannot be changed live)"
         )
     parts = parts_of(protocol, queries, known.rows)
-    return Neighbourhood(queries, known, parts, {space.name: space for space in spaces}, {} if cosines is None else cosines)
+    return LiveKnn(queries, known, parts, {space.name: space for space in spaces}, {} if cosines is None else cosines)
