@@ -35,7 +35,7 @@ class Option:
     most: float | None = None
 
     def read(self, value: object) -> Any:
-        """A value for the option, from text or as it is. InputError says what was expected."""
+        """Returns the value that a text, or a value as it is, stands for. Raises InputError with what was expected."""
         if self.kind == "flag":
             return self._flag(value)
         if self.kind in ("int", "float"):
@@ -66,11 +66,11 @@ class Option:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What a method may use for the rows of one run. It reaches no label but through `view_of`.
+    """What a method may use for the rows of one run; labels are reached through `view_of` only.
 
-    pairs: the run's rows, their labels taken away. options: every option of the method. view_of: the labelled rows that
+    pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that
     may be seen for a row. client: None where the method needs no model. components: loads the runs and gene spaces that a
-    `DerivedMethod` is made from. web: public sources of evidence, None where the packs alone are to be read.
+    `DerivedMethod` computes its rows from. web: public sources of evidence, None where only packs are read.
     """
 
     pairs: tuple[Pair, ...]
@@ -90,7 +90,7 @@ class Context:
 class Method(Protocol):
     """A way to predict. A new one is a file in this room with a `METHOD`.
 
-    name: as in the store. version: raised when the same options would predict otherwise. about: one sentence for people.
+    name: as in the store. version: raised when the same options would predict something else. about: one sentence for people.
     """
 
     name: str
@@ -100,20 +100,20 @@ class Method(Protocol):
     options: tuple[Option, ...]
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """How many calls of a model a row takes, without retries."""
+        """Returns how many calls of a model a row takes, retries left out."""
         ...
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """The texts that its prompts are made from, whose hash belongs to a run's identity; "" without prompts."""
+        """Returns the texts that its prompts are made from, whose hash belongs to a run's identity; "" without prompts."""
         ...
 
 
 @runtime_checkable
 class RowMethod(Method, Protocol):
-    """Predicts row by row; rows of a run are asked for concurrently."""
+    """Predicts row by row; several rows of a run are predicted at a time."""
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """The prediction of one row. A DeskError is that row's typed failure; `RowFailed` also keeps the calls made."""
+        """Returns the prediction of one row. A DeskError becomes the row's failure; `RowFailed` also keeps the calls made."""
         ...
 
 
@@ -122,29 +122,29 @@ class BatchMethod(Method, Protocol):
     """Predicts all rows at once."""
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """One result a row, in order."""
+        """Returns one result a row, in order."""
         ...
 
 
 class WithoutModel:
-    """What methods have in common that ask no model: no call, no prompt, and no option unless they name some."""
+    """A base for methods that call no model: no calls, no prompts, and by default no options."""
 
     needs_model = False
     options: tuple[Option, ...] = ()
 
     def calls(self, _options: Mapping[str, Any]) -> float:
-        """None."""
+        """Returns 0."""
         return 0.0
 
     def prompts(self, _options: Mapping[str, Any]) -> str:
-        """Without prompts."""
+        """Returns no text."""
         return ""
 
 
 class DerivedMethod(WithoutModel):
-    """A method that is made from runs and gene spaces instead of evidence, and so keeps labels away by itself.
+    """A method that computes its rows from runs and gene spaces, and keeps labels away by its own protocol.
 
-    inherits_track: whether its runs are of the track and model of the run that they are made from first.
+    inherits_track: whether its runs have the track and model of their first parent.
     """
 
     name: str
@@ -168,12 +168,12 @@ class DerivedMethod(WithoutModel):
         raise NotImplementedError
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
-        """Raises, before a run is made, what its prediction would raise."""
+        """Raises what the prediction would raise; called before a run is created."""
         raise NotImplementedError
 
 
 class RowFailed(Exception):
-    """A row's failure with the calls that were made for it; `cause` is the DeskError."""
+    """A row's failure, with the calls made for it. cause: the DeskError."""
 
     def __init__(self, cause: Exception, calls: tuple[Call, ...]) -> None:
         super().__init__(str(cause))
@@ -181,7 +181,7 @@ class RowFailed(Exception):
 
 
 def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict[str, Any]:
-    """Every option with its value, the default where none is given. InputError for a name that is none."""
+    """Returns every option with its value, the default where none is given. Raises InputError for an unknown option."""
     known = {option.name: option for option in options}
     for name in given:
         if name not in known:

@@ -13,13 +13,13 @@ from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option, split_names
 from core.methods.components import ComponentLoader, FusionSettings, load_components, refuse_other_dataset
 from core.stats.arrays import Floats
-from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights, fuse, percentiles_of
+from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
 
 
 @dataclass(frozen=True, slots=True)
 class BaseRow:
-    """What a fused row takes over from its base: what it cost, and what was odd about it."""
+    """What a fused row takes over from its base: flags, and counts of tokens and tool calls."""
 
     pair_id: str
     flags: tuple[Flag, ...]
@@ -28,70 +28,69 @@ class BaseRow:
     tool_calls: int | None
 
 
-def results(
-    base: Sequence[BaseRow],
-    components: Sequence[Component],
-    percentiles: Percentiles,
-    weights: Weights,
-    fused: FusionResult,
-    reference: Reference,
+def build_results(
+    base: Sequence[BaseRow], components: Sequence[Component], weights: Weights, reference: Reference
 ) -> list[RowResult]:
-    """One result a row of the base run, in its order."""
+    """Returns the fusion of components that are lined up with the rows of the base, one result a row, in its order."""
+    percentiles = percentiles_of(components, reference)
+    fused = fuse(percentiles, weights)
     names = [component.name for component in components]
-    found = []
+    over = f"Percentiles over {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}."
+    results = []
     for i, row in enumerate(base):
         p_de, p_up = float(fused.p_de[i]), float(fused.p_up[i])
+        de, up = percentiles.de[:, i], percentiles.up[:, i]
         lines = [
-            f"{task} {value:.6f} = {_sum(names, pct[:, i], share)}"
-            for task, value, pct, share in (
-                ("P(DE)", p_de, percentiles.de, weights.de),
-                ("P(up | DE)", p_up, percentiles.up, weights.up),
-            )
+            f"P(DE) {p_de:.6f} = {_describe_sum(names, de, weights.de)}",
+            f"P(up | DE) {p_up:.6f} = {_describe_sum(names, up, weights.up)}",
+            *_describe_uncovered(names, de),
+            over,
         ]
-        uncovered = [name for name, value in zip(names, percentiles.de[:, i], strict=True) if np.isnan(value)]
-        if uncovered:
-            lines.append(f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion.")
-        lines.append(f"Percentiles over {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}.")
-        flags = _flags(row, percentiles.de[:, i], percentiles.up[:, i])
-        up = p_de * p_up
         prediction = Prediction(
-            *(row.pair_id, up, p_de - up, p_de, p_up, "trace"),
-            flags=flags,
+            *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
+            flags=_flags(row, de, up),
             tokens=row.tokens,
             prompt_tokens=row.prompt_tokens,
             tool_calls=row.tool_calls,
         )
-        found.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
-    return found
+        results.append(RowResult(prediction, (TraceEvent("fusion", "FUSION", "arithmetic", "\n".join(lines), tokens=0),)))
+    return results
+
+
+def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
+    uncovered = [name for name, value in zip(names, de, strict=True) if np.isnan(value)]
+    if not uncovered:
+        return []
+    return [f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion."]
 
 
 def _flags(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
-    """The base's fallbacks, and what no component, or not every one, covers: 0.5 stands in for what none does."""
-    found: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (Flag.UNCOVERED, Flag.UNCOVERED_DIR)]
+    """Returns the base's fallback flags, and those for a row that not every component covers; 0.5 stands in where none does."""
+    flags: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (Flag.UNCOVERED, Flag.UNCOVERED_DIR)]
     if np.isnan(de).any():
-        found.append(Flag.PARTLY_COVERED)
+        flags.append(Flag.PARTLY_COVERED)
     if np.isnan(de).all():
-        found.append(Flag.UNCOVERED)
+        flags.append(Flag.UNCOVERED)
     elif np.isnan(up).all():
-        found.append(Flag.UNCOVERED_DIR)
-    return tuple(found)
+        flags.append(Flag.UNCOVERED_DIR)
+    return tuple(flags)
 
 
-def _sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
-    """ "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights that were left after what does not cover the row."""
-    there = ~np.isnan(percentiles)
-    total = float(weights[there].sum())
+def _describe_sum(names: Sequence[str], percentiles: Floats, weights: Floats) -> str:
+    """Returns "0.5 × 0.812 (llm) + 0.5 × 0.4 (knn)", with the weights rescaled over the components that cover the row."""
+    covers = ~np.isnan(percentiles)
+    total = float(weights[covers].sum())
     if total == 0:
-        return f"{percentiles[0]:.4f} ({names[0]}, alone)" if there[0] else "0.5 (no component covers this row)"
+        return f"{percentiles[0]:.4f} ({names[0]}, alone)" if covers[0] else "0.5 (no component covers this row)"
     return " + ".join(
         f"{weight / total:.4g} × {value:.4f} ({name})"
-        for name, value, weight, known in zip(names, percentiles, weights, there, strict=True)
+        for name, value, weight, known in zip(names, percentiles, weights, covers, strict=True)
         if known
     )
 
 
 class Fusion(DerivedMethod):
-    """Weighted percentiles of runs."""
+    """Fuses runs by weighted rank percentiles."""
 
     name = "fusion"
     version = 1
@@ -152,9 +151,8 @@ class Fusion(DerivedMethod):
 def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
     settings = read_fusion_settings(options)
     rows, components = load_components(loader, settings)
-    found, weights = percentiles_of(components, settings.reference), settings.weights()
-    fused = results(_base_rows(rows), components, found, weights, fuse(found, weights), settings.reference)
-    by_id = {result.prediction.pair_id: result for result in fused}
+    results = build_results(_base_rows(rows), components, settings.weights(), settings.reference)
+    by_id = {result.prediction.pair_id: result for result in results}
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:
         raise InputError(f"fusion: row {missing!r} is not in the base run; expected rows that it has")
@@ -183,7 +181,7 @@ def fusion_options(settings: FusionSettings) -> dict[str, Any]:
 
 
 def read_fusion_settings(options: Mapping[str, Any]) -> FusionSettings:
-    """Returns the settings that options describe, runs as they are named there. Raises InputError for what is no weight."""
+    """Returns the settings that options describe, runs as they are named there. Raises InputError if a weight is not a number."""
     references = dict(map(read_reference, split_names(options.get("reference_runs", ""))))
     w_de, w_dir = (read_weights(str(options[name])) for name in ("w_de", "w_dir"))
     others = tuple(split_names(options["with"]))

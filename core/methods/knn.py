@@ -20,15 +20,15 @@ from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 KINDS = ("folds", "loo", "test")
-NAMED = 8  # neighbours in a trace
-STAND_IN = 0.5  # where no labelled row is similar: neither for nor against; always flagged
+MOST_NEIGHBOURS = 8  # listed in a trace
+STAND_IN = 0.5  # the prior where no labelled row is similar: neither for nor against, and always flagged
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A neighbour in a trace: a symbol with all its labelled rows, or a pair where both axes count.
+class Neighbour:
+    """A neighbour in a trace: a symbol with all its labelled rows, or one labelled row where both axes count.
 
-    changed: rows of which it is not known whether they are up or down.
+    share: of the total weight, 0 to 1. up, down, changed, none: its labelled rows by label; changed: of unknown direction.
     """
 
     name: str
@@ -40,17 +40,22 @@ class Named:
     none: int
 
 
-def results(layout: RowIndex, rows: Codes, predicted: KnnPrediction, plan: KnnSettings) -> list[RowResult]:
-    """One result for each of the rows (positions in the layout) that the priors are of, in their order."""
-    found: list[RowResult | None] = [None] * len(rows)
-    for view in predicted.groups:
-        for position, (n, named) in zip(view.rows, _named(layout, rows[view.rows], view, plan), strict=True):
-            found[position] = _result(layout, int(rows[position]), predicted.priors, int(position), plan, n, named)
-    return [result for result in found if result is not None]
+_Similar = tuple[int, list[Neighbour]]  # of one row: how many labelled rows have a weight, and the heaviest neighbours
+_RowPriors = tuple[float, float, float]  # of one row: of an effect, of up, and their support
 
 
-def prediction(pair_id: str, prior_de: float, prior_up: float) -> Prediction:
-    """Priors as a prediction; what is NaN is 0.5 and flagged."""
+def build_results(index: RowIndex, rows: Codes, predicted: KnnPrediction, settings: KnnSettings) -> list[RowResult]:
+    """Returns one result for each of the rows (positions in the index) that the priors are of, in their order."""
+    results: list[RowResult | None] = [None] * len(rows)
+    for group in predicted.groups:
+        for position, similar in zip(group.rows, _list_neighbours(index, rows[group.rows], group, settings), strict=True):
+            priors = _priors_at(predicted.priors, int(position))
+            results[position] = _build_result(index, int(rows[position]), priors, similar, settings)
+    return [result for result in results if result is not None]
+
+
+def build_prediction(pair_id: str, prior_de: float, prior_up: float) -> Prediction:
+    """Returns the prediction of two priors; a NaN becomes 0.5 and is flagged."""
     flags = []
     if math.isnan(prior_de):
         prior_de, prior_up = STAND_IN, STAND_IN
@@ -63,68 +68,68 @@ def prediction(pair_id: str, prior_de: float, prior_up: float) -> Prediction:
     return Prediction(pair_id, up, prior_de - up, prior_de, p_up, "trace", tuple(flags), 0, 0, 0)
 
 
-def _result(
-    layout: RowIndex, row: int, priors: Priors, position: int, plan: KnnSettings, n: int, named: list[Named]
-) -> RowResult:
-    prior_de, prior_up = float(priors.de[position]), float(priors.up[position])
-    support = float(priors.support[position])
-    axis = plan.setting.weighting.axis
-    codes = int(layout.rows.pert[row]), int(layout.rows.gene[row])
-    subject = " ⟶ ".join(
-        layout.symbol(code) for code, name in zip(codes, ("pert", "gene"), strict=True) if axis in (name, "both")
-    )
+def _priors_at(priors: Priors, position: int) -> _RowPriors:
+    return float(priors.de[position]), float(priors.up[position]), float(priors.support[position])
+
+
+def _build_result(index: RowIndex, row: int, priors: _RowPriors, similar: _Similar, settings: KnnSettings) -> RowResult:
+    prior_de, prior_up, support = priors
+    axis = settings.setting.weighting.axis
+    codes = int(index.rows.pert[row]), int(index.rows.gene[row])
+    subject = " ⟶ ".join(index.symbol(code) for code, name in zip(codes, ("pert", "gene"), strict=True) if axis in (name, "both"))
     event = TraceEvent(
         stage="knn",
         role="NEIGHBOURS",
         kind="neighbours",
-        content=_words(subject, plan, support, n, named),
+        content=_describe(subject, settings, support, similar),
         tokens=0,
         meta={"prior_de": _or_none(prior_de), "prior_up": _or_none(prior_up), "support": support},
     )
-    return RowResult(prediction(layout.pair_ids[row], prior_de, prior_up), (event,))
+    return RowResult(build_prediction(index.pair_ids[row], prior_de, prior_up), (event,))
 
 
-def _words(subject: str, plan: KnnSettings, support: float, n: int, named: list[Named]) -> str:
-    if not named:
-        return f"No labelled row is similar to {subject} ({plan.describe()}): {STAND_IN} stands in for both priors."
-    strength = plan.setting.strength
+def _describe(subject: str, settings: KnnSettings, support: float, similar: _Similar) -> str:
+    n, neighbours = similar
+    if not neighbours:
+        return f"No labelled row is similar to {subject} ({settings.describe()}): {STAND_IN} stands in for both priors."
+    strength = settings.setting.strength
     shrunk = f" An effect's prior is drawn to a half by support, strength {strength:g}." if strength else ""
     lines = [
         f"{each.name}: similarity {each.similarity:.3f}, {each.share:.1%} of the weight; "
         f"{each.up} up, {each.down} down, {f'{each.changed} changed, ' if each.changed else ''}{each.none} none"
-        for each in named
+        for each in neighbours
     ]
-    head = f"{n:,} labelled rows are similar to {subject} ({plan.describe()}); total weight {support:.4g}.{shrunk}"
+    head = f"{n:,} labelled rows are similar to {subject} ({settings.describe()}); total weight {support:.4g}.{shrunk}"
     return "\n".join([head, "The heaviest:", *lines])
 
 
-def _named(layout: RowIndex, rows: Codes, view: QueryGroup, plan: KnnSettings) -> Iterator[tuple[int, list[Named]]]:
-    """For each row how many labelled rows have a weight, and the heaviest neighbours by name."""
-    weighting, queries = plan.setting.weighting, layout.rows.take(rows)
+def _list_neighbours(index: RowIndex, rows: Codes, group: QueryGroup, settings: KnnSettings) -> Iterator[_Similar]:
+    """Yields for each row how many labelled rows have a weight, and its heaviest neighbours."""
+    weighting, queries = settings.setting.weighting, index.rows.take(rows)
     if weighting.axis == "both":
-        yield from (_pairs(layout, queries, i, view, plan) for i in range(len(rows)))
+        yield from (_list_rows(index, queries, i, group, settings) for i in range(len(rows)))
         return
-    for near in heaviest_symbols(queries, view.known, view.similar, weighting, view.parts, NAMED):
+    for near in heaviest_symbols(queries, group.known, group.similar, weighting, group.parts, MOST_NEIGHBOURS):
         columns = zip(near.symbols.tolist(), near.similarity.tolist(), near.share.tolist(), near.counts, strict=True)
         yield (
             near.n_rows,
-            [Named(layout.symbol(code), similarity, share, *_counts(counts)) for code, similarity, share, counts in columns],
+            [Neighbour(index.symbol(code), similarity, share, *_counts(counts)) for code, similarity, share, counts in columns],
         )
 
 
-def _pairs(layout: RowIndex, queries: Rows, row: int, view: QueryGroup, plan: KnnSettings) -> tuple[int, list[Named]]:
-    """The heaviest labelled rows one by one."""
+def _list_rows(index: RowIndex, queries: Rows, row: int, group: QueryGroup, settings: KnnSettings) -> _Similar:
+    """Returns how many labelled rows have a weight for one query, and the heaviest of them."""
     codes = int(queries.pert[row]), int(queries.gene[row])
-    why = explain_prior(codes, view.known, view.similar, plan.setting.weighting, view.parts)
-    known, named = view.known, []
-    for i, at in enumerate(why.neighbours[:NAMED]):
-        name = f"{layout.symbol(int(known.rows.pert[at]))} ⟶ {layout.symbol(int(known.rows.gene[at]))}"
-        named.append(Named(name, float(why.similarity[i]), float(why.share[i]), *_counts(known.flags[at])))
-    return len(why.neighbours), named
+    why = explain_prior(codes, group.known, group.similar, settings.setting.weighting, group.parts)
+    known, neighbours = group.known, []
+    for i, at in enumerate(why.neighbours[:MOST_NEIGHBOURS]):
+        name = f"{index.symbol(int(known.rows.pert[at]))} ⟶ {index.symbol(int(known.rows.gene[at]))}"
+        neighbours.append(Neighbour(name, float(why.similarity[i]), float(why.share[i]), *_counts(known.flags[at])))
+    return len(why.neighbours), neighbours
 
 
 def _counts(sums: Floats | Bools) -> tuple[int, int, int, int]:
-    """Up, down, changed, none from label sums (or the flags of one row)."""
+    """Returns how many rows are up, down, changed, none, from label sums or the flags of one row."""
     labelled, effect, directed, up = (int(sums[column]) for column in (LABELLED, EFFECT, DIRECTED, UP))
     return up, directed - up, effect - directed, labelled - effect
 
@@ -134,7 +139,7 @@ def _or_none(value: float) -> Any:
 
 
 class Knn(DerivedMethod):
-    """Labels lent by similar genes."""
+    """Predicts from the labels of similar genes."""
 
     name = "knn"
     version = 1
@@ -174,8 +179,8 @@ class Knn(DerivedMethod):
         if context.components is None:
             raise InputError("knn: got no gene spaces to look into; expected a run of a workspace")
         settings = read_knn_settings(context.options)
-        made = context.components.predict_knn(settings, [pair.pair_id for pair in pairs])
-        return results(made.index, made.rows, made.predicted, settings)
+        found = context.components.predict_knn(settings, [pair.pair_id for pair in pairs])
+        return build_results(found.index, found.rows, found.predicted, settings)
 
 
 def knn_options(settings: KnnSettings) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""recovered: a component taken back out of a published fusion, as a run of its own."""
+"""Decomposition as a method: recovers the other component of a published fusion from the fusion and its base."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ import numpy as np
 from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.components import ComponentLoader, refuse_other_dataset
-from core.methods.knn import prediction
+from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
 from core.types import Flag, Pair, RowResult, TraceEvent
 
 
-def results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
-    """One result a row: the component's percentiles as probabilities, which they are not; ranks are all that is left of it."""
+def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
+    """Returns one result a row, with the component's percentiles in place of its probabilities, of which only ranks are known."""
     rows = []
     for pair_id, p_de, p_up in zip(pair_ids, found.p_de.tolist(), found.p_up.tolist(), strict=True):
         if math.isnan(p_de):
-            said = f"{fused} keeps the percentile of {base} here: the other component does not cover this row."
+            text = f"{fused} keeps the percentile of {base} here: the other component does not cover this row."
         else:
-            said = f"Recovered from {fused} and its base {base}: percentile of P(DE) {p_de:.6f}, of P(up | DE) {p_up:.6f}."
-        event = TraceEvent("decompose", "RECOVERED", "arithmetic", said, tokens=0)
-        rows.append(RowResult(prediction(pair_id, p_de, p_up), (event,)))
+            text = f"Recovered from {fused} and its base {base}: percentile of P(DE) {p_de:.6f}, of P(up | DE) {p_up:.6f}."
+        event = TraceEvent("decompose", "RECOVERED", "arithmetic", text, tokens=0)
+        rows.append(RowResult(build_prediction(pair_id, p_de, p_up), (event,)))
     return rows
 
 
 class Recovered(DerivedMethod):
-    """The other component of a fusion whose base and weights are known."""
+    """Recovers the other component of a fusion whose base and weights are known."""
 
     name = "recovered"
     version = 1
@@ -85,7 +85,7 @@ def _recover_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: C
         ranked = scores_from_probabilities(up + down, up / (up + down))
     of_base = scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
     found = decompose_fusion(of_base, ranked, options["w_de"], options["w_dir"])
-    by_id = dict(zip(ids, results(ids, found, base.name, fused.name), strict=True))
+    by_id = dict(zip(ids, build_results(ids, found, base.name, fused.name), strict=True))
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:
         raise InputError(f"recovered: row {missing!r} is not in the base run; expected rows that it has")

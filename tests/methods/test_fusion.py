@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.methods.fusion import BaseRow, results
-from core.transfer.fusion import Component, Reference, fuse, percentiles_of, weights_of
+from core.methods.fusion import BaseRow, build_results
+from core.transfer.fusion import Component, Reference, weights_of
 from core.types import Flag, RowResult
 from tests.transfer.test_fusion import component
 
@@ -23,8 +23,7 @@ def fused(
 ) -> list[RowResult]:
     """The fusion of two components; rows: the base's, plain ones where none are given."""
     rows = rows or tuple(plain(i) for i in range(len(base.p_de)))
-    found, weights = percentiles_of([base, other], reference), weights_of([w_de], [w_dir])
-    return results(rows, [base, other], found, weights, fuse(found, weights), reference)
+    return build_results(rows, [base, other], weights_of([w_de], [w_dir]), reference)
 
 
 def plain(row: int, *flags: Flag) -> BaseRow:

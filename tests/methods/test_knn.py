@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from core.methods.knn import NAMED, prediction, results
+from core.methods.knn import MOST_NEIGHBOURS, build_prediction, build_results
 from core.transfer.knn import Weighting, knn_priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import rows_of
@@ -33,18 +33,18 @@ LINE = re.compile(r"(.+): similarity ([\d.]+), ([\d.]+)% of the weight; (\d+) up
     ],
 )
 def test_priors_as_a_prediction(priors: tuple[float, float], numbers: tuple[float | None, ...], flags: tuple[Flag, ...]) -> None:
-    found = prediction("a_b", *priors)
+    found = build_prediction("a_b", *priors)
     assert (found.prediction_up, found.prediction_down, found.p_de, found.p_up_given_de) == numbers
     assert (found.pair_id, found.flags, found.p_source) == ("a_b", flags, "trace")
     assert (found.tokens, found.prompt_tokens, found.tool_calls) == (0, 0, 0)
 
 
-def laid_out(world: World) -> RowIndex:
+def index_of(world: World) -> RowIndex:
     """The world's symbols are called s0, s1, …, and its rows r0, r1, …"""
     names = [f"s{code}" for code in range(len(world.spaces[0].columns))]
     pert, gene = ([names[code] for code in axis] for axis in (world.rows.pert, world.rows.gene))
     found = RowIndex.build([f"r{i}" for i in range(len(pert))], pert, gene, world.labels)
-    # Codes of the layout are those of the world, of which some symbols may be in no row.
+    # Codes of the index are those of the world, of which some symbols may be in no row.
     return RowIndex(tuple(names), found.pair_ids, world.rows, found.labels, world.known, found.known_positions, found.positions)
 
 
@@ -52,8 +52,8 @@ def run_on(world: World, strength: float = 0.0) -> list[RowResult]:
     everyone = np.arange(len(world.rows))
     found = knn_priors(world.rows, world.known, world.similar, world.weighting, world.parts)
     view = QueryGroup(everyone, world.known, np.arange(len(world.known)), world.similar, world.parts)
-    plan = KnnSettings(("near",), EvaluationProtocol("loo"), SimilaritySettings(world.weighting, strength=strength))
-    return results(laid_out(world), everyone, KnnPrediction(found, found, None, (view,)), plan)
+    settings = KnnSettings(("near",), EvaluationProtocol("loo"), SimilaritySettings(world.weighting, strength=strength))
+    return build_results(index_of(world), everyone, KnnPrediction(found, found, None, (view,)), settings)
 
 
 def subject(world: World, row: int) -> str:
@@ -86,7 +86,7 @@ def test_every_row_has_one_event_that_names_its_heaviest_neighbours(world: World
 def _check_named(world: World, weights: np.ndarray, lines: list[re.Match[str] | None]) -> None:
     """Shares fall, and each name has the share, the similarity and the labels of its rows that the row may see."""
     expected = _by_name(world, weights)
-    top = sorted((share for share, *_ in expected.values()), reverse=True)[:NAMED]
+    top = sorted((share for share, *_ in expected.values()), reverse=True)[:MOST_NEIGHBOURS]
     assert len(lines) == len(top)
     for line, share in zip(lines, top, strict=True):
         assert line is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from core.methods.recovered import results
+from core.methods.recovered import build_results
 from core.transfer.fusion_decomposition import RecoveredComponent
 from core.types import Flag
 
@@ -13,7 +13,7 @@ NAN = float("nan")
 
 def test_rows_by_hand() -> None:
     found = RecoveredComponent(np.array([0.25, NAN, 0.75]), np.array([0.5, NAN, NAN]), (0.0, 0.0))
-    first, second, third = results(["a", "b", "c"], found, "llm", "published")
+    first, second, third = build_results(["a", "b", "c"], found, "llm", "published")
     assert [row.prediction.pair_id for row in (first, second, third)] == ["a", "b", "c"]
     assert (first.prediction.p_de, first.prediction.p_up_given_de, first.prediction.flags) == (0.25, 0.5, ())
     assert (first.prediction.prediction_up, first.prediction.prediction_down) == (0.125, 0.125)
