@@ -13,6 +13,6 @@ if context.dataset is None:
 
 watched = st.container()
 st.markdown("### Start a run")
-run_form.draw_form(context, context.dataset)
+run_form.show_form(context, context.dataset)
 with watched:
-    shell.fragment(lambda: run_list.draw_runs(context), every_s=run_list.WATCH_S)()
+    shell.fragment(lambda: run_list.show_runs(context), every_s=run_list.WATCH_S)()

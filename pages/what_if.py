@@ -5,11 +5,11 @@ import streamlit as st
 from core.ui.shared import loaders, run_browser, shell
 from core.ui.what_if import fusion_controls, results, save_controls
 
-view = shell.open_page(__file__)
+context = shell.open_page(__file__)
 st.markdown("## What-if")
-run, dataset = view.run, view.dataset
+run, dataset = context.run, context.dataset
 if run is None or dataset is None:
-    run_browser.show_no_run(view)
+    run_browser.show_no_run(context)
     st.stop()
 save_controls.show_saved()
 
@@ -19,10 +19,10 @@ def board() -> None:
     """Everything that moves with a slider."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
     numbers = st.container()
-    made = fusion_controls.draw_fusion_controls(dataset, run, view.runs, labelled)
+    made = fusion_controls.show_fusion_controls(dataset, run, context.runs, labelled)
     if made is None:
         return
-    baseline = save_controls.draw_save_controls(view, made)
+    baseline = save_controls.show_save_controls(context, made)
     prepared = fusion_controls.prepare_fusion(made, baseline)
     found = prepared.score_at(made.settings().weights())
     with numbers:  # at once; what takes longer follows

@@ -33,8 +33,8 @@ LABELS = {
 }
 
 
-def draw_form(view: PageContext, dataset: Dataset) -> None:
-    """Draws everything that a run needs, what it is expected to take, and the button that starts it."""
+def show_form(context: PageContext, dataset: Dataset) -> None:
+    """Shows everything that a run needs, what it is expected to take, and the button that starts it."""
     known = methods()
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
@@ -42,16 +42,16 @@ def draw_form(view: PageContext, dataset: Dataset) -> None:
         method = known[name]
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
-        rows, labels = ("", "auto") if derived else (_draw_rows(dataset), _draw_labels())
-        wanted = RunRequest(name, dataset.name, _draw_options(method), rows, labels=labels)
+        rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
+        wanted = RunRequest(name, dataset.name, _show_options(method), rows, labels=labels)
     with right:
-        wanted, health = _draw_server(view.workspace, method, wanted)
+        wanted, health = _show_server(context.workspace, method, wanted)
         wanted = replace(wanted, name=st.text_input("Name of the run", f"{name} {rows or 'all rows'}", key=f"name-{name}-{rows}"))
-        _draw_start(view, wanted, health)
+        _show_start(context, wanted, health)
 
 
-def _draw_labels() -> str:
-    """Draws the choice of labels that may be seen."""
+def _show_labels() -> str:
+    """Shows the choice of labels that may be seen."""
     return st.selectbox(
         "Labels that may be seen",
         list(LABELS),
@@ -66,8 +66,8 @@ def _default_method(known: Mapping[str, Method]) -> int:
     return names.index("evidence_rules") if "evidence_rules" in names else 0
 
 
-def _draw_rows(dataset: Dataset) -> str:
-    """Draws the choice of rows and returns it as the command line writes it."""
+def _show_rows(dataset: Dataset) -> str:
+    """Shows the choice of rows and returns it as the command line writes it."""
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3)
     split = one.selectbox("Rows of split", splits, key="launch_split")
@@ -76,16 +76,16 @@ def _draw_rows(dataset: Dataset) -> str:
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
-def _draw_options(method: Method) -> dict[str, object]:
-    """Draws a widget for each option of a method; returns the values that differ from the defaults."""
+def _show_options(method: Method) -> dict[str, object]:
+    """Shows a widget for each option of a method; returns the values that differ from the defaults."""
     if not method.options:
         return {}
     with st.expander(f"{len(method.options)} options, each with its default"):
-        values = {option.name: _draw_option(method, option) for option in method.options}
+        values = {option.name: _show_option(method, option) for option in method.options}
     return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
 
 
-def _draw_option(method: Method, option: Option) -> Any:
+def _show_option(method: Method, option: Option) -> Any:
     key = f"option-{method.name}-{option.name}"
     title = option.name.replace("_", " ")
     if option.kind == "flag":
@@ -107,8 +107,8 @@ def _draw_option(method: Method, option: Option) -> Any:
     return st.number_input(title, least, most, option.default, key=key, help=option.help)
 
 
-def _draw_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
-    """Draws the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
+def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
+    """Shows the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
     if not method.needs_model:
         st.markdown("No model is needed: this method runs at once.")
         return wanted, None
@@ -153,24 +153,24 @@ def _read_health(workspace: Workspace, address: str) -> Health:
     return found
 
 
-def _draw_start(view: PageContext, wanted: RunRequest, health: Health | None) -> None:
-    """Draws what the run is expected to take, and the button that starts it."""
+def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:
+    """Shows what the run is expected to take, and the button that starts it."""
     if health is not None and not health.models:
         return
     try:
-        spec = launch.resolve(view.workspace, wanted, checked=health)
-        expected = launch.estimate(view.workspace, spec, wanted.concurrency)
+        spec = launch.resolve(context.workspace, wanted, checked=health)
+        expected = launch.estimate(context.workspace, spec, wanted.concurrency)
     except DeskError as error:
         show_error(error)
         return
     st.markdown(_describe_estimate(spec, expected))
-    if view.workspace.settings.read_only:
+    if context.workspace.settings.read_only:
         st.caption("This workspace is open for reading only: nothing can be started.")
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
         try:
             with st.spinner("Starting its worker …"):
-                run = launch.start(view.workspace, wanted, spec=spec, detach=True)
+                run = launch.start(context.workspace, wanted, spec=spec, detach=True)
         except DeskError as error:
             show_error(error)
             return

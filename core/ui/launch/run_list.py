@@ -25,7 +25,7 @@ STATES = {
     "pausing": "finishing rows in flight",
     "paused": "paused",
     "crashed": "its worker ended without a word; can be resumed",
-    "interrupted": "its worker was told to end; can be resumed",
+    "interrupted": "its worker was text to end; can be resumed",
     "stopped": "stopped; can be resumed",
     "budget": "token budget spent; can be resumed with a larger one",
     "cancelled": "cancelled; can be resumed",
@@ -33,22 +33,22 @@ STATES = {
 }
 
 
-def draw_runs(view: PageContext) -> None:
-    """Draws the runs of this workspace's workers as their journals tell, and what can be done to the chosen one."""
-    states = run_control.states(view.workspace)
+def show_runs(context: PageContext) -> None:
+    """Shows the runs of this workspace's workers as their journals tell, and what can be done to the chosen one."""
+    states = run_control.states(context.workspace)
     named = {run.id: run for run in loaders.all_runs()}
     here = {key: named[key] for key in reversed(list(named)) if key in states}
     if not here:
         show_empty("No run was started here yet.")
         return
     for stale in [key for key, run in here.items() if states[key].state not in LIVE_STATES and states[key].state != run.status]:
-        run_control.settle(view.workspace, stale)
+        run_control.settle(context.workspace, stale)
     started = st.session_state.get(STARTED)
     wanted = started if started in here else next(iter(here))
     chosen = st.selectbox(
         "Run", list(here), index=list(here).index(wanted), format_func=lambda key: _title(here[key], states[key]), key="watched"
     )
-    _draw_run(view, here[chosen], states[chosen])
+    _show_run(context, here[chosen], states[chosen])
     st.dataframe(
         [_table_row(run, states[key]) for key, run in here.items()],
         hide_index=True,
@@ -80,7 +80,7 @@ def _table_row(run: Run, status: Status) -> dict[str, Any]:
     }
 
 
-def _draw_run(view: PageContext, run: Run, status: Status) -> None:
+def _show_run(context: PageContext, run: Run, status: Status) -> None:
     counts = status.counts
     finished = counts.done + counts.failed
     words = STATES[status.state] + (f": {status.cause}" if status.cause else "")
@@ -88,17 +88,17 @@ def _draw_run(view: PageContext, run: Run, status: Status) -> None:
     rate = _tokens_per_s(status)
     st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
     if counts.failed:
-        kinds = read_progress(run_folders.folder_of(view.workspace, run.id).rows).kinds
-        told = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
-        st.markdown(f":orange[{counts.failed:,} rows failed]: {told}")
+        kinds = read_progress(run_folders.folder_of(context.workspace, run.id).rows).kinds
+        text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
+        st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
     with st.container(horizontal=True):
-        if not view.workspace.settings.read_only:
-            _draw_controls(view.workspace, run, status)
+        if not context.workspace.settings.read_only:
+            _show_controls(context.workspace, run, status)
         links.to_rows(run, "Read its rows")
         if counts.failed:
             links.to_rows(run, "Read the failures", failed="true")
     with st.expander("What its worker says", expanded=status.state in ("crashed", "stopped")):
-        st.text("\n".join(run_control.log_tail(view.workspace, run.id, LOG_LINES)) or "nothing yet")
+        st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")
 
 
 def _tokens_per_s(status: Status) -> str:
@@ -108,8 +108,8 @@ def _tokens_per_s(status: Status) -> str:
     return f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
 
 
-def _draw_controls(workspace: Workspace, run: Run, status: Status) -> None:
-    """Draws the buttons that make sense in this state."""
+def _show_controls(workspace: Workspace, run: Run, status: Status) -> None:
+    """Shows the buttons that make sense in this state."""
     live = status.state in LIVE_STATES
     actions = {
         "Pause": (run_control.pause, status.state == "running"),

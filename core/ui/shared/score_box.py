@@ -54,5 +54,5 @@ def show_no_labels(n: int) -> None:
 def show_protocols(run: str) -> None:
     """Say which protocol each kNN that a run is made from was evaluated under, and what an empty space scores under it."""
     for kind, sentence in loaders.protocol_sentences(run):
-        biased = " Leave-one-out is biased where similarities are flat: claim from folds." if kind == "loo" else ""
+        biased = " Leave-one-out is biased if similarities are flat: base claims on folds." if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"))

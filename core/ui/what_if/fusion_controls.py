@@ -58,8 +58,8 @@ class FusionChoice:
         return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references))
 
 
-def draw_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
-    """Draws the controls and returns the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
+def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
+    """Shows the controls and returns the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
     names = {run.id: run.name for run in runs}
     there = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
@@ -92,13 +92,13 @@ def draw_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     if KNN in others and plan is None:
         return None
     reference = REFERENCES[over]
-    references = _draw_references(base, others, runs, titles) if reference == "train" else ()
-    w_de, w_dir = _draw_weights(others, titles)
+    references = _show_references(base, others, runs, titles) if reference == "train" else ()
+    w_de, w_dir = _show_weights(others, titles)
     return FusionChoice(dataset, base, tuple(others), plan, w_de, w_dir, reference, references, labelled)
 
 
-def _draw_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Draws two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
+def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Shows two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
     for column, (name, prefix) in zip(st.columns(2, gap="medium"), (("DE", "w_de"), ("DIR", "w_dir")), strict=True):
@@ -115,10 +115,10 @@ def _draw_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[
     return found[0], found[1]
 
 
-def _draw_references(
+def _show_references(
     base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """Draws the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
+    """Shows the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
     known = loaders.labelled_counts().set_index("run")["labelled"]
     labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
     methods = {run.id: run.method for run in runs}

@@ -47,36 +47,36 @@ def show_numbers(found: FusionComparison, baseline: Run) -> None:
     """Shows DE, DIR and mean with intervals, and the change against the baseline."""
     score_box.show_score(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
-    told = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
-    told += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
-    st.markdown(told)
+    text = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
+    text += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
+    st.markdown(text)
 
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion, tuned: WeightSearch | None) -> None:
-    """Shows what has to stand beside the numbers: how labels were kept away, and what an empty space would score."""
-    said = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
+    """Shows what has to be said with the numbers: how labels were kept away, and what an empty space would score."""
+    parts = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
     if tuned is not None and tuned.alone:
-        said.append(tuned.alone)
+        parts.append(tuned.alone)
     if choice.plan is not None and choice.plan.protocol.kind == "loo":
-        said.append("leave-one-out is biased where similarities are flat: claim from folds")
-    if said:
-        st.caption(as_text("; ".join(said)))
+        parts.append("leave-one-out is biased if similarities are flat: base claims on folds")
+    if parts:
+        st.caption(as_text("; ".join(parts)))
 
 
 def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
     """Shows how the numbers were made."""
     uncovered = int(found.fused.uncovered.sum())
-    said = [f"{choice.base.name} · {found.n:,} rows"]
+    parts = [f"{choice.base.name} · {found.n:,} rows"]
     if choice.plan is not None:
-        said.append(f"neighbours: {choice.plan.describe()}")
+        parts.append(f"neighbours: {choice.plan.describe()}")
     if uncovered:
-        said.append(f"rows that lack a component and count the others alone: {uncovered:,}")
-    said.append(
+        parts.append(f"rows that lack a component, scored by the others: {uncovered:,}")
+    parts.append(
         "percentiles over these rows: a row's number depends on which other rows there are"
         if choice.reference == "population"
         else "percentiles against labelled rows: a row's number does not depend on the other rows"
     )
-    st.caption(as_text(" · ".join(said)))
+    st.caption(as_text(" · ".join(parts)))
 
 
 def search_weights(choice: FusionChoice, prepared: LiveFusion, baseline: Run) -> WeightSearch | None:

@@ -25,26 +25,26 @@ STARTERS = {"half and half": (0.5, 0.5), "direction more": (0.5, 0.7), "base alo
 _SAVED = "_kept"  # session key: what was saved, shown after the rerun that lets the sidebar see it
 
 
-def draw_save_controls(view: PageContext, choice: FusionChoice) -> Run:
-    """Draws the choice of the baseline, presets, saving and the test run in one row; returns the baseline."""
+def show_save_controls(context: PageContext, choice: FusionChoice) -> Run:
+    """Shows the choice of the baseline, presets, saving and the test run in one row; returns the baseline."""
     base, one, two, three = st.columns([0.34, 0.2, 0.22, 0.24], vertical_alignment="bottom")
     with base:
-        baseline = _draw_baseline(view, choice.base) if choice.labelled else choice.base
+        baseline = _show_baseline(context, choice.base) if choice.labelled else choice.base
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
-        _draw_presets(view.workspace, choice)
-    if view.workspace.settings.read_only:
+        _show_presets(context.workspace, choice)
+    if context.workspace.settings.read_only:
         return baseline
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
-        _draw_save(view, choice)
+        _show_save(context, choice)
     with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not choice.labelled):
-        _draw_test_twin(view, choice)
+        _show_test_twin(context, choice)
     return baseline
 
 
-def _draw_baseline(view: PageContext, base: Run) -> Run:
-    """Draws the choice of the run that changes are measured against: the base, or another that has all of its rows."""
+def _show_baseline(context: PageContext, base: Run) -> Run:
+    """Shows the choice of the run that changes are measured against: the base, or another that has all of its rows."""
     shared = loaders.shared_row_counts(base.id)
-    options = {base.id: base} | {run.id: run for run in view.runs if shared.get(run.id) == base.total}
+    options = {base.id: base} | {run.id: run for run in context.runs if shared.get(run.id) == base.total}
     wanted = st.query_params.get("baseline")
     at = list(options).index(wanted) if wanted in options else 0
     chosen = st.selectbox(
@@ -64,7 +64,7 @@ def show_saved() -> None:
             links.to_submit(run, "Check and export as a submission")
 
 
-def _draw_presets(workspace: Workspace, choice: FusionChoice) -> None:
+def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     for name, (w_de, w_dir) in STARTERS.items():
         settings = {
             f"{prefix}_{key}": value / len(choice.others)
@@ -98,45 +98,45 @@ def _apply_preset(settings: dict[str, Any]) -> None:
         st.session_state[key] = value
 
 
-def _draw_save(view: PageContext, choice: FusionChoice) -> None:
-    name = st.text_input("Name of the new run", f"{choice.base.name} + {_join_names(view, choice)}", key="mix_name")
+def _show_save(context: PageContext, choice: FusionChoice) -> None:
+    name = st.text_input("Name of the new run", f"{choice.base.name} + {_join_names(context, choice)}", key="mix_name")
     if choice.plan is not None:
         st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
-        _save_fusion(view.workspace, choice, name, choice.base, {})
+        _save_fusion(context.workspace, choice, name, choice.base, {})
 
 
-def _draw_test_twin(view: PageContext, choice: FusionChoice) -> None:
-    """Draws the form that applies the weights and settings to runs without labels: what is submitted."""
+def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
+    """Shows the form that applies the weights and settings to runs without labels: what is submitted."""
     known = loaders.labelled_counts().set_index("run")["labelled"]
-    test = {run.id: run for run in view.runs if known.get(run.id, 0) == 0}
+    test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
     if not test:
         st.markdown("No run of this dataset is on unlabelled rows.")
         return
-    base = _draw_test_run(f"In place of {choice.base.name}", test, "twin-base")
-    methods = {run.id: run.method for run in view.runs}
-    names = {run.id: run.name for run in view.runs}
+    base = _show_test_run(f"In place of {choice.base.name}", test, "twin-base")
+    methods = {run.id: run.method for run in context.runs}
+    names = {run.id: run.name for run in context.runs}
     others = {
-        key: _draw_test_run(f"In place of {names[key]}", test, f"twin-{key}")
+        key: _show_test_run(f"In place of {names[key]}", test, f"twin-{key}")
         for key in choice.others
         if key != KNN and methods[key] != "knn"
     }
     if any(found is None for found in others.values()) or base is None:
         return
-    name = st.text_input("Name of the new run", f"{base.name} + {_join_names(view, choice)}", key="twin_name")
+    name = st.text_input("Name of the new run", f"{base.name} + {_join_names(context, choice)}", key="twin_name")
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
-        _save_fusion(view.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
+        _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
 
 
-def _draw_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
+def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
     chosen = st.selectbox(
         label, list(options), index=None, format_func=lambda k: options[k].name, key=key, placeholder="a test run"
     )
     return options[chosen] if chosen is not None else None
 
 
-def _join_names(view: PageContext, choice: FusionChoice) -> str:
-    names = {run.id: run.name for run in view.runs} | {KNN: f"kNN {'+'.join(choice.plan.spaces)}" if choice.plan else ""}
+def _join_names(context: PageContext, choice: FusionChoice) -> str:
+    names = {run.id: run.name for run in context.runs} | {KNN: f"kNN {'+'.join(choice.plan.spaces)}" if choice.plan else ""}
     return " + ".join(names[key] for key in choice.others)
 
 
