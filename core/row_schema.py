@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, TypeVar, get_args
 
 from core.types import Call, Evidence, EvidenceStatus, Flag, Prediction, ProbabilitySource, TraceEvent
@@ -218,15 +219,26 @@ def _conversions(record: type, by_kind: Mapping[Kind, Callable[[Any], Any]]) -> 
 
 
 _FIELDS = {record: field_names(record) for record in RECORDS}
-_WRITERS = {record: _conversions(record, _TO_JSON) for record in RECORDS}
+_GETTERS = {record: attrgetter(*names) for record, names in _FIELDS.items()}
 _READERS = {record: _conversions(record, _FROM_JSON) for record in RECORDS}
+_WRITERS = {
+    record: [(names.index(name), write) for name, write in _conversions(record, _TO_JSON).items()]
+    for record, names in _FIELDS.items()
+}
 R = TypeVar("R", Prediction, TraceEvent, Evidence, Call)
 
 
+def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any]:
+    """A record's values as JSON can hold them, in the order of its fields."""
+    values = list(_GETTERS[type(record)](record))
+    for position, write in _WRITERS[type(record)]:
+        values[position] = write(values[position])
+    return values
+
+
 def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[str, Any]:
-    """Field → value that JSON can hold, in the record's own order."""
-    values = {name: getattr(record, name) for name in _FIELDS[type(record)]}
-    return values | {name: write(values[name]) for name, write in _WRITERS[type(record)].items()}
+    """Field → value that JSON can hold, in the order of the record's fields."""
+    return dict(zip(_FIELDS[type(record)], record_values(record), strict=True))
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError
-from core.row_schema import MOST_EVENTS, MOST_TOKENS, SUM_TOLERANCE, TABLES, VERSION, record_as_json, record_from_json
+from core.row_schema import (
+    MOST_EVENTS,
+    MOST_TOKENS,
+    SUM_TOLERANCE,
+    TABLES,
+    VERSION,
+    record_as_json,
+    record_from_json,
+    record_values,
+)
 from core.types import Call, Evidence, Failed, Prediction, RowResult, TraceEvent
 
 _NUMBERS = [column for column in TABLES["prediction"].columns_of(Prediction) if column.kind in ("share", "count")]
@@ -89,7 +98,7 @@ def _write_row(row: RowResult) -> dict[str, Any]:
     return {
         "row": {
             "prediction": record_as_json(row.prediction),
-            "events": [list(record_as_json(event).values()) for event in row.events],
+            "events": [record_values(event) for event in row.events],
             "evidence": [record_as_json(item) for item in row.evidence],
             "calls": [record_as_json(call) for call in row.calls],
         }

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.errors import NotFound
@@ -53,9 +55,11 @@ def select_list(columns: Iterable[Column], table: str) -> str:
     return ", ".join(f"{table}.{column.name}" for column in columns)
 
 
-def record_columns(columns: Iterable[Column], records: Sequence[Any]) -> dict[str, pa.Array]:
-    """The fields of records, one Arrow array a column."""
-    return {column.name: arrow_array(column, [getattr(record, column.name) for record in records]) for column in columns}
+def record_columns(columns: Sequence[Column], records: Sequence[Any]) -> dict[str, pa.Array]:
+    """The fields of records, one Arrow array for each of two or more columns."""
+    by_record = map(attrgetter(*(column.name for column in columns)), records)
+    by_column = zip(*by_record, strict=True) if records else repeat(())
+    return {column.name: arrow_array(column, values) for column, values in zip(columns, by_column, strict=False)}
 
 
 def arrow_array(column: Column, values: Sequence[Any]) -> pa.Array:
