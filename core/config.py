@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
@@ -234,3 +235,9 @@ def _user() -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container's user id may have no name
         return "unknown"
+
+
+def tiktoken_folder() -> Path:
+    """Returns the folder in which the package tiktoken keeps tables that it downloaded."""
+    chosen = os.environ.get("TIKTOKEN_CACHE_DIR") or os.environ.get("DATA_GYM_CACHE_DIR")
+    return Path(chosen) if chosen else Path(tempfile.gettempdir()) / "data-gym-cache"

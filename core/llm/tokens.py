@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import importlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from core.config import tiktoken_folder
 from core.llm.answers import read_json
 from core.llm.client import Client
 from core.net.transport import Fault
+
+# Where tiktoken takes its tables from, and the encodings that share the table of another.
+_TABLES = "https://openaipublic.blob.core.windows.net/encodings"
+_TABLE_OF = {"o200k_harmony": "o200k_base", "p50k_edit": "p50k_base"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +63,18 @@ class TokenCounter:
         return count if isinstance(count, int) else None
 
 
-def _refuse_download(address: str) -> bytes:
-    """Replaces tiktoken's download, which has no time limit and ignores that a run may ask nobody."""
-    raise OSError(f"{address}: not on this machine")
-
-
 def count_with_tiktoken(model: str, text: str) -> int | None:
     """The number of tokens; None if tiktoken is not installed, does not know the model, or lacks the model's table here."""
     try:
         tiktoken = importlib.import_module("tiktoken")
-    except ImportError:
+        encoding = tiktoken.encoding_name_for_model(model.rpartition("/")[2])
+    except (ImportError, KeyError):
         return None
-    with contextlib.suppress(ImportError):
-        setattr(importlib.import_module("tiktoken.load"), "read_file", _refuse_download)  # noqa: B010 - no attribute that mypy knows
-    try:
-        encoding = tiktoken.encoding_for_model(model.rpartition("/")[2])
-    except (KeyError, OSError):
-        return None
-    return len(encoding.encode_ordinary(text))
+    # It would download a missing table without a time limit, although a run may ask nobody.
+    return len(tiktoken.get_encoding(encoding).encode_ordinary(text)) if has_table(encoding) else None
+
+
+def has_table(encoding: str) -> bool:
+    """Whether tiktoken has the table of an encoding on this machine, under the hash of its address."""
+    address = f"{_TABLES}/{_TABLE_OF.get(encoding, encoding)}.tiktoken"
+    return (tiktoken_folder() / hashlib.sha1(address.encode()).hexdigest()).is_file()

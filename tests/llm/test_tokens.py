@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,12 @@ from tests.llm.canned import Canned
 
 # A stand-in for the optional package: it knows one model, and its tokens are words.
 TIKTOKEN = """
-def encoding_for_model(name):
+def encoding_name_for_model(name):
     if name != "gpt-oss-120b":
         raise KeyError(name)
+    return "o200k_harmony"
+
+def get_encoding(name):
     return Words()
 
 class Words:
@@ -71,25 +75,27 @@ def test_nobody_there() -> None:
     assert count(url, "für") == [TokenCount(4, "bytes")]
 
 
-def test_tiktoken_downloads_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "tiktoken").mkdir()
-    (tmp_path / "tiktoken" / "load.py").write_text("def read_file(address): return b'a table from afar'")
-    (tmp_path / "tiktoken" / "__init__.py").write_text(
-        "from tiktoken import load\ndef encoding_for_model(name): return load.read_file('https://afar')"
-    )
-    monkeypatch.delitem(sys.modules, "tiktoken")
-    monkeypatch.syspath_prepend(tmp_path)
-    with serving(Script(tokenizer=False)) as url:
-        assert count(url, "Hello there", model="openai/gpt-oss-120b") == [TokenCount(11, "bytes")]
-    for name in ("tiktoken", "tiktoken.load"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-
-
-def test_tiktoken_counts_for_a_model_that_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def tiktoken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The stand-in as a package that can be imported; the folder of its tables, which is empty."""
     (tmp_path / "tiktoken.py").write_text(TIKTOKEN)
     monkeypatch.delitem(sys.modules, "tiktoken")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path / "tables"))
+    (tmp_path / "tables").mkdir()
+    yield tmp_path / "tables"
+    monkeypatch.delitem(sys.modules, "tiktoken", raising=False)
+
+
+@pytest.mark.usefixtures("tiktoken")
+def test_a_table_that_is_not_here_is_not_downloaded() -> None:
+    with serving(Script(tokenizer=False)) as url:
+        assert count(url, "Hello there", model="openai/gpt-oss-120b") == [TokenCount(11, "bytes")]
+
+
+def test_tiktoken_counts_for_a_model_that_it_knows(tiktoken: Path) -> None:
+    # The SHA-1 of https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken, as tiktoken names the file
+    (tiktoken / "fb374d419588a4632f3f557e76b4b70aebbca790").touch()
     with serving(Script(tokenizer=False)) as url:
         assert count(url, "Hello there", model="openai/gpt-oss-120b") == [TokenCount(2, "tiktoken")]
         assert count(url, "Hello there", model="Qwen/Qwen3-4B") == [TokenCount(11, "bytes")]
-    monkeypatch.delitem(sys.modules, "tiktoken")

@@ -177,7 +177,8 @@ def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -
     planted = PLANTED[name]  # every rule has one
     # A tokenizer of one token a word, or none.
     words = SimpleNamespace(encode_ordinary=str.split)
-    fake = SimpleNamespace(encoding_for_model=lambda _: words) if planted.tokenizer else None
+    fake = SimpleNamespace(encoding_name_for_model=str, get_encoding=lambda _: words) if planted.tokenizer else None
+    monkeypatch.setattr("core.llm.tokens.has_table", lambda _: True)
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     s = sound(planted.track)
     done = planted.plant(s)
