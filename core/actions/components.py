@@ -1,4 +1,4 @@
-"""What runs are made from, loaded out of a workspace: other runs, gene spaces, labels."""
+"""Loads what runs are made from out of a workspace: other runs, gene spaces, labels."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from core.transfer.protocols import predict_priors
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 
-UNLABELLED = "no labels"  # what test rows are held against
+UNLABELLED = "no labels"  # the labels that a prediction of test rows is evaluated against
 
 
 def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
-    """Returns the dataset of a name or id, by default the one to take where none is named. Raises InputError without any."""
+    """Returns the dataset of a name or id, else the workspace's default. Raises NotFound, and InputError without any dataset."""
     with workspace.store.read() as db:
         found = datasets.find(db, name) if name else datasets.default(db)
     if found is None:
@@ -51,7 +51,7 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
     with workspace.store.read() as db:
         records = [spaces.find(db, name) for name in names]
     orthologs = space_actions.orthologs(workspace)
-    found = []
+    loaded = []
     for space in records:
         vectors = space_actions.load(workspace, space)
 
@@ -63,15 +63,15 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
             return space_over(built, symbols, orthologs).columns
 
         can_rebuild = space.kind == "coresponse" and space.built_from == dataset.name
-        found.append(space_over(vectors, index.symbols, orthologs, rebuild if can_rebuild else None))
-    return found
+        loaded.append(space_over(vectors, index.symbols, orthologs, rebuild if can_rebuild else None))
+    return loaded
 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceComponents:
     """Loads components of one dataset from the store; see `core.methods.components.ComponentLoader`.
 
-    It remembers the last kNN that it predicted, so that checking a request and carrying it out predict once.
+    Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once.
     """
 
     workspace: Workspace
@@ -101,10 +101,10 @@ class WorkspaceComponents:
         rows = rows_to_predict(index, settings.protocol) if pair_ids is None else index.positions_of(pair_ids)
         key = settings, tuple(index.pair_ids[row] for row in rows)
         if key not in self._last_knn:
-            over = load_spaces(self.workspace, index, self.dataset, settings.spaces)
+            loaded = load_spaces(self.workspace, index, self.dataset, settings.spaces)
             start = time.perf_counter()
             evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
-            predicted = predict_priors(settings.protocol, index.rows.take(rows), index.known, over, settings.setting, evaluated)
+            predicted = predict_priors(settings.protocol, index.rows.take(rows), index.known, loaded, settings.setting, evaluated)
             self._last_knn.clear()
             self._last_knn[key] = DatasetPriors(index, np.asarray(rows), predicted, time.perf_counter() - start)
         return self._last_knn[key]
@@ -113,11 +113,5 @@ class WorkspaceComponents:
         with self.workspace.store.read() as db:
             hashes = {name: spaces.find(db, name).sha256 for name in settings.spaces}
             labels = space_actions.labelled_rows(db, self.dataset.id)[1]
-        whole = dataset_sha256(load_pairs(self.workspace.store, self.dataset.id).values())
-        return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": whole}
-
-
-def load_components_of(workspace: Workspace, dataset: str) -> WorkspaceComponents:
-    """Returns the loader of a dataset, by id or name. Raises NotFound."""
-    with workspace.store.read() as db:
-        return WorkspaceComponents(workspace, datasets.find(db, dataset))
+        dataset = dataset_sha256(load_pairs(self.workspace.store, self.dataset.id).values())
+        return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": dataset}

@@ -1,4 +1,4 @@
-"""Resolve, estimate and start a run, from a page or a command."""
+"""Resolves, estimates and starts a run, from a page or a command."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def resolve(
 ) -> RunSpec:
     """Returns the specification of a request: all that the identity of its run is made from.
 
-    checked: what the model server said already; without it, and without a model's name, the server is asked for its models.
-    components: by default loaded from the workspace. Raises InputError for what cannot be, Unreachable where no model answers.
+    checked: the health of the model server if known; without it, a request that names no model asks the server for its models.
+    components: by default loaded from the workspace. Raises InputError for invalid options or rows, Unreachable without a model.
     """
     found = method(request.method)
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
@@ -61,27 +61,27 @@ def start(
     """Starts the run of a request, by a worker of its own (`detach`) or here until it ends; returns the existing one, whatever
     its name, if the specification is the same.
 
-    spec: as `resolve` gave it. What a derived method would be refused for is raised before anything is written. Raises
-    StateError if the name is another run's, unless `replace`.
+    spec: as `resolve` returned it. Raises StateError if the name is another run's, unless `replace`, and, before anything is
+    written, what the prediction of a derived method would raise.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     spec = spec or resolve(workspace, request, components=components, method=method)
     loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
-    there = run_control.find_same(workspace, spec, name_of(request), replace=replace)
-    if there is not None and (there.status == "done" or not isinstance(method(spec.method), DerivedMethod)):
-        return there
-    derived = method(spec.method)
-    if isinstance(derived, DerivedMethod):
-        derived.check(spec.rows, spec.options, loader)
+    found = method(spec.method)
+    existing = run_control.find_same(workspace, spec, name_of(request), replace=replace)
+    if existing is not None and (existing.status == "done" or not isinstance(found, DerivedMethod)):
+        return existing
+    if isinstance(found, DerivedMethod):
+        found.check(spec.rows, spec.options, loader)
 
     def work_here(workspace: Workspace, run: str, api_key: str) -> None:
         run_control.work_on(workspace, run, api_key, method=method, components=loader)
 
     begin = run_control.start_worker if detach else work_here
-    if there is not None:
-        return run_control.resume(workspace, there.id, begin=begin)
-    expected = expected_calls(derived, spec.options, len(spec.rows))
-    settings = execution_settings(workspace, request, derived)
+    if existing is not None:
+        return run_control.resume(workspace, existing.id, begin=begin)
+    expected = expected_calls(found, spec.options, len(spec.rows))
+    settings = execution_settings(workspace, request, found)
     return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
 
 
@@ -103,9 +103,9 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
 
 
 def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named) -> Expectation:
-    """Returns what a run is expected to take, by what a call of its method took with its model so far."""
-    made = expected_calls(method(spec.method), spec.options, len(spec.rows))
-    return expect(made, concurrency, rate_of(workspace, spec.method, spec.model), price_of(workspace))
+    """Returns what a run is expected to take, from what calls of its method and model took so far."""
+    n_calls = expected_calls(method(spec.method), spec.options, len(spec.rows))
+    return expect(n_calls, concurrency, rate_of(workspace, spec.method, spec.model), price_of(workspace))
 
 
 async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
@@ -114,14 +114,14 @@ async def health(workspace: Workspace, base_url: str | None = None, model: str |
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
-    """Returns what a call of this method took with this model so far; None where none was made."""
+    """Returns what a call of this method with this model took on average; None before the first."""
     with workspace.store.read() as db:
         found = calls.averages(db, method, model)
     return None if found is None else Rate(*found)
 
 
 def price_of(workspace: Workspace) -> Price | None:
-    """Returns what a million tokens cost, as the settings say; None where they do not."""
+    """Returns the price of a million tokens in the settings; None where it is not set."""
     settings = workspace.settings
     if settings.price_prompt is None or settings.price_completion is None:
         return None

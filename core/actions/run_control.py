@@ -1,4 +1,4 @@
-"""Runs that a worker makes: begin, pause, cancel, resume, retry; what became of them; folding after a crash."""
+"""Controls runs that workers make: start, pause, cancel, resume, retry; their states; ingest after a crash."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from core.actions import run_writer
-from core.actions.components import load_components_of
+from core.actions.components import WorkspaceComponents, default_dataset
 from core.actions.packs import read_packs
 from core.actions.run_folders import folder_of, remove_folder
 from core.actions.workspace import Workspace
@@ -27,7 +27,7 @@ from core.store import Cursor, cache_versions, ingest, runs
 from core.store.runs import Run
 from core.version import describe as describe_version
 
-Begin = Callable[[Workspace, str, str], object]  # of a workspace, a run's id and the key
+Begin = Callable[[Workspace, str, str], object]  # starts the work, given a workspace, a run's id and the API key
 CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 
@@ -45,9 +45,10 @@ def work_on(
     components: ComponentLoader | None = None,
     ingest_every_s: float = INGEST_EVERY_S,
 ) -> Status:
-    """Works on a run in this process until it ends: what `worker RUN` does.
+    """Works on a run in this process until it ends, as the command `worker RUN` does; returns its status then.
 
-    method: finds a method by its name. components: by default loaded from the workspace. ingest_every_s: between two ingests.
+    method: finds a method by its name. components: by default loaded from the workspace. ingest_every_s: the least time
+    between two ingests.
     """
     workspace.refuse_if_read_only("worker", run)
     found = _find(workspace, run)
@@ -57,7 +58,7 @@ def work_on(
         cache=workspace.settings.cache / CACHE,
         api_key=api_key or workspace.settings.api_key,
         method=method,
-        components=components or load_components_of(workspace, found.dataset),
+        components=components or WorkspaceComponents(workspace, default_dataset(workspace, found.dataset)),
         ingest_every_s=ingest_every_s,
         source_settings=partial(source_settings_of, workspace.settings),
     )
@@ -83,13 +84,13 @@ def start(
 ) -> Run:
     """Starts a run; returns the existing one, as it is and whatever its name, if the specification is the same.
 
-    calls: how many are expected. begin: `start_worker`, or `work_on` to work here until it ends. Raises StateError if the name
-    is another run's, unless `replace`, and if a worker is on the run that would be replaced.
+    calls: how many calls of a model are expected. begin: `start_worker`, or `work_on` to work here until it ends. Raises
+    StateError if the name is another run's, unless `replace`, and if a worker is on the run that would be replaced.
     """
     workspace.refuse_if_read_only("run", name)
-    there = find_same(workspace, spec, name, replace=replace)
-    if there is not None:
-        return there
+    existing = find_same(workspace, spec, name, replace=replace)
+    if existing is not None:
+        return existing
     with workspace.change("run", name) as (db, detail):
         run_writer.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
         replaced = run_writer.delete_named_run(db, spec, name)
@@ -99,21 +100,21 @@ def start(
         detail |= {"run": spec.key, "rows": len(spec.rows), "method": spec.method}
     for run in replaced:
         remove_folder(workspace, run)
-    return _begin(workspace, spec.key, api_key, begin)
+    return _start_work(workspace, spec.key, api_key, begin)
 
 
 def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None) -> Run:
     method = method_named(spec.method) if spec.parents else None
     inherits = isinstance(method, DerivedMethod) and method.inherits_track
-    first = runs.find(db, spec.parents[0]) if inherits else None
+    parent = runs.find(db, spec.parents[0]) if inherits else None
     return Run(
         id=spec.key,
         dataset=spec.dataset,
         name=name,
         method=spec.method,
         origin=run_writer.RUN_HERE,
-        track=first.track if first else None,
-        model=first.model if first else spec.model or None,
+        track=parent.track if parent else None,
+        model=parent.model if parent else spec.model or None,
         spec={"method": spec.method, **spec.summary()},
         parents=spec.parents,
         status="waiting",
@@ -129,26 +130,26 @@ def _new_run(db: Cursor, spec: RunSpec, name: str, calls: int | None) -> Run:
     )
 
 
-def _begin(workspace: Workspace, run: str, api_key: str, begin: Begin) -> Run:
+def _start_work(workspace: Workspace, run: str, api_key: str, begin: Begin) -> Run:
     begin(workspace, run, api_key)
     return _find(workspace, run)
 
 
 def pause(workspace: Workspace, run: str) -> Run:
-    """Finish the rows in flight, then wait. Raises StateError where no worker is on it."""
-    found, folder, status = _made_here(workspace, run)
+    """Lets the worker finish the rows in flight and wait. Raises StateError if no worker is on the run."""
+    found, folder, status = _find_with_folder(workspace, run)
     if status.state not in LIVE_STATES:
         raise StateError(f"pause {run}: it is {status.state}, expected a run that is running")
-    return _tell(workspace, found, folder, "pause")
+    return _send_command(workspace, found, folder, "pause")
 
 
 def cancel(workspace: Workspace, run: str) -> Run:
-    """End the work on a run and keep what is finished. Raises StateError where every row is."""
-    found, folder, status = _made_here(workspace, run)
+    """Ends the work on a run and keeps its finished rows. Raises StateError if it is done or cancelled."""
+    found, folder, status = _find_with_folder(workspace, run)
     if status.state in ("done", "cancelled"):
         raise StateError(f"cancel {run}: it is {status.state} already, expected a run that is not")
     if status.state in LIVE_STATES:
-        return _tell(workspace, found, folder, "cancel")
+        return _send_command(workspace, found, folder, "cancel")
     with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder):
         progress = read_progress(folder.rows)
         folder.set_command("cancel")
@@ -160,29 +161,29 @@ def cancel(workspace: Workspace, run: str) -> Run:
 def resume(
     workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
 ) -> Run:
-    """Go on with a run that is paused, or that ended with rows missing; `settings`: carried out so from now on.
+    """Continues a run that is paused, or that ended with rows missing. settings: replace those it was started with.
 
-    Raises StateError where every row is finished or a worker is at work.
+    Raises StateError if every row is finished or the run is running.
     """
-    found, folder, status = _made_here(workspace, run)
+    found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
         again = f"; {status.counts.failed:,} failed, which retry asks for again" if status.counts.failed else ""
         raise StateError(f"resume {run}: every row is finished{again}")
     if status.state == "running":
         raise StateError(f"resume {run}: process {status.pid} is working on it, expected a run that is not running")
     if status.state in LIVE_STATES:
-        return _tell(workspace, found, folder, "run", action="resume")
+        return _send_command(workspace, found, folder, "run", action="resume")
     with workspace.change("resume", found.name) as (_, detail):
-        _ready(folder, settings)
+        _prepare(folder, settings)
         detail |= {"run": found.id, "was": status.state, "done": status.counts.done}
-    return _begin(workspace, found.id, api_key, begin)
+    return _start_work(workspace, found.id, api_key, begin)
 
 
 def retry(
     workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
 ) -> Run:
-    """Ask again for every row that failed, and for those that are missing. Raises StateError where none failed."""
-    found, folder, status = _made_here(workspace, run)
+    """Predicts every failed row again, and the missing ones. Raises StateError if no row failed or a worker is on the run."""
+    found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
         raise StateError(f"retry {run}: process {status.pid} is working on it, expected a run that is not running")
     with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder):
@@ -191,18 +192,18 @@ def retry(
             raise StateError(f"retry {run}: no row failed, expected one at least")
         mark_for_retry(folder, failed)
         folder.done.unlink(missing_ok=True)
-        _ready(folder, settings)
+        _prepare(folder, settings)
         detail |= {"run": found.id, "rows": len(failed)}
-    return _begin(workspace, found.id, api_key, begin)
+    return _start_work(workspace, found.id, api_key, begin)
 
 
-def _ready(folder: RunFolder, settings: ExecutionSettings | None) -> None:
+def _prepare(folder: RunFolder, settings: ExecutionSettings | None) -> None:
     if settings is not None:
         folder.set_execution_settings(settings)
     folder.set_command("run")
 
 
-def _tell(workspace: Workspace, run: Run, folder: RunFolder, command: Command, action: str = "") -> Run:
+def _send_command(workspace: Workspace, run: Run, folder: RunFolder, command: Command, action: str = "") -> Run:
     with workspace.change(action or command, run.name) as (_, detail):
         folder.set_command(command)
         detail |= {"run": run.id}
@@ -210,15 +211,15 @@ def _tell(workspace: Workspace, run: Run, folder: RunFolder, command: Command, a
 
 
 def states(workspace: Workspace) -> dict[str, Status]:
-    """Run id → what became of it, of every run that a worker makes or made here."""
+    """Returns run id → status, of every run that a worker of this workspace makes or made."""
     with workspace.store.read() as db:
         known = ingest.statuses(db)
     return {run: status_of(folder_of(workspace, run)) for run in known if folder_of(workspace, run).exists}
 
 
 def settle(workspace: Workspace, run: str) -> Run:
-    """Fold what a worker left behind and record what became of the run; nothing changes while a worker is on it."""
-    found, folder, status = _made_here(workspace, run)
+    """Ingests what a worker left in the journal and records the run's state; changes nothing while a worker is on it."""
+    found, folder, status = _find_with_folder(workspace, run)
     if status.state not in LIVE_STATES and status.state != "waiting":
         workspace.refuse_if_read_only("settle", found.name)
         ingest_journal(workspace.store, folder, status.state, status.cause)
@@ -226,7 +227,7 @@ def settle(workspace: Workspace, run: str) -> Run:
 
 
 def settle_all(workspace: Workspace) -> list[Run]:
-    """`settle` for every run whose line in the store says otherwise than its folder; those runs."""
+    """Settles every run whose state in the store is not that of its folder; returns those runs."""
     with workspace.store.read() as db:
         recorded = ingest.statuses(db)
     stale = [
@@ -236,18 +237,19 @@ def settle_all(workspace: Workspace) -> list[Run]:
 
 
 def progress_of(workspace: Workspace, run: str) -> Progress:
-    """What a run's journal says, read from its beginning."""
-    _, folder, _ = _made_here(workspace, run)
+    """Returns the contents of a run's journal, counted from its beginning."""
+    _, folder, _ = _find_with_folder(workspace, run)
     return read_progress(folder.rows)
 
 
 def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
-    """The last lines that a run's worker said."""
-    _, folder, _ = _made_here(workspace, run)
+    """Returns the last lines of a worker's log."""
+    _, folder, _ = _find_with_folder(workspace, run)
     return tail_of(folder, lines)
 
 
-def _made_here(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
+def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
+    """Returns a run with its folder and status. Raises StateError if no worker of this workspace made it."""
     found = _find(workspace, run)
     folder = folder_of(workspace, found.id)
     if not folder.exists:

@@ -1,4 +1,4 @@
-"""Runs as records: which one a specification is, and finished rows as a run."""
+"""Finds the run of a specification, and writes finished rows as a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RUN_HERE = "run here"  # the origin of runs that a worker of this workspace make
 
 @dataclass(frozen=True, slots=True)
 class AuditedRows:
-    """Rows with what the audit found in them: one list of findings an event, one list of flags a row."""
+    """Rows with the findings of the audit: one list of findings an event, one list of flags a row."""
 
     rows: Sequence[RowResult]
     findings: Sequence[Sequence[str]]
@@ -29,7 +29,7 @@ class AuditedRows:
 
 
 def audit_rows(rows: Sequence[RowResult]) -> AuditedRows:
-    """Look at every brief once, before the store is locked."""
+    """Returns rows with the findings of their briefs. Called before the store is locked, since it takes a while."""
     findings, collapsed = brief_checks.check_rows(rows)
     flags = [
         list(dict.fromkeys([*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]))
@@ -55,7 +55,7 @@ class RunMetadata:
 
 
 def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Returns the run of this specification, whatever its name; None where it was never begun.
+    """Returns the run of this specification, whatever its name; None if there is none.
 
     Raises StateError if there is none and the name is another run's, unless `replace`; in any case if that run is a parent of
     this one or a worker is on it.
@@ -79,36 +79,36 @@ def _is_same_of_0_1_0(run: Run, spec: RunSpec) -> bool:
 
 def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
     """Deletes the run of this name, if there is one; returns its id, for its folder to be removed after the transaction."""
-    gone = [run.id for run in runs.list_all(db, spec.dataset) if run.name == name]
-    for run in gone:
+    replaced = [run.id for run in runs.list_all(db, spec.dataset) if run.name == name]
+    for run in replaced:
         imports.delete_with_run(db, run)
         cache_versions.bump(db, f"run:{run}")
-    return gone
+    return replaced
 
 
-def write_run(db: Cursor, origin: RunMetadata, batch: AuditedRows) -> Run:
-    """Store a finished run with its rows, traces and evidence, in the caller's transaction."""
-    known = [row.prediction.tokens for row in batch.rows if row.prediction.tokens is not None]
+def write_run(db: Cursor, metadata: RunMetadata, batch: AuditedRows) -> Run:
+    """Stores a finished run with its rows, traces and evidence, in the caller's transaction; returns it."""
+    tokens = [row.prediction.tokens for row in batch.rows if row.prediction.tokens is not None]
     run = Run(
-        id=origin.id,
-        dataset=origin.dataset,
-        name=origin.name,
-        method=origin.method,
-        origin=origin.origin,
-        track=origin.track,
-        model=origin.model,
-        spec=origin.spec,
-        parents=origin.parents,
+        id=metadata.id,
+        dataset=metadata.dataset,
+        name=metadata.name,
+        method=metadata.method,
+        origin=metadata.origin,
+        track=metadata.track,
+        model=metadata.model,
+        spec=metadata.spec,
+        parents=metadata.parents,
         status="done",
         total=len(batch.rows),
         done=len(batch.rows),
         failed=0,
         fallbacks=sum(any(flag in FALLBACKS for flag in flags) for flags in batch.flags),
         collapsed=sum(Flag.ROLE_COLLAPSE in flags for flags in batch.flags),
-        tokens=sum(known) if known else None,
-        tokens_unknown=len(batch.rows) - len(known),
+        tokens=sum(tokens) if tokens else None,
+        tokens_unknown=len(batch.rows) - len(tokens),
         code_version=describe_version(),
-        note=origin.note,
+        note=metadata.note,
     )
     runs.add(db, run)
     predictions.add(db, run.id, batch.rows, batch.flags)

@@ -1,4 +1,4 @@
-"""kNN, fusion and decomposition: requests of runs, and the neighbours behind one row."""
+"""Requests of kNN, fusion and decomposition as runs, and the neighbours behind one row's priors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recovered_request(dataset: str, base: str, fused: str, weights: tuple[float,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbours:
-    """Where one row's priors come from: provenance, and pair ids and labels of its neighbours in the same order."""
+    """The labelled rows behind one row's priors: provenance, and in its order their pair ids and labels."""
 
     settings: KnnSettings
     why: Provenance
@@ -54,18 +54,21 @@ def neighbours_of(
     chosen: bool = True,
     without: Sequence[str] = (),
 ) -> Neighbours:
-    """The labelled rows behind one row's priors; `without` some of them, by id. A row without a label sees them all, and
-    so do its settings unless `chosen` says that the protocol was asked for."""
+    """Returns the labelled rows behind one row's priors.
+
+    chosen: whether a person chose the protocol; if not, a row without a label gets the protocol test, which sees every
+    labelled row. without: ids of labelled rows to leave out.
+    """
     index = load_index(workspace, dataset)
     row = int(index.positions_of([pair_id])[0])
     if index.labels[row] is None and not chosen:
         settings = replace(settings, protocol=EvaluationProtocol("test"))
     query = index.rows.take(np.array([row]))
-    over = load_spaces(workspace, index, dataset, settings.spaces)
+    loaded = load_spaces(workspace, index, dataset, settings.spaces)
     evaluated = UNLABELLED if index.labels[row] is None else dataset.name
-    [view] = predict_priors(settings.protocol, query, index.known, over, settings.setting, evaluated).groups
-    left_out = np.flatnonzero(np.isin(index.known_positions[view.known_positions], index.positions_of(without)))
+    [group] = predict_priors(settings.protocol, query, index.known, loaded, settings.setting, evaluated).groups
+    left_out = np.flatnonzero(np.isin(index.known_positions[group.known_positions], index.positions_of(without)))
     codes = int(query.pert[0]), int(query.gene[0])
-    why = explain_prior(codes, view.known, view.similar, settings.setting.weighting, view.parts, left_out)
-    at = index.known_positions[view.known_positions[why.neighbours]]
+    why = explain_prior(codes, group.known, group.similar, settings.setting.weighting, group.parts, left_out)
+    at = index.known_positions[group.known_positions[why.neighbours]]
     return Neighbours(settings, why, [index.pair_ids[i] for i in at], [str(index.labels[i]) for i in at])

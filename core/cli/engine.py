@@ -1,4 +1,4 @@
-"""Commands about runs that are made here: run, worker, pause, cancel, resume, retry, log, endpoint, serve."""
+"""Commands about runs that workers make: run, worker, pause, cancel, resume, retry, log, endpoint, serve."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def run(
     spec = launch.resolve(context.obj, request)
     expected = launch.estimate(context.obj, spec, concurrency)
     say(f"{launch.name_of(request)}: {len(spec.rows):,} rows, about {expected.calls:,} calls")
-    made = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
-    say_if_named_otherwise(made, launch.name_of(request))
-    _show(context.obj, made.id, as_json)
+    started = launch.start(context.obj, request, spec=spec, replace=replace, detach=detach)
+    say_if_named_otherwise(started, launch.name_of(request))
+    _show(context.obj, started.id, as_json)
 
 
 @app.command()
@@ -117,7 +117,7 @@ def log(
 ) -> None:
     """Show the last lines of a run's log."""
     found = run_control.log_tail(context.obj, run, lines)
-    _, status = _now(context.obj, run)
+    _, status = _status_record(context.obj, run)
     show({"run": run, "status": status["status"], "lines": found}, as_json, "\n".join(found) or "the log is empty")
 
 
@@ -136,8 +136,8 @@ def endpoint(context: typer.Context, endpoint: Address = None, model: str | None
     show(result, as_json, "\n".join(lines))
 
 
-def _now(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
-    """A run's id, and what became of it as its folder says."""
+def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
+    """Returns a run's id and its status as JSON."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
     states = run_control.states(workspace)
@@ -161,9 +161,9 @@ def _now(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
 
 def _show(workspace: Workspace, run: str, as_json: bool) -> None:
     run_control.settle(workspace, run)
-    _, record = _now(workspace, run)
-    told = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
-    show(record, as_json, f"{told}{'; ' + record['cause'] if record['cause'] else ''}")
+    _, record = _status_record(workspace, run)
+    summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
+    show(record, as_json, f"{summary}{'; ' + record['cause'] if record['cause'] else ''}")
 
 
 @app.command()

@@ -11,6 +11,7 @@ from core.actions.components import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say_if_named_otherwise, show
 from core.engine.request import RunRequest
+from core.methods.base import split_names
 from core.methods.components import FusionSettings
 from core.methods.fusion import read_reference, read_weights
 from core.scoring import json_shapes, sentences
@@ -42,15 +43,11 @@ LISTED = 20  # neighbours printed for people; --json has all
 NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 
 
-def _setting(
+def _similarity_settings(
     centre: bool, power: float, de_power: float | None, k: int | None, axis: Axis, strength: float
 ) -> SimilaritySettings:
-    own = 1.0 if strength and de_power is None else de_power
-    return SimilaritySettings(Weighting(power, own, k, axis), centre, strength)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    power_of_de = 1.0 if strength and de_power is None else de_power
+    return SimilaritySettings(Weighting(power, power_of_de, k, axis), centre, strength)
 
 
 @app.command()
@@ -74,7 +71,9 @@ def knn(
     """Predict from the labels of similar genes: coverage and score, beside the score of a space that knows nothing."""
     target = default_dataset(context.obj, dataset)
     settings = KnnSettings(
-        _names(space), EvaluationProtocol(protocol, folds, seed), _setting(centre, power, de_power, k, axis, strength)
+        tuple(split_names(space)),
+        EvaluationProtocol(protocol, folds, seed),
+        _similarity_settings(centre, power, de_power, k, axis, strength),
     )
     loader = WorkspaceComponents(context.obj, target)
     predicted = loader.predict_knn(settings, None)
@@ -114,7 +113,9 @@ def neighbours(
         target,
         pair,
         KnnSettings(
-            _names(space), EvaluationProtocol(protocol or "folds", folds, seed), _setting(centre, power, de_power, k, axis, 0.0)
+            tuple(split_names(space)),
+            EvaluationProtocol(protocol or "folds", folds, seed),
+            _similarity_settings(centre, power, de_power, k, axis, 0.0),
         ),
         chosen=protocol is not None,
         without=without or (),
@@ -145,7 +146,7 @@ def fuse(
 ) -> None:
     """Fuse runs by rank percentiles, as a new run."""
     with context.obj.store.read() as db:
-        base_run, *with_runs = (runs.find(db, run) for run in (base, *_names(others)))
+        base_run, *with_runs = (runs.find(db, run) for run in (base, *split_names(others)))
         references = {runs.find(db, one).id: runs.find(db, run).id for one, run in map(read_reference, reference_run or ())}
     settings = FusionSettings(
         base_run.id, tuple(run.id for run in with_runs), read_weights(w_de), read_weights(w_dir), reference, references

@@ -1,7 +1,7 @@
-"""What a kNN, a fusion and a decomposition ask of a workspace: runs on the same rows, and priors from labelled rows.
+"""What kNN, fusion and decomposition load: runs on the same rows, and priors from labelled rows.
 
-Pages, commands and workers hand in a `ComponentLoader`; a page's keeps what it loaded, a worker's does not. Everything that is
-computed or refused is computed and refused here, so that what a page shows and what a run holds are the same.
+Pages, commands and workers hand in a `ComponentLoader`; a page's caches what it loads, a worker's does not. The computing and
+the refusing are done here for both, so that what a page shows and what a run holds are the same.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIVE_NAME = "neighbours"  # of a kNN that is no run
 
 
 class SourceRun(Protocol):
-    """A run that others are made from."""
+    """A run that other runs are made from."""
 
     @property
     def id(self) -> str: ...
@@ -162,20 +162,20 @@ def with_reference(loader: ComponentLoader, component: Component, part: Part, re
     if isinstance(part, KnnSettings):
         return _with_fold_priors(loader, component, part)
     run = loader.run(part)
-    named = references.get(run.id) or references.get(run.name)
-    if named is not None:
-        reference = loader.run(named)
+    reference_name = references.get(run.id) or references.get(run.name)
+    if reference_name is not None:
+        reference = loader.run(reference_name)
         rows = loader.predictions(reference.id)
         labelled = rows[rows["label"].notna()]
         if labelled.empty:
             raise InputError(f"reference run {reference.name}: has no labelled row; expected a run on labelled rows")
-        there = _align(loader, reference, labelled["pair_id"].tolist())
-        return replace(component, reference_de=there.p_de, reference_up=there.p_up)
+        aligned = _align(loader, reference, labelled["pair_id"].tolist())
+        return replace(component, reference_de=aligned.p_de, reference_up=aligned.p_up)
     if run.method != "knn":
         return component
-    own = read_knn_settings(run.spec)
-    _refuse_changed(loader, run, own)
-    return _with_fold_priors(loader, component, own)
+    settings = read_knn_settings(run.spec)
+    _refuse_changed(loader, run, settings)
+    return _with_fold_priors(loader, component, settings)
 
 
 def _with_fold_priors(loader: ComponentLoader, component: Component, settings: KnnSettings) -> Component:
@@ -189,8 +189,8 @@ def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettin
     Runs that version 0.1.0 made by the command knn record space_sha256 and labels_sha256.
     """
     names = ("sources", "dataset_sha256") if "dataset_sha256" in run.spec else ("space_sha256", "labels_sha256")
-    now = loader.contents(settings)
-    changed = next((name for name in names if run.spec.get(name) != now[name]), None)
+    present = loader.contents(settings)
+    changed = next((name for name in names if run.spec.get(name) != present[name]), None)
     if changed is not None:
         raise StateError(
             f"{run.name}: its {'spaces' if changed in ('space_sha256', 'sources') else 'labels'} "
