@@ -11,18 +11,18 @@ from core.errors import StateError
 
 
 def folder_of(workspace: Workspace, run: str) -> RunFolder:
-    """The folder of the run with this id."""
+    """Returns the folder of the run with this id."""
     return RunFolder(workspace.settings.data / "runs" / run)
 
 
 def refuse_live(workspace: Workspace, run: str) -> None:
-    """Raise StateError while a worker is on the run with this id: before it is deleted."""
+    """Raises StateError if a worker is on the run with this id; called before the run is deleted."""
     folder = folder_of(workspace, run)
     if folder.exists and status_of(folder).state in LIVE_STATES:
         raise StateError(f"run {run}: a worker is on it, expected one that is not running; cancel it first")
 
 
 def remove_folder(workspace: Workspace, run: str) -> None:
-    """Delete the journal of the run with this id, after the run."""
+    """Deletes the folder of the run with this id; called after the run is deleted."""
     if folder_of(workspace, run).exists:
         shutil.rmtree(folder_of(workspace, run).path)
