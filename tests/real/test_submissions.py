@@ -15,7 +15,7 @@ from core.actions.workspace import Workspace
 from core.datasets.tables import MAX_CELL_CHARACTERS
 from core.store import run_records, runs
 from core.submission.check import check, is_valid
-from core.submission.package import Contents, as_zip, changes
+from core.submission.package import Contents, as_zip, find_changes
 from core.types import Track
 from tests.commands import core, core_json
 
@@ -105,7 +105,7 @@ def test_a_published_run_survives_being_packaged(real_workspace: Workspace, name
         rows = run_records.rows(db, run.id)
     made = Contents(track, list(rows.values()), run.model or "", run.method, "A prompt.", {"a.py": b"pass"})
     content = as_zip(made)
-    assert changes(content, made) == []
+    assert find_changes(content, made) == []
     assert is_valid(check(content, name, track, list(rows)))
 
 
