@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from core.actions import launch, transfer
+from core.actions import derived_runs, launch
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.methods.components import FusionSettings
 from core.methods.fusion import fusion_options
+from core.methods.fusion_components import FusionSettings
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings
 
 
 def save_knn(workspace: Workspace, dataset: Dataset, settings: KnnSettings, name: str, *, replace: bool = False) -> Run:
-    return launch.start(workspace, transfer.knn_request(dataset, settings, name), replace=replace)
+    return launch.start(workspace, derived_runs.knn_request(dataset, settings, name), replace=replace)
 
 
 def save_fusion(workspace: Workspace, settings: FusionSettings, name: str, *, replace: bool = False) -> Run:

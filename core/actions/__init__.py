@@ -7,11 +7,11 @@ import_target  the dataset that a file's rows belong to, and the record of its i
 undo           takes an import back
 runs           renames and deletes runs, records public scores, writes notes
 launch         resolves, estimates and starts a run
-components     loads what runs are made from: other runs, gene spaces, labels
+component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
 run_writer     finds the run of a specification, and writes finished rows as a run
 run_folders    the folders of runs
-transfer       requests of kNN, fusion and decomposition, and the neighbours of a row
+derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it
 submissions    checks and packages submissions

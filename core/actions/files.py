@@ -11,7 +11,7 @@ from typing import ClassVar
 from core.datasets import PairTable, SubmissionTable, read, read_path
 from core.datasets.archives import MAX_UNPACKED_BYTES
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
-from core.datasets.knowledge import Pack, read_knowledge, read_knowledge_path
+from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
 from core.file_io import read_file

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from core.actions import run_control
-from core.actions.components import WorkspaceComponents, default_dataset
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
 from core.engine.estimate import Expectation, Price, Rate, expect, expected_calls
@@ -19,7 +19,7 @@ from core.llm import health as llm_health
 from core.llm.endpoint import Endpoint
 from core.llm.health import Health
 from core.methods.base import DerivedMethod, Method
-from core.methods.components import ComponentLoader
+from core.methods.fusion_components import ComponentLoader
 from core.methods.registry import method_named
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset

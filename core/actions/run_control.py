@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from core.actions import run_writer
-from core.actions.components import WorkspaceComponents, default_dataset
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import read_packs
 from core.actions.run_folders import folder_of, remove_folder
 from core.actions.workspace import Workspace
@@ -21,7 +21,7 @@ from core.engine.worker_process import start as start_process
 from core.errors import StateError
 from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method
-from core.methods.components import ComponentLoader
+from core.methods.fusion_components import ComponentLoader
 from core.methods.registry import method_named
 from core.store import Cursor, cache_versions, ingest, runs
 from core.store.runs import Run

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
 
-from core.actions.components import default_dataset
+from core.actions.component_loader import default_dataset
 from core.actions.lineage import Prompts, lineage, prompts_of, provenance_of, tools_of
 from core.actions.workspace import Workspace
 from core.datasets.archives import MAX_UNPACKED_BYTES

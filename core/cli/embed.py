@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import components, imports
+from core.actions import component_loader, imports
 from core.actions import spaces as actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
@@ -28,7 +28,7 @@ Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing sp
 
 def _check_dataset(context: typer.Context, dataset: str | None) -> str | None:
     """The name of a dataset, asked for before anything is built. Raises NotFound if the workspace has no such dataset."""
-    return None if dataset is None else components.default_dataset(context.obj, dataset).name
+    return None if dataset is None else component_loader.default_dataset(context.obj, dataset).name
 
 
 DatasetName = Annotated[
@@ -111,7 +111,7 @@ def coresponse(
     built anew in each fold."""
     if of not in ("gene", "pert"):
         raise InputError(f"embed coresponse --of {of}: expected gene or pert")
-    options = {"dataset": components.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
+    options = {"dataset": component_loader.default_dataset(context.obj, dataset).name, "of": of, "columns": columns, "seed": seed}
     _show(context.obj, actions.embed(context.obj, "coresponse", name, options, replace=replace), dataset, as_json)
 
 

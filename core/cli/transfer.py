@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from core.actions import launch, transfer
-from core.actions.components import WorkspaceComponents, default_dataset
+from core.actions import derived_runs, launch
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.methods.base import split_names
-from core.methods.components import FusionSettings
 from core.methods.fusion import read_reference, read_weights
+from core.methods.fusion_components import FusionSettings
 from core.scoring import json_shapes, sentences
 from core.store import predictions, runs
 from core.transfer.fusion import Reference
@@ -81,7 +81,7 @@ def knn(
     result = json_shapes.knn(found, predicted.seconds)
     lines = [settings.describe(), *sentences.knn_sentences(found, settings.protocol)]
     if name:
-        request = transfer.knn_request(target, settings, name)
+        request = derived_runs.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
         say_if_named_otherwise(saved, name)
         result |= {"run": saved.name}
@@ -108,7 +108,7 @@ def neighbours(
 ) -> None:
     """List the labelled rows behind a row's priors, heaviest first."""
     target = default_dataset(context.obj, dataset)
-    found = transfer.neighbours_of(
+    found = derived_runs.neighbours_of(
         context.obj,
         target,
         pair,
@@ -151,7 +151,7 @@ def fuse(
     settings = FusionSettings(
         base_run.id, tuple(run.id for run in with_runs), read_weights(w_de), read_weights(w_dir), reference, references
     )
-    request = transfer.fusion_request(base_run.dataset, settings, name)
+    request = derived_runs.fusion_request(base_run.dataset, settings, name)
     _start_and_show(context.obj, request, Flag.PARTLY_COVERED, replace, as_json)
 
 
@@ -169,7 +169,7 @@ def decompose(
     """Recover the other component of a published fusion, as a new run."""
     with context.obj.store.read() as db:
         found = runs.find(db, base)
-    request = transfer.recovered_request(found.dataset, found.id, fused, (w_de, w_dir), name)
+    request = derived_runs.recovered_request(found.dataset, found.id, fused, (w_de, w_dir), name)
     _start_and_show(context.obj, request, Flag.UNCOVERED, replace, as_json)
 
 

@@ -15,7 +15,7 @@ from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client
 from core.methods.base import Context, DerivedMethod, Method
-from core.methods.components import ComponentLoader
+from core.methods.fusion_components import ComponentLoader
 from core.methods.registry import method_named
 from core.store import Store, pairs, spaces
 from core.types import Label, Pair

@@ -10,7 +10,7 @@ from core.engine.request import RunRequest, parse_row_selection, select_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
 from core.methods.base import DerivedMethod, Method, read_options, split_names
-from core.methods.components import ComponentLoader
+from core.methods.fusion_components import ComponentLoader
 from core.store import Store, spaces
 from core.types import Pair
 

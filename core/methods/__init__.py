@@ -7,7 +7,7 @@ react            one agent with tools          coordinator    an agent that asks
 evidence_rules   a table of weights over typed evidence, without a model
 knn              labels lent by similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
-components       what these three ask of a workspace: runs on the same rows, priors from labelled rows
+fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
 conversation     one row's calls to a model    prompt_texts   texts from core/llm/prompts
 prompt_options   options that methods share    track_limits   what the challenge's tracks allow
 """

@@ -14,7 +14,7 @@ from core.types import Call, Pair, RowResult
 if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
-    from core.methods.components import ComponentLoader
+    from core.methods.fusion_components import ComponentLoader
 
 Kind = Literal["int", "float", "text", "flag", "choice"]
 

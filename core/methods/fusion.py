@@ -11,7 +11,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option, split_names
-from core.methods.components import ComponentLoader, FusionSettings, load_components, refuse_other_dataset
+from core.methods.fusion_components import ComponentLoader, FusionSettings, load_components, refuse_other_dataset
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent

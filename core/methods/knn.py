@@ -9,7 +9,7 @@ from typing import Any
 
 from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
-from core.methods.components import ComponentLoader
+from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
-from core.methods.components import ComponentLoader, refuse_other_dataset
+from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion

@@ -3,7 +3,7 @@
 connection      who may use the file when: many readers or one writer, across threads and processes
 migrations      the schema, as numbered steps
 queries         how query modules talk to a cursor
-datasets, pairs, runs, predictions, traces, evidence, calls, imports, notes, knowledge, spaces, presets: one module a table
+datasets, pairs, runs, predictions, traces, evidence, calls, imports, notes, knowledge_packs, spaces, presets: one module a table
 audit_log       who changed what, when
 cache_versions  counters that caches are keyed by
 ingest          what bringing a journal in asks of the store

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.actions import components, packs, presets, spaces
+from core.actions import component_loader, packs, presets, spaces
 from core.actions import runs as run_actions
-from core.actions.components import WorkspaceComponents
+from core.actions.component_loader import WorkspaceComponents
 from core.actions.demo import make_demo
 from core.actions.imports import ImportOptions, import_paths, import_space, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import Space
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.methods.components import FusionSettings
+from core.methods.fusion_components import FusionSettings
 from core.store import imports, runs
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord
@@ -380,7 +380,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     for kind in worlds.PACKS:
         import_upload(workspace, worlds.pack(kind), f"{kind}.json")
     build(workspace, "response")
-    dataset = components.default_dataset(workspace, None)
+    dataset = component_loader.default_dataset(workspace, None)
     plan = KnnSettings(("near",), EvaluationProtocol("test"))
     save_knn(workspace, dataset, plan, "knn")
     wanted = FusionSettings("llm test", ("knn",), (0.5,), (0.5,))

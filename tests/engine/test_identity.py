@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from core.actions import launch, transfer
-from core.actions.components import default_dataset
+from core.actions import derived_runs, launch
+from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError
 from core.llm.scripted_server import serving
-from core.methods.components import FusionSettings
+from core.methods.fusion_components import FusionSettings
 from core.methods.registry import methods
 from core.store import runs
 from core.store.runs import Run
@@ -63,9 +63,9 @@ def from_what_if(workspace: Workspace, method: str) -> RunRequest:
     """What the button Save of What-if asks for."""
     if method == "knn":
         settings = KnnSettings(("near",), EvaluationProtocol("loo"))
-        return transfer.knn_request(default_dataset(workspace, None), settings, "saved")
+        return derived_runs.knn_request(default_dataset(workspace, None), settings, "saved")
     base, knn = (run_named(workspace, name) for name in ("llm train", "knn"))
-    return transfer.fusion_request(base.dataset, FusionSettings(base.id, (knn.id,), (0.5,), (0.7,)), "saved")
+    return derived_runs.fusion_request(base.dataset, FusionSettings(base.id, (knn.id,), (0.5,), (0.7,)), "saved")
 
 
 Way = Callable[[Workspace], str]

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets import PairTable, knowledge, read_path
+from core.datasets import PairTable, knowledge_packs, read_path
 from core.embeddings import Space, build_network, build_response, build_text, coverage, match_symbols
 
 pytestmark = pytest.mark.real
 
 
 @pytest.fixture(scope="module")
-def packs(shared_data: Path) -> dict[str, knowledge.Pack]:
-    return {path.stem: knowledge.read_knowledge_path(path) for path in sorted((shared_data / "knowledge").glob("*.json"))}
+def packs(shared_data: Path) -> dict[str, knowledge_packs.Pack]:
+    return {path.stem: knowledge_packs.read_knowledge_path(path) for path in sorted((shared_data / "knowledge").glob("*.json"))}
 
 
 @pytest.fixture(scope="module")
@@ -25,11 +25,11 @@ def train(shared_data: Path) -> PairTable:
 
 
 @pytest.fixture(scope="module")
-def spaces(packs: dict[str, knowledge.Pack]) -> dict[str, Space]:
+def spaces(packs: dict[str, knowledge_packs.Pack]) -> dict[str, Space]:
     texts, network, lps = (packs[name] for name in ("gene_desc", "string_edges", "hagai_lps_prior"))
-    assert isinstance(texts, knowledge.Descriptions)
-    assert isinstance(network, knowledge.Network)
-    assert isinstance(lps, knowledge.LpsResponses)
+    assert isinstance(texts, knowledge_packs.Descriptions)
+    assert isinstance(network, knowledge_packs.Network)
+    assert isinstance(lps, knowledge_packs.LpsResponses)
     responses = {gene: (found.logfc, found.mean_lps, found.mean_ctrl) for gene, found in lps.genes.items()}
     return {
         "text": build_text(texts.texts, "text"),
@@ -38,19 +38,19 @@ def spaces(packs: dict[str, knowledge.Pack]) -> dict[str, Space]:
     }
 
 
-def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge.Pack]) -> None:
+def test_every_pack_is_recognised_and_read_whole(packs: dict[str, knowledge_packs.Pack]) -> None:
     sizes = {}
     for name, pack in packs.items():
         table = next(value for field, value in vars(pack).items() if field not in {"source", "sha256"})
         sizes[name] = type(pack), len(table)
     assert sizes == {
-        "collectri_mouse_signed": (knowledge.Regulation, 39_521),
-        "gene_desc": (knowledge.Descriptions, 2_623),
-        "gene_reactome": (knowledge.Pathways, 1_420),
-        "hagai_lps_prior": (knowledge.LpsResponses, 6_619),
-        "mouse_to_human_ortholog": (knowledge.Orthologs, 2_222),
-        "string_edges": (knowledge.Network, 65_377),  # 130,810 entries: both directions, repeats, one gene with itself
-        "symbol_to_ensp": (knowledge.Proteins, 2_338),
+        "collectri_mouse_signed": (knowledge_packs.Regulation, 39_521),
+        "gene_desc": (knowledge_packs.Descriptions, 2_623),
+        "gene_reactome": (knowledge_packs.Pathways, 1_420),
+        "hagai_lps_prior": (knowledge_packs.LpsResponses, 6_619),
+        "mouse_to_human_ortholog": (knowledge_packs.Orthologs, 2_222),
+        "string_edges": (knowledge_packs.Network, 65_377),  # 130,810 entries: both directions, repeats, one gene with itself
+        "symbol_to_ensp": (knowledge_packs.Proteins, 2_338),
     }
 
 
@@ -68,10 +68,10 @@ def test_descriptions_without_text_are_reported(spaces: dict[str, Space]) -> Non
     assert len(spaces["text"].symbols) == 2_623 - 7
 
 
-def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowledge.Pack]) -> None:
+def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowledge_packs.Pack]) -> None:
     """A space with human symbols: 2,070 of 2,222 orthologs differ in case only, the rest needs the table."""
     orthologs = packs["mouse_to_human_ortholog"]
-    assert isinstance(orthologs, knowledge.Orthologs)
+    assert isinstance(orthologs, knowledge_packs.Orthologs)
     human = sorted(set(orthologs.symbols.values()))
     space = build_response(dict.fromkeys(human, (1.0, 1.0, 1.0)), "human")
     mouse = list(orthologs.symbols)

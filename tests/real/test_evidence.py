@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from core.datasets import PairTable, knowledge, read_path
+from core.datasets import PairTable, knowledge_packs, read_path
 from core.evidence.label_view import LabelView, all_training, blinded, fold_views
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import TOOLS
@@ -33,7 +33,9 @@ FILES = {
 
 @pytest.fixture(scope="module")
 def packs(shared_data: Path) -> Packs:
-    found = {name: knowledge.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()}
+    found = {
+        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()
+    }
     sources: Any = {name: Source(FILES[name][0], pack.sha256) for name, pack in found.items()}
     return Packs(**{name: getattr(pack, FILES[name][1]) for name, pack in found.items()}, sources=sources)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from core.audit.argument_checks import concludes_against
 from core.audit.brief_checks import check_brief
-from core.audit.brief_conclusions import concludes_against
-from core.datasets import PairTable, SubmissionTable, knowledge, read_path
+from core.datasets import PairTable, SubmissionTable, knowledge_packs, read_path
 from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.render import dossier
@@ -47,7 +47,9 @@ def rows_of(data: Path, name: str) -> tuple[Pair, ...]:
 
 @pytest.fixture(scope="module")
 def packs(shared_data: Path) -> Packs:
-    found = {name: knowledge.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()}
+    found = {
+        name: knowledge_packs.read_knowledge_path(shared_data / "knowledge" / f"{file}.json") for name, (file, _) in FILES.items()
+    }
     sources = {name: Source(FILES[name][0], pack.sha256) for name, pack in found.items()}
     return Packs(**{name: getattr(pack, FILES[name][1]) for name, pack in found.items()}, sources=sources)
 

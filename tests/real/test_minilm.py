@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import components, spaces
-from core.actions.components import WorkspaceComponents
+from core.actions import component_loader, spaces
+from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.methods.components import FusionSettings
+from core.methods.fusion_components import FusionSettings
 from core.scoring import run_scores
 from core.store import predictions, runs
 from core.transfer.fusion import component_of, weights_of
@@ -56,7 +56,7 @@ def plan(centre: bool, protocol: EvaluationProtocol) -> KnnSettings:
 
 @pytest.mark.parametrize("centre", TABLE)
 def test_all_of_train(workspace: Workspace, centre: bool) -> None:
-    dataset = components.default_dataset(workspace, None)
+    dataset = component_loader.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
     loo = WorkspaceComponents(workspace, dataset).predict_knn(plan(centre, EvaluationProtocol("loo")), None).evaluation()
     assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
@@ -67,7 +67,7 @@ def test_all_of_train(workspace: Workspace, centre: bool) -> None:
 
 
 def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
-    dataset = components.default_dataset(workspace, None)
+    dataset = component_loader.default_dataset(workspace, None)
     with workspace.store.read() as db:
         pool = runs.find(db, POOL)
     knn = save_knn(workspace, dataset, plan(True, EvaluationProtocol("loo")), "knn")
@@ -82,7 +82,7 @@ def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
 
 
 def test_fused_inside_doubly_disjoint_cells(workspace: Workspace) -> None:
-    dataset = components.default_dataset(workspace, None)
+    dataset = component_loader.default_dataset(workspace, None)
     with workspace.store.read() as db:
         pool = predictions.frame(db, runs.find(db, POOL).id)
     ids = pool["pair_id"].tolist()

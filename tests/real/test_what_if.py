@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from core.actions import launch, transfer
-from core.actions.components import WorkspaceComponents, default_dataset
+from core.actions import derived_runs, launch
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.methods.components import FusionSettings
+from core.methods.fusion_components import FusionSettings
 from core.scoring import run_scores
 from core.stats.official_score import ScoreIntervals
 from core.stats.scores_and_labels import scores_from_probabilities
@@ -73,9 +73,9 @@ def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace,
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
     shown = live.score_at(choice.settings().weights())
-    knn = launch.start(workspace, transfer.knn_request(choice.dataset, settings, f"knn {protocol.kind}"))
+    knn = launch.start(workspace, derived_runs.knn_request(choice.dataset, settings, f"knn {protocol.kind}"))
     saved = FusionSettings(choice.base.id, (knn.id,), choice.w_de, choice.w_dir)
-    run = launch.start(workspace, transfer.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}"))
+    run = launch.start(workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}"))
     loaders.refresh()
     found = score_saved(workspace, run)
     assert found.scored == {"folds": "inside 5×5 cells, cut 0", "loo": "leave-one-out"}[protocol.kind]

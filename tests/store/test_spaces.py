@@ -9,9 +9,9 @@ import duckdb
 import pytest
 
 from core.errors import NotFound
-from core.store import Store, imports, knowledge, migrations, pairs, presets, spaces
+from core.store import Store, imports, knowledge_packs, migrations, pairs, presets, spaces
 from core.store.imports import Import
-from core.store.knowledge import PackRecord
+from core.store.knowledge_packs import PackRecord
 from core.store.spaces import SpaceRecord
 
 SPACE = SpaceRecord(
@@ -64,18 +64,18 @@ def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
     newer, network = replace(PACK, name="again"), replace(PACK, name="edges", kind="network")
     for pack in (PACK, newer, network):
         with store.write() as db:
-            knowledge.add(db, pack)
+            knowledge_packs.add(db, pack)
     with store.read() as db:
-        assert knowledge.list_all(db) == [PACK, newer, network]
-        assert knowledge.of_kind(db, "descriptions") == newer
-        assert knowledge.of_kind(db, "descriptions", "desc") == PACK
+        assert knowledge_packs.list_all(db) == [PACK, newer, network]
+        assert knowledge_packs.of_kind(db, "descriptions") == newer
+        assert knowledge_packs.of_kind(db, "descriptions", "desc") == PACK
         with pytest.raises(NotFound, match=r"a pack of orthologs: .* has desc \(descriptions\), again .*; import one"):
-            knowledge.of_kind(db, "orthologs")
+            knowledge_packs.of_kind(db, "orthologs")
         with pytest.raises(NotFound, match="pack 'edges' of descriptions"):
-            knowledge.of_kind(db, "descriptions", "edges")
+            knowledge_packs.of_kind(db, "descriptions", "edges")
     with store.write() as db:
-        knowledge.delete(db, "again")
-        assert knowledge.of_kind(db, "descriptions") == PACK
+        knowledge_packs.delete(db, "again")
+        assert knowledge_packs.of_kind(db, "descriptions") == PACK
 
 
 def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None:
@@ -114,7 +114,7 @@ def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(tmp_path
         kept = replace(imports.find(db, "i1"), imported_at=None)
         assert kept == Import("i1", "sha", "train.csv", "challenge_train", "d1", None, 4, 0, "Ada")
         imports.add(db, Import("i2", "sha2", "desc.json", "descriptions", None, None, 3, 0, "Ada"), ())
-        knowledge.add(db, PACK)
+        knowledge_packs.add(db, PACK)
         spaces.add(db, SPACE)
         presets.save(db, "what-if", "mine", {}, "Ada")
     with store.read() as db:

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import components, presets, spaces, transfer
-from core.actions.components import WorkspaceComponents
+from core.actions import component_loader, derived_runs, presets, spaces
+from core.actions.component_loader import WorkspaceComponents
 from core.actions.workspace import Workspace, open_workspace
-from core.methods.components import FusionSettings
+from core.methods.fusion_components import FusionSettings
 from core.scoring import run_scores
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.store import pairs, predictions, runs
@@ -39,10 +39,10 @@ def metric(app: object, label: str) -> str:
 
 
 def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_workspace: Workspace) -> None:
-    dataset = components.default_dataset(demo_workspace, None)
+    dataset = component_loader.default_dataset(demo_workspace, None)
     with demo_workspace.store.read() as db:
         pair_ids = pairs.frame(db, dataset.id)["pair_id"].iloc[:20]
-    found = {key: transfer.neighbours_of(demo_workspace, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
+    found = {key: derived_runs.neighbours_of(demo_workspace, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
     app = visit(demo_workspace, "neighbours", row=pair_id)
     assert metric(app, "Prior P(DE)") == f"{why.prior_de:.3f}"
@@ -54,7 +54,7 @@ def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_w
 
 
 def test_a_test_row_sees_all_labelled_rows(visit: Visit, demo_workspace: Workspace) -> None:
-    dataset = components.default_dataset(demo_workspace, None)
+    dataset = component_loader.default_dataset(demo_workspace, None)
     with demo_workspace.store.read() as db:
         frame = pairs.frame(db, dataset.id)
     pair_id = frame[frame["label"].isna()]["pair_id"].iloc[0]
@@ -173,7 +173,7 @@ def test_a_reader_of_what_if_finds_nothing_to_save(
 
 
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspace) -> None:
-    dataset = components.default_dataset(copy, None)
+    dataset = component_loader.default_dataset(copy, None)
     run = save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
     wanted = FusionSettings(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
     save_fusion(copy, wanted, "fused")

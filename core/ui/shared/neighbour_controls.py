@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions.components import UNLABELLED
+from core.actions.component_loader import UNLABELLED
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord

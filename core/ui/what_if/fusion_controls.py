@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.methods.components import FusionSettings, load_components
+from core.methods.fusion_components import FusionSettings, load_components
 from core.scoring import run_scores, sentences
 from core.stats.arrays import Codes
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
@@ -20,7 +20,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
 from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.ui.shared import links, loaders, neighbour_controls
-from core.ui.shared.components import CachedComponents
+from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import as_text
 
 KNN = "knn"  # the live kNN among the ids of runs

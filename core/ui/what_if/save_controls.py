@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import launch, presets, transfer
+from core.actions import derived_runs, launch, presets
 from core.actions.workspace import Workspace
 from core.errors import DeskError
-from core.methods.components import FusionSettings
+from core.methods.fusion_components import FusionSettings
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
@@ -151,7 +151,7 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
                 references = {base.id: references.get(choice.base.id, choice.base.id)}
                 references |= {twins[key]: key for key in twins}
             settings = FusionSettings(base.id, tuple(others), choice.w_de, choice.w_dir, choice.reference, references)
-            run = launch.start(workspace, transfer.fusion_request(base.dataset, settings, name))
+            run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
     except DeskError as error:
         show_error(error)
         return
@@ -169,5 +169,5 @@ def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: 
         return key
     if on_test:
         plan = replace(plan, protocol=EvaluationProtocol("test"))
-    request = transfer.knn_request(choice.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}")
+    request = derived_runs.knn_request(choice.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}")
     return launch.start(workspace, request).id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.actions.components import WorkspaceComponents
+from core.actions.component_loader import WorkspaceComponents
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.stats.count_controls import LeakageAudit

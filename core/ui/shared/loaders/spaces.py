@@ -7,10 +7,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import embeddings
-from core.actions import components
+from core.actions import component_loader
 from core.actions import spaces as space_actions
-from core.store import datasets, knowledge, spaces
-from core.store.knowledge import PackRecord
+from core.store import datasets, knowledge_packs, spaces
+from core.store.knowledge_packs import PackRecord
 from core.store.spaces import SpaceRecord
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings
@@ -31,7 +31,7 @@ def all_spaces() -> list[SpaceRecord]:
 def all_packs() -> list[PackRecord]:
     """Every knowledge pack, oldest first."""
     with reading() as db:
-        return knowledge.list_all(db)
+        return knowledge_packs.list_all(db)
 
 
 @cached("spaces", "datasets", entries=100)
@@ -57,7 +57,7 @@ def row_index(dataset: str) -> RowIndex:
     """The rows of a dataset (id) as integer codes."""
     with reading() as db:
         record = datasets.find(db, dataset)
-    return components.load_index(workspace(), record)
+    return component_loader.load_index(workspace(), record)
 
 
 @cached("spaces", "datasets", entries=12, shared=True)
@@ -65,7 +65,7 @@ def space_vectors(dataset: str, space: str) -> Space:
     """The vectors of a space (name) for the symbols of a dataset (id)."""
     with reading() as db:
         record = datasets.find(db, dataset)
-    return components.load_spaces(workspace(), row_index(dataset), record, [space])[0]
+    return component_loader.load_spaces(workspace(), row_index(dataset), record, [space])[0]
 
 
 @cached("spaces", "datasets", entries=3, shared=True)

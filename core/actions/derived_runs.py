@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.actions.components import UNLABELLED, load_index, load_spaces
+from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.methods.components import FusionSettings
 from core.methods.fusion import fusion_options
+from core.methods.fusion_components import FusionSettings
 from core.methods.knn import knn_options
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings

@@ -15,7 +15,7 @@ from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
 from core.engine.spec import dataset_sha256
 from core.errors import InputError
-from core.methods.components import DatasetPriors
+from core.methods.fusion_components import DatasetPriors
 from core.stats.arrays import Bools, Floats
 from core.store import datasets, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
@@ -69,7 +69,7 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceComponents:
-    """Loads components of one dataset from the store; see `core.methods.components.ComponentLoader`.
+    """Loads components of one dataset from the store; see `core.methods.fusion_components.ComponentLoader`.
 
     Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once.
     """

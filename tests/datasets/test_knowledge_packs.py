@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.datasets.knowledge import (
+from core.datasets.knowledge_packs import (
     Descriptions,
     Edge,
     LpsResponse,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions.components import WorkspaceComponents
+from core.actions.component_loader import WorkspaceComponents
 from core.errors import NotFound
-from core.methods.components import DatasetPriors
+from core.methods.fusion_components import DatasetPriors
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors
@@ -23,7 +23,7 @@ KEPT_PRIORS = 16  # at a time; the oldest goes
 
 @dataclass(frozen=True, slots=True)
 class CachedComponents:
-    """Loads components of one dataset through the page's caches; see `core.methods.components.ComponentLoader`."""
+    """Loads components of one dataset through the page's caches; see `core.methods.fusion_components.ComponentLoader`."""
 
     dataset: Dataset
 

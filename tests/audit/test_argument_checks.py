@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.audit.brief_conclusions import FAULTS, concludes_against, find_faults, sentences
+from core.audit.argument_checks import FAULTS, concludes_against, find_faults, sentences
 
 GOOD = "Pa sits upstream of Ga. Its partners changed many genes. So {end}"
 ENDS = {

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.actions import components, launch, run_control, spaces, transfer
+from core.actions import component_loader, derived_runs, launch, run_control, spaces
 from core.actions import runs as run_actions
-from core.actions.components import WorkspaceComponents
+from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.run_folders import folder_of
 from core.actions.workspace import Workspace, open_workspace
@@ -22,8 +22,8 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
-from core.methods.components import FusionSettings
 from core.methods.fusion import read_weights
+from core.methods.fusion_components import FusionSettings
 from core.store import predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -56,7 +56,7 @@ def world(workspace: Workspace, furnished: Path) -> Screen:
 
 
 def dataset_of(workspace: Workspace) -> Dataset:
-    return components.default_dataset(workspace, None)
+    return component_loader.default_dataset(workspace, None)
 
 
 def rows_of(workspace: Workspace, run: str) -> pd.DataFrame:
@@ -321,12 +321,12 @@ def test_what_is_not_there_is_named(workspace: Workspace) -> None:
     with pytest.raises(NotFound, match="space 'far': not in this workspace, which has near"):
         knn(workspace, "knn", space="far")
     with pytest.raises(NotFound, match="dataset 'x'"):
-        components.default_dataset(workspace, "x")
+        component_loader.default_dataset(workspace, "x")
 
 
 def test_an_empty_workspace_has_no_dataset(workspace: Workspace) -> None:
     with pytest.raises(InputError, match="no dataset; import one first"):
-        components.default_dataset(workspace, None)
+        component_loader.default_dataset(workspace, None)
 
 
 # --- neighbours ---------------------------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(
     labels = dict(zip(world.ids, world.labels, strict=True))
     covered = 0
     for pair_id in world.ids[: world.n_train : 7]:
-        found = transfer.neighbours_of(workspace, dataset_of(workspace), pair_id, plan)
+        found = derived_runs.neighbours_of(workspace, dataset_of(workspace), pair_id, plan)
         meta = trace_of(workspace, run, pair_id)["meta"]
         assert found.labels == [labels[key] for key in found.pair_ids]
         effect = np.array([label != "none" for label in found.labels], dtype=float)
@@ -366,19 +366,21 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(
 def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) -> None:
     run = knn(workspace, "knn")
     for pair_id in ("Q0_H0", "Q1_H3"):
-        found = transfer.neighbours_of(workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), chosen=False)
+        found = derived_runs.neighbours_of(workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), chosen=False)
         assert found.settings.protocol.kind == "test"
         assert found.why.prior_de == pytest.approx(trace_of(workspace, run, pair_id)["meta"]["prior_de"], abs=1e-9)
     with pytest.raises(InputError, match="protocol test: row 0: in the knowledge base with its own label"):
-        transfer.neighbours_of(workspace, dataset_of(workspace), world.ids[0], KnnSettings(("near",), TEST))
+        derived_runs.neighbours_of(workspace, dataset_of(workspace), world.ids[0], KnnSettings(("near",), TEST))
     with pytest.raises(InputError, match="row 'Q7_H0': not in this dataset"):
-        transfer.neighbours_of(workspace, dataset_of(workspace), "Q7_H0", KnnSettings(("near",)))
+        derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q7_H0", KnnSettings(("near",)))
 
 
 def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, world: Screen) -> None:
-    near = transfer.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False)
+    near = derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False)
     out = near.pair_ids[:5]
-    found = transfer.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False, without=out)
+    found = derived_runs.neighbours_of(
+        workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False, without=out
+    )
     keep = [i for i, key in enumerate(world.ids) if key not in out]
     fewer = Screen(
         *(tuple(column[i] for i in keep) for column in (world.ids, world.pert, world.gene, world.labels)), world.vectors
@@ -391,7 +393,7 @@ def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, w
     assert set(found.pair_ids) == set(near.pair_ids) - set(out)
     assert found.why.prior_de != near.why.prior_de
     with pytest.raises(InputError, match="row 'nobody'"):
-        transfer.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), without=["nobody"])
+        derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), without=["nobody"])
 
 
 # --- fusion -------------------------------------------------------------------------------------------------------------
