@@ -38,10 +38,10 @@ clean:
 
 PIP := -m pip install --quiet --disable-pip-version-check
 
-# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot.
+# $(call install,what,arguments): by uv, and by pip where uv is missing or cannot. Both leave bytecode, so that the first start is quick.
 define install
 	@echo "Installing $(1) …"
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python $(2) 2>/dev/null || $(BIN)/python $(PIP) $(2)
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(2) 2>/dev/null || $(BIN)/python $(PIP) $(2)
 endef
 
 .venv/setup.ok: requirements-setup.txt | .venv/bin/python
