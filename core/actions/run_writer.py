@@ -21,7 +21,7 @@ RUN_HERE = "run here"  # the origin of runs that a worker of this workspace make
 
 @dataclass(frozen=True, slots=True)
 class AuditedRows:
-    """Rows with the findings of the audit: one list of findings an event, one list of flags a row."""
+    """Rows with the findings of the audit: one list of findings per event, one list of flags per row."""
 
     rows: Sequence[RowResult]
     findings: Sequence[Sequence[str]]
@@ -31,11 +31,7 @@ class AuditedRows:
 def audit_rows(rows: Sequence[RowResult]) -> AuditedRows:
     """Returns rows with the findings of their briefs. Called before the store is locked, since it takes a while."""
     findings, collapsed = brief_checks.check_rows(rows)
-    flags = [
-        list(dict.fromkeys([*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]))
-        for row, collapse in zip(rows, collapsed, strict=True)
-    ]
-    return AuditedRows(rows, findings, flags)
+    return AuditedRows(rows, findings, brief_checks.flags_with_collapse(rows, collapsed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from core.types import Evidence, RowResult, TraceEvent
+from core.types import Evidence, Flag, RowResult, TraceEvent
 
 SHORT = 120  # characters; one line of a chat window
 _OPTION = re.compile(r"\W*([ABC])\)")
@@ -53,6 +53,12 @@ def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[b
         by_event.extend(row_findings)
         collapsed.append(any("option" in found for found in row_findings))
     return by_event, collapsed
+
+
+def flags_with_collapse(rows: Sequence[RowResult], collapsed: Sequence[bool]) -> list[list[Flag]]:
+    """Returns each row's flags, none of them twice, with role_collapse where a role collapsed. collapsed: as of `check_rows`."""
+    added = [(Flag.ROLE_COLLAPSE,) if collapse else () for collapse in collapsed]
+    return [list(dict.fromkeys((*row.prediction.flags, *more))) for row, more in zip(rows, added, strict=True)]
 
 
 def _check_event(event: TraceEvent, citable: set[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_state import LIVE_STATES, State
 from core.errors import NotFound
 from core.store import Cursor, Store, cache_versions, calls, evidence, ingest, predictions, traces
-from core.types import Failed, Flag, RowResult
+from core.types import Failed, RowResult
 
 BATCH_ROWS = 500
 BATCH_BYTES = 1 << 24
@@ -82,10 +82,7 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
     results = [row for row in batch.rows.values() if isinstance(row, RowResult)]
     failures = [row for row in batch.rows.values() if isinstance(row, Failed)]
     findings, collapsed = brief_checks.check_rows(results)
-    flags = [
-        [*row.prediction.flags, *([Flag.ROLE_COLLAPSE] if collapse else [])]
-        for row, collapse in zip(results, collapsed, strict=True)
-    ]
+    flags = brief_checks.flags_with_collapse(results, collapsed)
     with store.write() as db:
         if _ingested_bytes(db, folder) != batch.start:  # another process was faster
             return 0

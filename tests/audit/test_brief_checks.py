@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.audit import brief_checks
-from core.types import Evidence, Prediction, RowResult, TraceEvent
+from core.types import Evidence, Flag, Prediction, RowResult, TraceEvent
 
 LONG = "x" * brief_checks.SHORT
 
@@ -53,3 +53,15 @@ def test_the_rows_own_genes_are_no_citation() -> None:
         Prediction("Perta_Genea", 0, 0, 0, None, "file"), (TraceEvent("de", "UP", "brief", "Perta " + LONG),), (seen,)
     )
     assert brief_checks.check_rows([row])[0] == [()]
+
+
+def test_a_row_that_its_method_and_the_audit_find_collapsed_has_the_flag_once() -> None:
+    flagged, plain = (
+        RowResult(Prediction(key, 0.2, 0.2, 0.4, 0.5, "trace", flags))
+        for key, flags in (("A_B", (Flag.ROLE_COLLAPSE, Flag.DE_FALLBACK)), ("A_C", ()))
+    )
+    assert brief_checks.flags_with_collapse([flagged, plain], [True, True]) == [
+        [Flag.ROLE_COLLAPSE, Flag.DE_FALLBACK],
+        [Flag.ROLE_COLLAPSE],
+    ]
+    assert brief_checks.flags_with_collapse([plain], [False]) == [[]]
