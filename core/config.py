@@ -77,7 +77,7 @@ _KEY = _Type("key", "printable ASCII", _ascii)
 
 
 def _about(variable: str, kind: _Type, what: str, default: str = "") -> dict[str, Any]:
-    """A setting's metadata. default: in words, where the value itself does not say it."""
+    """Returns a setting's metadata. default: in words, if the value itself does not say it."""
     return {"variable": f"PERTURBDESK_{variable}", "type": kind, "what": what, "default": default}
 
 
@@ -162,7 +162,7 @@ class SettingRow(NamedTuple):
 
 
 def settings_table() -> list[SettingRow]:
-    """Every setting, in the order of Settings."""
+    """Returns every setting, in the order of Settings."""
     rows = []
     for each in fields(Settings):
         about = each.metadata
@@ -173,7 +173,7 @@ def settings_table() -> list[SettingRow]:
 
 
 def load_settings(workspace: Path | None = None) -> Settings:
-    """Settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
+    """Returns settings from PERTURBDESK_* variables; an explicit `workspace` wins over the variable.
 
     Secrets that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
     cannot be read; its text names the variable and never shows a secret.
@@ -191,7 +191,7 @@ def load_settings(workspace: Path | None = None) -> Settings:
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """This process's environment for another process that works on its behalf, with the settings that a caller may have changed.
+    """Returns this process's environment for another that works on its behalf, with the settings that a caller may have changed.
 
     Keys are handed on here and nowhere else that the other process could read them from.
     """
@@ -216,7 +216,7 @@ def _value_of(name: str, text: str, kind: _Type) -> Any:
 
 
 def _secrets_in_file() -> Mapping[str, str]:
-    """The secrets in .streamlit/secrets.toml by variable; none where there is no such file."""
+    """Returns the secrets in .streamlit/secrets.toml by variable; none if there is no such file."""
     try:
         content = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
     except FileNotFoundError:

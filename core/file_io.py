@@ -9,7 +9,7 @@ from core.errors import InputError
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """A file's bytes. Raises InputError where there are more than `most_bytes`, or where it cannot be opened."""
+    """Returns a file's bytes. Raises InputError if there are more than `most_bytes`, or if it cannot be opened."""
     try:
         size = path.stat().st_size
         if size > most_bytes:
@@ -20,7 +20,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write a file under another name and rename it, so that a reader finds the old content or the new. Raises OSError."""
+    """Writes a file under another name and renames it, so that a reader finds the old content or the new. Raises OSError."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         partial.write_bytes(content)

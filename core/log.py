@@ -1,4 +1,4 @@
-"""The log of a workspace: one line an event in data/desk.log, and on standard error for the app's server.
+"""The log of a workspace: one line per event in data/desk.log, and on standard error for the app's server.
 
 A line holds the time (UTC), the level, who wrote it, what happened to which run or file, and an error's type and message;
 the lines of a traceback follow it, indented, in the file alone. Entry points call `configure`; until then nothing is written.
@@ -31,12 +31,12 @@ _RECORDED = "_perturbdesk_recorded"
 
 
 def log_file(settings: Settings) -> Path:
-    """Where the log of a workspace lies."""
+    """Returns where the log of a workspace lies."""
     return settings.data / "desk.log"
 
 
 def configure(settings: Settings, role: str, *, console: bool = False) -> None:
-    """Write events from now on to the workspace's log, and to standard error if `console`.
+    """Writes events from now on to the workspace's log, and to standard error if `console`.
 
     role: who writes, such as "app" or a command's name. In read-only mode no file is written.
     """
@@ -50,14 +50,14 @@ def configure(settings: Settings, role: str, *, console: bool = False) -> None:
 
 
 def close() -> None:
-    """Write no more events."""
+    """Writes no more events."""
     for handler in [handler for handler in LOGGER.handlers if not isinstance(handler, logging.NullHandler)]:
         LOGGER.removeHandler(handler)
         handler.close()
 
 
 def record_error(what: str, error: BaseException) -> None:
-    """Write an error with its traceback; once, though several callers may hand it on.
+    """Writes an error with its traceback; once, though several callers may hand it on.
 
     what: in which page, command, run or file it happened. A busy store is a warning, since trying again may help.
     """
@@ -67,7 +67,7 @@ def record_error(what: str, error: BaseException) -> None:
 
 
 def last_problems(settings: Settings, limit: int = 5) -> list[str]:
-    """The last warnings and errors in the log, oldest first, one line each; none where there is no log."""
+    """Returns the last warnings and errors in the log, oldest first, one line each; none if there is no log."""
     newest = log_file(settings)
     files = [file for file in (newest.with_name(f"{newest.name}.1"), newest) if file.exists()]
     lines = [line for file in files for line in file.read_text("utf-8", "replace").splitlines()]
@@ -80,7 +80,7 @@ def _add(handler: logging.Handler, formatter: logging.Formatter) -> None:
 
 
 class _Formatter(logging.Formatter):
-    """One line an event, and below it the traceback if `with_traceback`; secrets are replaced by [key]."""
+    """One line per event, and below it the traceback if `with_traceback`; secrets are replaced by [key]."""
 
     def __init__(self, role: str, secrets: tuple[str, ...], *, with_traceback: bool = False) -> None:
         super().__init__()
@@ -115,7 +115,7 @@ class _SharedRotatingFile(RotatingFileHandler):
         self._one_writer = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one event."""
+        """Writes one event."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._one_writer:
@@ -125,7 +125,7 @@ class _SharedRotatingFile(RotatingFileHandler):
             self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
-        """Do nothing, where the standard handler prints a traceback to standard error."""
+        """Does nothing, where the standard handler prints a traceback to standard error."""
 
     def _close_stream(self) -> None:
         if self.stream is not None:

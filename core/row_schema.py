@@ -57,13 +57,13 @@ class Column:
         return LARGEST[self.kind]
 
     def allows(self, value: object) -> bool:
-        """Whether a value of JSON may stand in this column of a row that did not fail; for the kinds that traces hold."""
+        """Returns whether a value of JSON may stand in this column of a row that did not fail; for the kinds that traces hold."""
         return self.missing == "allowed" if value is None else _CHECKS[self.kind](self, value)
 
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """One table. key: the columns that tell rows of a run apart; order: those that order them, where these are others.
+    """One table. key: the columns that tell rows of a run apart; order: those that order them, if these are others.
 
     shared: a row is stored once for all runs that refer to its id.
     """
@@ -81,13 +81,13 @@ class TableSchema:
         return tuple(column.name for column in self.columns)
 
     def columns_of(self, record: type, *, without: Iterable[str] = ()) -> tuple[Column, ...]:
-        """The columns that are fields of a record of `core.types`, in the order of the table."""
+        """Returns the columns that are fields of a record of `core.types`, in the order of the table."""
         chosen = set(field_names(record)) - set(without)
         return tuple(column for column in self.columns if column.name in chosen)
 
 
 def field_names(record: type) -> tuple[str, ...]:
-    """The fields of a dataclass or named tuple, in its own order."""
+    """Returns the fields of a dataclass or named tuple, in its own order."""
     return tuple(field.name for field in fields(record)) if is_dataclass(record) else record._fields  # type: ignore[attr-defined]
 
 
@@ -229,7 +229,7 @@ R = TypeVar("R", Prediction, TraceEvent, Evidence, Call)
 
 
 def record_values(record: Prediction | TraceEvent | Evidence | Call) -> list[Any]:
-    """A record's values as JSON can hold them, in the order of its fields."""
+    """Returns a record's values as JSON can hold them, in the order of its fields."""
     values = list(_GETTERS[type(record)](record))
     for position, write in _WRITERS[type(record)]:
         values[position] = write(values[position])
@@ -242,5 +242,5 @@ def record_as_json(record: Prediction | TraceEvent | Evidence | Call) -> dict[st
 
 
 def record_from_json(record: type[R], values: Mapping[str, Any]) -> R:
-    """The record of `record_as_json`. Raises KeyError, TypeError or ValueError for other values."""
+    """Returns the record of `record_as_json`. Raises KeyError, TypeError or ValueError for other values."""
     return record(**{**values, **{name: read(values[name]) for name, read in _READERS[record].items()}})

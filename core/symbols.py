@@ -19,5 +19,5 @@ _PROVISIONAL: tuple[tuple[re.Pattern[str], SymbolKind], ...] = (
 
 
 def symbol_kind(symbol: str) -> SymbolKind:
-    """The kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
+    """Returns the kind of a symbol; every kind but "named" is provisional, so little is known of the gene."""
     return next((kind for pattern, kind in _PROVISIONAL if pattern.search(symbol)), "named")

@@ -21,7 +21,7 @@ class Label(StrEnum):
     UP = "up"
     DOWN = "down"
     NONE = "none"
-    DE = "de"  # changed, direction unknown: only in data sets of kind "de"
+    DE = "de"  # changed, direction unknown: only in datasets of kind "de"
 
 
 class Flag(StrEnum):
@@ -42,7 +42,7 @@ FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One row of a dataset: does perturbing `pert` change the expression of `gene`? `label` is None where unknown."""
+    """One row of a dataset: does perturbing `pert` change the expression of `gene`? `label` is None if unknown."""
 
     pair_id: str
     pert: str
@@ -56,7 +56,7 @@ class TraceEvent(NamedTuple):
 
     stage: which part of the method ("de", "dir", "seed 42", "react", "trace"); role: who ("EFFECT", "JUDGE", a tool's
     name); kind: what ("brief", "verdict", "thought", "tool_call", "observation", "answer", "text"). content is the text
-    as it was, never interpreted. tokens and latency_ms are None where unknown. A named tuple, since there are millions.
+    as it was, never interpreted. tokens and latency_ms are None if unknown. A named tuple, since there are millions.
     """
 
     stage: str
@@ -72,7 +72,7 @@ class TraceEvent(NamedTuple):
 class Evidence:
     """One answer of one evidence tool. `body` is typed data; a failure is a status, never text.
 
-    status: ok, empty, error or offline. view names the label view it was made under ("" when it saw no labels).
+    status: ok, empty, error or offline. view names the label view it was made under ("" if it saw no labels).
     """
 
     tool: str
@@ -86,11 +86,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What a run says about one pair; probabilities in [0, 1], None where missing.
+    """What a run says about one pair; probabilities in [0, 1], None if missing.
 
-    prediction_up and prediction_down are the submitted numbers. p_de and p_up_given_de come from the trace where both
+    prediction_up and prediction_down are the submitted numbers. p_de and p_up_given_de come from the trace if both
     reproduce the submitted numbers within 2e-6 (p_source "trace"), else from their sum and ratio ("file");
-    p_up_given_de is None when the sum is 0. Counts of tokens and tool calls are None where unknown.
+    p_up_given_de is None if the sum is 0. Counts of tokens and tool calls are None if unknown.
     """
 
     pair_id: str
@@ -110,7 +110,7 @@ class Call:
     """One call of a language model behind a row: the JSON that was sent and the JSON that came back, without any key.
 
     key: the request's identity. stage and role: as in the trace event that it led to. cached: answered by the response
-    cache, so that its tokens were spent before. error: what went wrong where it brought no answer, else "".
+    cache, so that its tokens were spent before. error: what went wrong if it brought no answer, else "".
     """
 
     key: str
@@ -151,10 +151,10 @@ class Failed:
 class RunRecord:
     """What is known of a run as a whole, in the store and in a bundle.
 
-    origin: imported, simulated, made here (at once) or run here (by a worker). spec: plain data. parents: ids of runs. Counts
-    are of rows. collapsed: rows in which a brief opens with an option. tokens: what the rows cost, summed over those that know
-    it, None where none does; tokens_unknown: rows that do not. spent_tokens: what the run paid for, answers from the cache
-    left out. cause: why it stopped, "" where it did not. expected_calls: of a model, without retries.
+    origin: imported, simulated, run here, or made here (by an earlier version). spec: plain data. parents: ids of runs.
+    Counts are of rows. collapsed: rows in which a brief opens with an option. tokens: what the rows cost, summed over those
+    that know it, None if none does; tokens_unknown: rows that do not. spent_tokens: what the run paid for, answers from the
+    cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries.
     """
 
     id: str

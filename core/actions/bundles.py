@@ -59,9 +59,9 @@ class BuiltBundle:
 
 
 def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
-    """Build the bundle of a run; nothing is written.
+    """Builds the bundle of a run; nothing is written.
 
-    Raises StateError while a worker is on the run, or where an API key stands in it; InputError for a run without rows.
+    Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
     with workspace.store.read() as db:
         found = runs.find(db, run)
@@ -75,14 +75,14 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
 
 
 def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltBundle:
-    """Write the bundle of a run. Raises StateError where another file lies at `out`, unless `replace`."""
+    """Writes the bundle of a run. Raises StateError if another file lies at `out`, unless `replace`."""
     bundle = build_bundle(workspace, run)
     write(bundle.content, out, replace=replace)
     return bundle
 
 
 def _settle_run(workspace: Workspace, run: Run) -> None:
-    """Ingest what the run's journal has and the store has not. Raises StateError while a worker is on the run."""
+    """Ingests what the run's journal has and the store has not. Raises StateError while a worker is on the run."""
     folder = run_folders.folder_of(workspace, run.id)
     if not folder.exists:
         return
@@ -93,7 +93,7 @@ def _settle_run(workspace: Workspace, run: Run) -> None:
 
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:
-    """The bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
+    """Returns the bundle of a run, and its problems. Raises InputError or StateError as `build_bundle` does."""
     parts = {part: cast_to_part(table, part) for part, table in records.parts(db, run.id).items()}
     if not parts["prediction"].num_rows or run.status not in ENDED:
         raise InputError(f"run {run.name}: {run.status} with {parts['prediction'].num_rows} rows; expected one that has ended")
@@ -114,7 +114,7 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
 
 
 def _record_values(run: RunRecord) -> dict[str, Any]:
-    """The fields that a run in the store and a run in a bundle share."""
+    """Returns the fields that a run in the store and a run in a bundle share."""
     return {name: getattr(run, name) for name in field_names(RunRecord)}
 
 
@@ -141,7 +141,7 @@ def _list_problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
 
 
 def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
-    """The bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
+    """Returns the bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
     places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
 
     def without_places(text: str, *, inside: bool = True) -> str:
@@ -161,7 +161,7 @@ def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
 
 
 def _change_texts(value: Any, change: Callable[..., str]) -> Any:
-    """A copy of plain data with `change` applied to every text that is not a key."""
+    """Returns a copy of plain data with `change` applied to every text that is not a key."""
     if isinstance(value, str):
         return change(value, inside=False)
     if isinstance(value, Mapping):
@@ -170,7 +170,7 @@ def _change_texts(value: Any, change: Callable[..., str]) -> Any:
 
 
 def _contains(bundle: Bundle, text: str) -> bool:
-    """Whether a text stands anywhere in a bundle."""
+    """Returns whether a text stands anywhere in a bundle."""
     if any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)):
         return True
     columns = [table[field.name] for table in bundle.parts.values() for field in table.schema if field.type == pa.string()]
@@ -178,7 +178,7 @@ def _contains(bundle: Bundle, text: str) -> bool:
 
 
 def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
-    """Raise InputError for a bundle that cannot be read back, which would be a bug."""
+    """Raises InputError for a bundle that cannot be read back, which would be a bug."""
     name = f"run {bundle.run.name}"
     back = read_bundle(content, name)
     records.refuse_wrong_ids(back.parts)
@@ -187,9 +187,9 @@ def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
 
 
 def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: ImportOptions) -> Imported:
-    """Store the run of a bundle; nothing changes where the workspace has it with the same content.
+    """Stores the run of a bundle; nothing changes if the workspace has it with the same content.
 
-    Raises StateError where it has other content here, unless options.replace; InputError where no dataset knows its rows.
+    Raises StateError if it has other content here, unless options.replace; InputError if no dataset knows its rows.
     """
     sent = file.bundle.run
     with workspace.store.read() as db:
@@ -246,7 +246,7 @@ def _store_run(
 
 
 def _refuse_unusable(db: Cursor, sent: BundledRun, path: str) -> None:
-    """Raise InputError for a record that pages could not show: a specification that cannot be read, or a run made from itself."""
+    """Raises InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
     run = Run(**_record_values(sent), dataset="")
     try:
         if sent.method == "knn":
@@ -262,7 +262,7 @@ def _refuse_unusable(db: Cursor, sent: BundledRun, path: str) -> None:
 
 
 def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """The dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
+    """Returns the dataset of a bundle's rows, whether it has each of them as the same pair, and the rejections of the others."""
     ids, perts, genes = (bundle.parts["prediction"][name].to_pylist() for name in ("pair_id", "pert", "gene"))
     target = _choose_dataset(db, bundle.dataset, ids, path, options)
     keep, rejected = known_rows(db, target, ids, range(1, len(ids) + 1), path)
@@ -279,7 +279,7 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
 
 
 def _choose_dataset(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """The chosen dataset, else that of the same kind with most of the ids, and among several the one with the same pairs."""
+    """Returns the chosen dataset, else that of the same kind with most of the ids; among several, the one with the same pairs."""
     theirs = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
     if options.dataset is not None:
         chosen = datasets.find(db, options.dataset)
@@ -299,7 +299,7 @@ def _choose_dataset(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: 
 
 
 def _select_rows(parts: Mapping[str, pa.Table], keep: pa.Array) -> dict[str, pa.Table]:
-    """The parts with the rows to keep and what belongs to them. keep: one value a prediction; notes on the run stay."""
+    """Returns the parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
     left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
     selected = {
         part: table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))

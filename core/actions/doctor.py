@@ -37,7 +37,7 @@ class EndpointState:
 class Diagnosis:
     """The state of an installation and its workspace.
 
-    commit: "" outside a checkout. store_mb: None where there is no store yet. store: in words, "ok" if it can be read.
+    commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read.
     lock: who holds the store, None if nobody does. last_errors: from the log, oldest first.
     """
 
@@ -55,7 +55,7 @@ class Diagnosis:
 
 
 def examine(settings: Settings) -> Diagnosis:
-    """Look at everything that may be wrong with an installation; takes a few seconds where something does not answer."""
+    """Looks at everything that may be wrong with an installation; takes a few seconds if something does not answer."""
     store, lock = _store_state(settings)
     return Diagnosis(
         version=__version__,
@@ -73,7 +73,7 @@ def examine(settings: Settings) -> Diagnosis:
 
 
 def _store_state(settings: Settings) -> tuple[str, str | None]:
-    """The store in words, and who holds it."""
+    """Returns the store in words, and who holds it."""
     if not settings.store_file.exists():
         return "none yet: the workspace is empty", None
     try:
@@ -98,5 +98,5 @@ async def _endpoint_state(settings: Settings) -> EndpointState:
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
+    """Returns the folder, or the nearest one above it that exists."""
     return next(place for place in (folder, *folder.parents) if place.exists())

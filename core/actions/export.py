@@ -13,13 +13,13 @@ Format = Literal["csv", "parquet", "jsonl"]
 
 
 def export(db: Cursor, run: str, form: Format, *, with_traces: bool = False) -> tuple[bytes, int]:
-    """A file's bytes and its number of rows: predictions in file order, or, `with_traces`, one row a trace event."""
+    """Returns a file's bytes and its number of rows: predictions in file order, or, `with_traces`, one row a trace event."""
     frame = traces.frame(db, run) if with_traces else predictions.frame(db, run)
     return encode(frame, form), len(frame)
 
 
 def encode(frame: pd.DataFrame, form: Format) -> bytes:
-    """A frame as a file's bytes; in CSV, lists are joined with a space."""
+    """Returns a frame as a file's bytes; in CSV, lists are joined with a space."""
     if form == "parquet":
         buffer = io.BytesIO()
         frame.to_parquet(buffer, index=False)

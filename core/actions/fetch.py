@@ -12,7 +12,7 @@ GROUPS = tuple(SOURCES)
 
 
 def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:
-    """Download one of SOURCES' groups into data/fetched (what is there and whole is not fetched again) and import it.
+    """Downloads one of SOURCES' groups into data/fetched (what is there and whole is not fetched again) and imports it.
 
     Public scores that were published for a run are recorded with it. Raises Unreachable, WrongContent or InputError.
     """

@@ -56,7 +56,7 @@ Found = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
 
 
 def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
-    """(path, whether a person named it) of every file, of all files below a folder, and of each checkpoint's folder."""
+    """Returns (path, whether a person named it) of every file, of all files below a folder, and of each checkpoint's folder."""
     files: list[tuple[Path, bool]] = []
     for path in paths:
         if path.is_dir() and not is_checkpoint(path):
@@ -70,7 +70,7 @@ def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
 
 
 def recognise(path: Path) -> Found:
-    """What a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
+    """Returns what a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
     if path.is_dir():
         return SpaceFile(load_space(path, path.name))
     return _recognise_file(path, path.name, None)

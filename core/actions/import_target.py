@@ -38,7 +38,7 @@ DEFAULT_OPTIONS = ImportOptions()
 class Imported:
     """The outcome for one file.
 
-    kind is "failed" where nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
+    kind is "failed" if nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
     `message` says why. new is False when its content was here already, so that nothing changed.
     """
 
@@ -61,7 +61,7 @@ class ImportedContent(Protocol):
 
 
 def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """The chosen dataset, else the one that knows most of these ids. Raises InputError where none knows any."""
+    """Returns the chosen dataset, else the one that knows most of these ids. Raises InputError if none knows any."""
     if options.dataset is not None:
         return datasets.find(db, options.dataset)
     known = pairs.datasets_with(db, pair_ids)
@@ -76,7 +76,7 @@ def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: Imp
 def known_rows(
     db: Cursor, target: Dataset, ids: Sequence[str], lines: Sequence[int], path: str
 ) -> tuple[list[bool], list[Rejected]]:
-    """Whether a dataset has each row, and the rejections of those that it has not."""
+    """Returns whether a dataset has each row, and the rejections of those that it has not."""
     known = pairs.labels(db, target.id)
     keep = [key in known for key in ids]
     rejected = [
@@ -88,7 +88,7 @@ def known_rows(
 
 
 def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:
-    """Raise InputError where no row is left, or, under --strict, where one was rejected."""
+    """Raises InputError if no row is left, or, under --strict, if one was rejected."""
     first = f"the first, line {rejected[0].line}: {rejected[0].reason}, {rejected[0].detail}" if rejected else ""
     if options.strict and rejected:
         raise InputError(f"{path}: {len(rejected)} rows rejected ({first}); nothing imported, because of --strict")
@@ -97,9 +97,9 @@ def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], op
 
 
 def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, options: ImportOptions) -> tuple[str, Run | None]:
-    """A name for the run, and the run of that name to replace: the chosen name, or the file's own with a hash if it is taken.
+    """Returns a name for the run, and the run of that name to replace: the chosen name, or the file's, with a hash if taken.
 
-    Raises StateError where a chosen name is another run's, unless options.replace.
+    Raises StateError if a chosen name is another run's, unless options.replace.
     """
     name = options.name or wanted
     existing = next((run for run in runs.list_all(db, dataset) if run.name == name), None)
@@ -111,9 +111,9 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
 
 
 def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
-    """Delete a run that is replaced; what the audit log records of it. `run_folders.remove_folder` deletes its journal later.
+    """Deletes a run that is replaced; returns what the audit log records of it.
 
-    Raises StateError while a worker is on it.
+    `run_folders.remove_folder` deletes its journal afterwards. Raises StateError while a worker is on it.
     """
     run_folders.refuse_live(workspace, run.id)
     detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
@@ -133,7 +133,7 @@ class ImportedRows:
 
 
 def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, brought: ImportedRows) -> str:
-    """Record that a file was imported; the import's id."""
+    """Records that a file was imported; returns the import's id."""
     entry = Import(
         id=file.sha256[:12],
         sha256=file.sha256,

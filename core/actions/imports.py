@@ -40,7 +40,7 @@ CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challeng
 
 
 def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOptions = DEFAULT_OPTIONS) -> list[Imported]:
-    """Import files, and what is recognised in folders: pairs first, so that submissions find their rows.
+    """Imports files, and what is recognised in folders: pairs first, so that submissions find their rows.
 
     One file's failure does not stop the others; it is reported with kind "failed".
     """
@@ -72,7 +72,7 @@ _LAST = 6
 
 
 def import_upload(workspace: Workspace, content: bytes, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
-    """Import the bytes of one file."""
+    """Imports the bytes of one file."""
     workspace.refuse_if_read_only("import", name)
     try:
         table = recognise_upload(content, name)
@@ -82,7 +82,7 @@ def import_upload(workspace: Workspace, content: bytes, name: str, options: Impo
 
 
 def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
-    """Import a file or checkpoint that has to be a gene space; the one that is here where its content is."""
+    """Imports a file or checkpoint that has to be a gene space; returns the existing one if its content is here already."""
     workspace.refuse_if_read_only("embed load", str(path))
     if not path.exists():
         raise InputError(f"{path}: no such file or folder")
@@ -100,7 +100,7 @@ def _import_or_report(workspace: Workspace, table: Found, path: str, options: Im
 
 
 def _failed(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
-    """The outcome of a file that could not be imported; its error is in the log."""
+    """Returns the outcome of a file that could not be imported; its error is in the log."""
     record_error(f"import {path}", error)
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
@@ -136,7 +136,7 @@ def _import_content(workspace: Workspace, table: Found, path: str, options: Impo
 
 
 def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
-    """The outcome for a file whose content was imported before."""
+    """Returns the outcome for a file whose content was imported before."""
     if earlier.run:
         name = runs.find(db, earlier.run).name
     elif earlier.dataset:
@@ -151,7 +151,7 @@ def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
 
 
 def _restore_file(workspace: Workspace, table: Found, existing: Imported) -> Imported:
-    """The outcome for content that is here already; a pack's or space's file that was removed or changed is written again."""
+    """Returns the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
         restored = packs.restore(workspace, name, table.content, table.sha256)
@@ -212,7 +212,7 @@ def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, 
 
 
 def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
-    """The dataset that a file of pairs belongs to; created where it is new."""
+    """Returns the dataset that a file of pairs belongs to; created if it is new."""
     wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
     existing = datasets.list_all(db)
     if wanted is not None:
@@ -240,7 +240,7 @@ def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str
 def _known_rows(
     db: Cursor, table: SubmissionTable, path: str, options: ImportOptions
 ) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """The dataset of a submission, which of its rows the dataset knows, and every rejected row."""
+    """Returns the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
     ids = [row.prediction.pair_id for row in table.rows]
     if not ids:
         refuse_empty_import(path, 0, list(table.rejected), options)
@@ -252,7 +252,7 @@ def _known_rows(
 
 
 def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
-    """Record a sample submission, a form to fill in: its ids are checked, no run is made."""
+    """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
     target, keep, rejected = _known_rows(db, table, path, options)
     record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
     return Imported(
@@ -268,13 +268,13 @@ def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path
 def _write_run(
     db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
-    """The outcome for a submission, and what the audit log records of a run that it replaced."""
+    """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
     target, keep, rejected = _known_rows(db, table, path, options)
     if not all(keep):
         batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])
     name, existing = free_name(db, target.id, Path(path).stem, path, table.sha256, options)
     replaced = {} if existing is None else delete_replaced_run(db, workspace, existing)
-    origin = run_writer.RunMetadata(
+    metadata = run_writer.RunMetadata(
         id=_run_id(table, target),
         dataset=target.id,
         name=name,
@@ -284,7 +284,7 @@ def _write_run(
         track=table.track,
         model=table.model_name or None,
     )
-    run = run_writer.write_run(db, origin, batch)
+    run = run_writer.write_run(db, metadata, batch)
     record_import(db, workspace, table, path, ImportedRows(run.done, rejected, target.id, run.id))
     return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
 
@@ -294,7 +294,7 @@ def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
 
 
 def _find_bundled_run(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
-    """The outcome for a submission whose run is here without its file, because a bundle brought it; None for any other."""
+    """Returns the outcome for a submission whose run is here because a bundle brought it; None for any other."""
     ids = [row.prediction.pair_id for row in table.rows]
     if not ids or table.kind != "submission":
         return None

@@ -121,7 +121,7 @@ def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:
 
 
 def price_of(workspace: Workspace) -> Price | None:
-    """Returns the price of a million tokens in the settings; None where it is not set."""
+    """Returns the price of a million tokens in the settings; None if it is not set."""
     settings = workspace.settings
     if settings.price_prompt is None or settings.price_completion is None:
         return None
@@ -138,7 +138,7 @@ def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
-    """Returns the chosen dataset, else that of the base run where the request names one, else the default."""
+    """Returns the chosen dataset, else that of the base run if the request names one, else the default."""
     base = request.options.get("base")
     if request.dataset is None and base:
         with workspace.store.read() as db:

@@ -18,7 +18,7 @@ from core.version import version_in
 
 @dataclass(frozen=True, slots=True)
 class Prompts:
-    """The prompt texts behind a run. text: as they are today, None where there are none or they cannot be shown to be those
+    """The prompt texts behind a run. text: as they are today, None if there are none or they cannot be shown to be those
     that ran. recorded: the hashes that the runs' specifications hold. fault: what cannot be shown, "" for nothing."""
 
     text: str | None
@@ -27,7 +27,7 @@ class Prompts:
 
 
 def lineage(db: Cursor, run: Run) -> list[Run]:
-    """The run, its parents and theirs, each once, as far as they are still in the workspace."""
+    """Returns the run, its parents and theirs, each once, as far as they are still in the workspace."""
     known = {each.id: each for each in runs.list_all(db)}
     found: dict[str, Run] = {}
     waiting = [run.id]
@@ -40,7 +40,7 @@ def lineage(db: Cursor, run: Run) -> list[Run]:
 
 
 def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
-    """Id → name of every parent of a lineage's runs that is not in the workspace; the id again where no bundle names it."""
+    """Returns id → name of each parent that is not in the workspace; the id again if no bundle names it."""
     here = {run.id for run in line}
     missing = dict.fromkeys(parent for run in line for parent in run.parents if parent not in here)
     names = bundles.run_names(db) if missing else {}
@@ -48,7 +48,7 @@ def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
 
 
 def prompts_of(line: Sequence[Run]) -> Prompts:
-    """The prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran."""
+    """Returns the prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran."""
     texts: dict[str, str] = {}
     faults, recorded = [], []
     for run in line:
@@ -71,13 +71,13 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
 
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
-    """File name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
+    """Returns file name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
     used = {name for run in line for name in run_records.tools(db, run.id)}
     return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in used}
 
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
-    """What rules check about the first run of a lineage."""
+    """Returns what rules check about the first run of a lineage."""
     requests = [request for run in line for request in run_records.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in requests)]
     sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}

@@ -23,7 +23,7 @@ MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
 def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
-    """Record a pack that came with an import and write its file, in the caller's transaction.
+    """Records a pack that came with an import and writes its file, in the caller's transaction.
 
     A pack of that name is replaced. A pack of descriptions also describes the genes of the workspace.
     """
@@ -39,14 +39,14 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
 
 
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
-    """Set the descriptions of the workspace's genes from its packs; where several packs have one, the latest counts."""
+    """Sets the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts."""
     for record in knowledge_packs.list_all(db):
         if record.kind == Descriptions.kind and isinstance(pack := read(workspace, record.name), Descriptions):
             pairs.describe(db, pack.texts)
 
 
 def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
-    """A pack's contents. Raises StateError where its file is gone, or not the one of this hash."""
+    """Returns a pack's contents. Raises StateError if its file is gone, or not the one of this hash."""
     path = _file(workspace, name)
     if not path.exists():
         raise StateError(f"pack {name!r}: its file {path.name} is gone from {path.parent}; import it again")
@@ -57,7 +57,7 @@ def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
 
 
 def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> bool:
-    """Write a pack's file again where it was removed or changed; whether that was needed."""
+    """Writes a pack's file again if it was removed or changed; returns whether that was needed."""
     try:
         read(workspace, name, sha256)
     except (InputError, StateError):
@@ -67,7 +67,7 @@ def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> boo
 
 
 def remove_file(workspace: Workspace, record: PackRecord) -> None:
-    """Delete a pack's file, after its record."""
+    """Deletes a pack's file, after its record."""
     _file(workspace, record.name).unlink(missing_ok=True)
 
 
@@ -78,13 +78,13 @@ def _write(workspace: Workspace, name: str, content: bytes) -> None:
 
 
 def _file(workspace: Workspace, name: str) -> Path:
-    """Named like the pack; with a hash where the name has characters that files should not, so that no two packs share one."""
+    """Returns a pack's file, called by its name; with a hash if that is unfit for a file, so that no two packs share one."""
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return workspace.settings.data / "knowledge" / f"{stem}.json"
 
 
-# Of each kind of pack that evidence tools read: its name among `Packs`, and where its contents are.
+# Kind of a pack that evidence tools read → its field of `Packs`, and the field of the pack that holds its contents.
 _READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
     "descriptions": ("descriptions", "texts"),
     "orthologs": ("orthologs", "symbols"),

@@ -13,7 +13,7 @@ MAX_NAME = 60  # characters
 
 
 def save(workspace: Workspace, page: str, name: str, settings: Mapping[str, Any]) -> None:
-    """Save a page's settings under a name; a preset of that name is replaced."""
+    """Saves a page's settings under a name; a preset of that name is replaced."""
     name = name.strip()
     if not 0 < len(name) <= MAX_NAME:
         raise InputError(f"preset: got a name of {len(name)} characters, expected 1 to {MAX_NAME}")
@@ -24,7 +24,7 @@ def save(workspace: Workspace, page: str, name: str, settings: Mapping[str, Any]
 
 
 def delete(workspace: Workspace, page: str, name: str) -> None:
-    """Delete a preset."""
+    """Deletes a preset."""
     with workspace.change("delete preset", name) as (db, _):
         if not presets.delete(db, page, name):
             raise InputError(f"preset {name!r}: not in this workspace")

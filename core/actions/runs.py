@@ -15,7 +15,7 @@ MAX_NAME = 120  # characters
 
 
 def rename(workspace: Workspace, run: str, name: str) -> Run:
-    """Give a run another name; links keep working, since they carry its id."""
+    """Gives a run another name; links keep working, since they carry its id."""
     name = name.strip()
     if not 0 < len(name) <= MAX_NAME:
         raise InputError(f"new name of {run}: got {len(name)} characters, expected 1 to {MAX_NAME}")
@@ -30,7 +30,7 @@ def rename(workspace: Workspace, run: str, name: str) -> Run:
 
 
 def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run:
-    """Set `public_score` (a number in [0, 1], or empty for none) and `note` (text) of a run."""
+    """Sets `public_score` (a number in [0, 1], or empty for none) and `note` (text) of a run."""
     checked: dict[str, str | float | None] = {}
     for key, value in values.items():
         if key == "public_score":
@@ -60,7 +60,7 @@ def _score(value: str) -> float | None:
 
 
 def delete(workspace: Workspace, run: str) -> Run:
-    """Delete a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
+    """Deletes a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
     again. Raises StateError while a worker is on it."""
     with workspace.store.read() as db:
         run_folders.refuse_live(workspace, runs.find(db, run).id)
@@ -75,7 +75,7 @@ def delete(workspace: Workspace, run: str) -> Run:
 
 
 def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = "") -> str:
-    """Add a note on a row of a run, or on the run when `pair_id` is None; its id."""
+    """Adds a note on a row of a run, or on the run if `pair_id` is None; returns the note's id."""
     text = text.strip()
     if not text:
         raise InputError(f"note on {pair_id or run}: got an empty text, expected a remark")
@@ -90,7 +90,7 @@ def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, aut
 
 
 def delete_note(workspace: Workspace, note: str) -> None:
-    """Delete a note; its text stays in the audit log, which has it since it was written."""
+    """Deletes a note; its text stays in the audit log, which has it since it was written."""
     with workspace.change("delete note", note) as (db, _):
         if not notes.delete(db, note):
             raise InputError(f"note {note!r}: not in this workspace")

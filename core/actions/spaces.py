@@ -62,7 +62,7 @@ def _build_coresponse(workspace: Workspace, spec: Spec, name: str) -> Space:
 
 
 def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
-    """The labels that a space was built from. Raises StateError where the dataset is gone or its labels have changed."""
+    """Returns the labels that a space was built from. Raises StateError if the dataset is gone or its labels have changed."""
     with workspace.store.read() as db:
         try:
             labelled, fingerprint = labelled_rows(db, datasets.find(db, spec["dataset"]).id)
@@ -74,7 +74,7 @@ def _source_labels(workspace: Workspace, spec: Spec, name: str) -> Labelled:
 
 
 def coresponse_of(labelled: Labelled, name: str, spec: Spec) -> Space:
-    """A co-response space, built from labelled rows as its specification says."""
+    """Returns a co-response space, built from labelled rows as its specification says."""
     built_from, of = spec["dataset"], spec["of"]
     return embeddings.build_coresponse(
         *labelled, name, built_from_labels=built_from, of=of, columns=spec["columns"], seed=spec["seed"]
@@ -103,10 +103,10 @@ PACK_OF = {
 def embed(
     workspace: Workspace, kind: str, name: str, options: Spec, *, pack: str | None = None, replace: bool = False
 ) -> SpaceRecord:
-    """Build a space of a kind of BUILDERS and record it; the existing one where its specification is the same.
+    """Builds a space of a kind of BUILDERS and records it; returns the existing one if its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
-    build from, None for the latest of its kind. Raises StateError where the name is another space's, unless `replace`.
+    build from, None for the latest of its kind. Raises StateError if the name is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
@@ -130,15 +130,15 @@ def embed(
 
 
 def spec_of_loaded(space: Space, file: str) -> dict[str, Any]:
-    """The specification of a space that came from a file."""
+    """Returns the specification of a space that came from a file."""
     built_from = {"built_from": space.built_from_labels} if space.built_from_labels is not None else {}
     return {"file": file, "sha256": space.sha256, **built_from}
 
 
 def load(workspace: Workspace, record: SpaceRecord) -> Space:
-    """A space's vectors, rebuilt where the cache was emptied.
+    """Returns a space's vectors, rebuilt if the cache was emptied.
 
-    Raises StateError where the space's file, or what it was built from, is gone or has changed.
+    Raises StateError if the space's file, or what it was built from, is gone or has changed.
     """
     path = _file(workspace, record)
     space = _rebuild(workspace, record, path) if record.kind in REBUILT else _read_saved(record, path)
@@ -146,7 +146,7 @@ def load(workspace: Workspace, record: SpaceRecord) -> Space:
 
 
 def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
-    """The space from the cache, or built again where the cached file is missing or damaged."""
+    """Returns the space from the cache, or built again if the cached file is missing or damaged."""
     if record.kind == "coresponse":
         _source_labels(workspace, record.spec, record.name)
     try:
@@ -167,7 +167,7 @@ def _read_saved(record: SpaceRecord, path: Path) -> Space:
 
 
 def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None = None) -> Coverage | None:
-    """How much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
+    """Returns how much of a dataset (a name; None for the default one) a space covers; None in a workspace without one."""
     with workspace.store.read() as db:
         found = datasets.find(db, dataset) if dataset else datasets.default(db)
         if found is None:
@@ -177,14 +177,14 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
 
 
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
-    """How a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
+    """Returns how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, dataset).id)
     return embeddings.match_symbols(load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(workspace))
 
 
 def delete(workspace: Workspace, name: str) -> SpaceRecord:
-    """Delete a space; its file can be imported again. Runs that were made with it stay."""
+    """Deletes a space; its file can be imported again. Runs that were made with it stay."""
     with workspace.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
         _delete_record(db, found)
@@ -195,7 +195,7 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
 
 
 def restore(workspace: Workspace, name: str, space: Space) -> bool:
-    """Write a space's file again where it was removed or damaged; whether that was needed."""
+    """Writes a space's file again if it was removed or damaged; returns whether that was needed."""
     with workspace.store.read() as db:
         record = spaces.find(db, name)
     try:
@@ -207,19 +207,19 @@ def restore(workspace: Workspace, name: str, space: Space) -> bool:
 
 
 def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
-    """Delete a space's file, after its record."""
+    """Deletes a space's file, after its record."""
     _file(workspace, record).unlink(missing_ok=True)
 
 
 def orthologs(workspace: Workspace) -> Mapping[str, str]:
-    """The latest ortholog table of the workspace; empty where there is none."""
+    """Returns the latest ortholog table of the workspace; empty if there is none."""
     with workspace.store.read() as db:
         known = [pack for pack in knowledge_packs.list_all(db) if pack.kind == "orthologs"]
     return packs.read(workspace, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
-    """Perturbations, genes and labels of a dataset's labelled rows, and the SHA-256 of them."""
+    """Returns perturbations, genes and labels of a dataset's labelled rows, and the SHA-256 of them."""
     frame = pairs.frame(db, dataset)
     frame = frame[frame["label"].notna()]
     rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
@@ -227,12 +227,12 @@ def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
 
 
 def identity(name: str, kind: str, spec: Spec) -> str:
-    """The id of a space, made from its name, kind and specification."""
+    """Returns the id of a space, made from its name, kind and specification."""
     return hashlib.sha256(json.dumps([name, kind, dict(spec)], sort_keys=True).encode()).hexdigest()[:10]
 
 
 def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
-    """The space of this identity, or None. Raises StateError where the name is another's, unless `replace`."""
+    """Returns the space of this identity, or None. Raises StateError if the name is another's, unless `replace`."""
     if not 0 < len(name) <= MAX_NAME or "," in name or name != name.strip():
         raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
     named = next((space for space in spaces.list_all(db) if space.name == name), None)
@@ -253,7 +253,7 @@ def record_space(
     *,
     replace: bool = False,
 ) -> tuple[SpaceRecord, list[SpaceRecord]]:
-    """Write a space's file and record it, in the caller's transaction; the record, and those that it replaced."""
+    """Writes a space's file and records it, in the caller's transaction; returns the record, and those that it replaced."""
     record = SpaceRecord(
         id=identity(space.name, kind, spec),
         name=space.name,
@@ -279,7 +279,7 @@ def record_space(
 
 
 def _delete_record(db: Cursor, record: SpaceRecord) -> None:
-    """Delete a record, with its import where that brought nothing else (the demo's brought more)."""
+    """Deletes a record, with its import if that brought nothing else (the demo's brought more)."""
     spaces.delete(db, record.id)
     if record.kind == "loaded" and record.source_file is not None:
         imports.delete(db, record.source_file)

@@ -32,7 +32,7 @@ from core.types import RowResult, Track
 class PackageOptions:
     """How to package a run.
 
-    rows: as in `--rows`, "" for the test split where there is one. prompt: a file instead of the method's own texts. tools: a
+    rows: as in `--rows`, "" for the test split if there is one. prompt: a file instead of the method's own texts. tools: a
     folder of *.py instead of those that the run asked. fusion_trace: add to each row's trace what a fusion left out.
     """
 
@@ -45,7 +45,7 @@ class PackageOptions:
 
 @dataclass(frozen=True, slots=True)
 class PackageResult:
-    """The outcome of packaging; path and sha256 are None where one of the problems is an error, so that nothing was written."""
+    """The outcome of packaging; path and sha256 are None if one of the problems is an error, so that nothing was written."""
 
     path: Path | None
     sha256: str | None
@@ -71,10 +71,10 @@ def check_file(
     run: str | None = None,
     name: str = "upload",
 ) -> list[Problem]:
-    """Every problem of a submission's file or bytes, which are called `name` in messages.
+    """Returns every problem of a submission's file or bytes, which are called `name` in messages.
 
     rows: which ids it should have. prompt: a file with the prompt that was run. run: the run that it was made from, whose
-    facts are then checked too. Raises InputError for a file that cannot be opened, and where there is no dataset.
+    facts are then checked too. Raises InputError for a file that cannot be opened, and if there is no dataset.
     """
     content = file if isinstance(file, bytes) else read_file(file, MAX_UNPACKED_BYTES)
     facts = NOTHING
@@ -91,7 +91,7 @@ def check_file(
 
 
 def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[str, ...]:
-    """The ids that a submission should have, in order: of the test split where there is one, else of every row.
+    """Returns the ids that a submission should have, in order: of the test split if there is one, else of every row.
 
     rows: as in `--rows`; ids=FILE alone asks for them in that file's order. Raises InputError or NotFound for rows that
     cannot be.
@@ -109,7 +109,7 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
 
 
 def check_run(workspace: Workspace, run: str, options: PackageOptions) -> CheckedPackage:
-    """A run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
+    """Returns a run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
     expected = expected_ids(workspace, found.dataset, options.rows)
@@ -121,9 +121,9 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
 
 
 def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, *, replace: bool = False) -> PackageResult:
-    """Write a run's package, unless one of its problems is an error; the audit log names its SHA-256.
+    """Writes a run's package, unless one of its problems is an error; the audit log names its SHA-256.
 
-    Raises StateError where another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
+    Raises StateError if another file lies at `out`, unless `replace`, ReadOnly in a workspace that is.
     """
     workspace.refuse_if_read_only("package", run)
     checked = check_run(workspace, run, options)
@@ -137,7 +137,7 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
 
 
 def _contents(db: Cursor, run: Run, expected: tuple[str, ...], options: PackageOptions) -> tuple[Contents, RunProvenance]:
-    """The contents of a run's package, and the provenance of the run."""
+    """Returns the contents of a run's package, and the provenance of the run."""
     line = lineage(db, run)
     prompts = _prompts(line, options.prompt)
     predicted = run_records.rows(db, run.id)
@@ -158,7 +158,7 @@ def _contents(db: Cursor, run: Run, expected: tuple[str, ...], options: PackageO
 
 
 def _prompts(line: list[Run], given: Path | None) -> Prompts:
-    """The prompts of a lineage; a given file is the one that ran where it has the recorded hash, whatever today's texts are."""
+    """Returns the prompts of a lineage; a given file counts as what ran if it has the recorded hash."""
     prompts = prompts_of(line)
     if given is None or len(prompts.recorded) != 1:
         return prompts
@@ -168,7 +168,7 @@ def _prompts(line: list[Run], given: Path | None) -> Prompts:
 
 
 def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: PackageOptions) -> list[RowResult]:
-    """Rows with the events that a fusion left out of their traces, where the options ask for them."""
+    """Returns rows with the events that a fusion left out of their traces, if the options ask for them."""
     if not options.fusion_trace:
         return rows
     base = run
@@ -179,7 +179,7 @@ def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: Pack
 
 
 def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
-    """Row → how many tools it used, from the first run of the lineage that has evidence."""
+    """Returns row → how many tools it used, from the first run of the lineage that has evidence."""
     return next((counts for run in line if (counts := run_records.distinct_tools(db, run.id))), {})
 
 

@@ -14,7 +14,7 @@ from core.store.imports import Import
 
 
 def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
-    """Undo an import, by id, file or run name. Raises StateError while runs predict its rows, unless `with_runs`."""
+    """Undoes an import, by id, file or run name. Raises StateError while runs predict its rows, unless `with_runs`."""
     with workspace.change("undo import", name) as (db, detail):
         found = _find_import(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
@@ -34,7 +34,7 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
 
 
 def _forget_packs_and_spaces(db: Cursor, workspace: Workspace, found: Import) -> list[Callable[[], None]]:
-    """Delete the records; returns what deletes their files afterwards. Genes keep their descriptions."""
+    """Deletes the records; returns what deletes their files afterwards. Genes keep their descriptions."""
     removals: list[Callable[[], None]] = []
     for pack in knowledge_packs.list_all(db):
         if pack.source_file == found.id:
@@ -53,7 +53,7 @@ def _find_import(db: Cursor, name: str) -> Import:
 
 
 def _undo_pairs(workspace: Workspace, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
-    """Delete the rows and the runs that predict them; returns what deletes the runs' journals afterwards."""
+    """Deletes the rows and the runs that predict them; returns what deletes the runs' journals afterwards."""
     dependent = runs.names_using_import(db, found.id)
     if dependent and not with_runs:
         raise StateError(f"{found.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")

@@ -25,9 +25,9 @@ class Workspace:
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:
-        """A write transaction whose last act is a line in the audit log; the mapping becomes that line's detail.
+        """Opens a write transaction that ends with a line in the audit log; the mapping becomes that line's detail.
 
-        Raises ReadOnly, before anything is touched, when the workspace is open for reading only.
+        Raises ReadOnly, before anything is touched, if the workspace is open for reading only.
         """
         self.refuse_if_read_only(action, subject)
         with self.store.write() as cursor:
@@ -37,7 +37,7 @@ class Workspace:
         LOGGER.info("%s %s", action, subject)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:
-        """Raise ReadOnly in read-only mode; for actions that do something lengthy before they write."""
+        """Raises ReadOnly in read-only mode; for actions that do something lengthy before they write."""
         if self.settings.read_only:
             raise ReadOnly(
                 f"{action} {subject}: refused, {self.settings.workspace} is open for reading only (PERTURBDESK_READ_ONLY is set)"
@@ -45,5 +45,5 @@ class Workspace:
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:
-    """The workspace that the settings (the environment's, by default) point to."""
+    """Returns the workspace that the settings (the environment's, by default) point to."""
     return Workspace(settings or load_settings())

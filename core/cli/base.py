@@ -48,12 +48,12 @@ def workspace(
 
 
 def say(text: str) -> None:
-    """Print progress or a remark on standard error."""
+    """Prints progress or a remark on standard error."""
     print(text, file=sys.stderr)
 
 
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:
-    """Print a command's result: one JSON object (NaN as null), or text for people."""
+    """Prints a command's result: one JSON object (NaN as null), or text for people."""
     print(json.dumps(_without_nan(result), ensure_ascii=False) if as_json else text)
 
 

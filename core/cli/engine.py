@@ -44,7 +44,7 @@ def run(
     timeout: Annotated[float, typer.Option(help="Seconds to wait for one answer.")] = 600.0,
     token_budget: Annotated[int | None, typer.Option(help="Start no further row once so many tokens are spent.")] = None,
     detach: Detach = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model again where an answer is cached.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model again even if an answer is cached.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -37,11 +37,11 @@ class LazyGroup(TyperGroup):
             self.add_command(TyperCommand(name, help=text))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that the arguments name, imported, and what is left of them."""
+        """Returns the command that the arguments name, imported, and what is left of them."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, self._imported(str(name)), rest
+        return name, self._import_command(str(name)), rest
 
-    def _imported(self, name: str) -> Any:
+    def _import_command(self, name: str) -> Any:
         if name not in GROUPS:
             return get_group(_app_of(self._module_of[name])).commands[name]
         group = get_group(_app_of(name))
@@ -55,7 +55,7 @@ def _app_of(module: str) -> typer.Typer:
 
 
 def _commands_in(module: str) -> Iterator[tuple[str, str]]:
-    """(name, docstring) of every function below an `@app.command()`, in the module's order."""
+    """Yields (name, docstring) of every function below an `@app.command()`, in the module's order."""
     functions = [
         node for node in ast.parse((_HERE / f"{module}.py").read_text("utf-8")).body if isinstance(node, ast.FunctionDef)
     ]

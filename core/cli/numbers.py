@@ -54,7 +54,7 @@ def _score_slices(rows: pd.DataFrame, by: str) -> tuple[Slice, ...]:
 
 
 def _product_interval(rows: pd.DataFrame, seed: int) -> BothAxes:
-    """The mean score's bootstrap intervals over perturbations and genes at once."""
+    """Returns the mean score's bootstrap intervals over perturbations and genes at once."""
     scores, labels = run_scores.submitted_scores(rows), run_scores.label_array(rows)
     by_unit = {
         unit: bootstrap_score(labels, scores, ResamplingPlan(unit, seed), *_units(rows)).mean
@@ -64,7 +64,7 @@ def _product_interval(rows: pd.DataFrame, seed: int) -> BothAxes:
 
 
 def _units(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """The code of each row's perturbation and of its gene."""
+    """Returns the code of each row's perturbation and of its gene."""
     return run_scores.name_codes(rows["pert"]), run_scores.name_codes(rows["gene"])
 
 
@@ -75,7 +75,7 @@ def _slice_line(part: Mapping[str, Any]) -> str:
 
 
 def _run_and_rows(workspace: Workspace, run: str) -> tuple[Run, pd.DataFrame]:
-    """A run and its rows, with the columns of the row-count controls."""
+    """Returns a run and its rows, with the columns of the row-count controls."""
     with workspace.store.read() as db:
         found = runs.find(db, run)
         return found, run_scores.add_count_controls(predictions.frame(db, found.id), pairs.frame(db, found.dataset))

@@ -39,7 +39,7 @@ Folds = Annotated[int, typer.Option(help="How many parts perturbations and genes
 Seed = Annotated[int, typer.Option(help="The random seed of the folds.")]
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
-LISTED = 20  # neighbours printed for people; --json has all
+MOST_LISTED = 20  # neighbours printed for people; --json has all
 NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 
 
@@ -124,7 +124,7 @@ def neighbours(
     lines = [f"prior of an effect {found.why.prior_de:.3f}, of up {found.why.prior_up:.3f}; {found.settings.describe()}"]
     lines += [
         f"{n['pair_id']:32} {n['label']:5} weight {n['weight']:.4f}  share {n['share']:.2%}"
-        for n in result["neighbours"][:LISTED]
+        for n in result["neighbours"][:MOST_LISTED]
     ]
     show(result, as_json, "\n".join(lines))
 

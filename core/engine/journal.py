@@ -2,7 +2,7 @@
 
 spec.json   the run's id and its specification; written first, never changed
 how.json    its execution settings; may change from one resume to the next
-rows.jsonl  the journal: one finished or failed row a line, in the order in which they were finished; only ever appended to
+rows.jsonl  the journal: one finished or failed row per line, in the order in which they were finished; only ever appended to
 control     run, pause or cancel
 heartbeat   its worker, and how many rows are finished; rewritten while the worker lives
 done.json   how the worker ended; written last, under a temporary name, and removed when another begins
@@ -90,7 +90,7 @@ class RunFolder:
         return spec
 
     def execution_settings(self) -> ExecutionSettings:
-        """Returns how the run is carried out; the defaults where the folder does not say."""
+        """Returns how the run is carried out; the defaults if the folder does not say."""
         return ExecutionSettings.from_json(read_json(self.path / "how.json") or {})
 
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
@@ -98,7 +98,7 @@ class RunFolder:
         write_json(self.path / "how.json", settings.as_json())
 
     def command(self) -> Command:
-        """Returns what the worker is to do; "run" where the control file says nothing that is known."""
+        """Returns what the worker is to do; "run" if the control file is missing or says anything else."""
         try:
             text = (self.path / "control").read_text("utf-8").strip()
         except FileNotFoundError:
@@ -115,7 +115,7 @@ class Progress:
     """The contents of a journal, counted.
 
     finished: ids of the rows that need not be asked for. failed: those of them that failed → the request keys of their calls,
-    () where a call got no answer. rejected_keys: such keys of rows that are to be asked for again, whose cached answers would
+    () if a call got no answer. rejected_keys: such keys of rows that are to be asked for again, whose cached answers would
     make them fail again. cost: tokens of each row's last line; spent: tokens of all lines, answers from the cache left out.
     repeated: how many rows were finished again without a retry. bytes: of whole lines.
     """
@@ -152,7 +152,7 @@ class Progress:
 
 
 def cost_of(row: RowResult | Failed) -> int:
-    """The tokens of a row, answers from the cache among them: as its method counts, else those of its calls."""
+    """Returns the tokens of a row, answers from the cache among them: as its method counts, else those of its calls."""
     if isinstance(row, RowResult) and row.prediction.tokens is not None:
         return row.prediction.tokens
     return calls_tokens(row.calls, spent=False)

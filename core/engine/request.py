@@ -21,7 +21,7 @@ class RunRequest:
     """A run as a person asks for it; None and "" mean the default. `resolve` turns it into the run's specification.
 
     options: name → value, as text or as it is. rows: as in `parse_row_selection`; by default the method's own choice for a
-    derived method, else the test split where there is one. name: by default made from method and rows. labels: all, blinded,
+    derived method, else the test split if there is one. name: by default made from method and rows. labels: all, blinded,
     folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label view.
     seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the same. endpoint to cached: how the
     run is carried out, which is no part of its specification.
@@ -90,17 +90,17 @@ def _read_path(_name: str, value: str) -> Path:
 
 
 def read_ids(file: Path) -> tuple[str, ...]:
-    """Returns the ids in a text file, one a line; skips empty lines, a line "id", and what follows a comma.
+    """Returns the ids in a text file, one per line; skips empty lines, a line "id", and what follows a comma.
 
     Raises InputError if the file cannot be read or holds no id.
     """
     try:
         lines = file.read_text("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file}: cannot be read ({error}), expected a text file of one id a line") from error
+        raise InputError(f"{file}: cannot be read ({error}), expected a text file of one id per line") from error
     ids = tuple(dict.fromkeys(key for line in lines if (key := line.partition(",")[0].strip().strip('"')) and key != "id"))
     if not ids:
-        raise InputError(f"{file}: holds no id, expected one a line")
+        raise InputError(f"{file}: holds no id, expected one per line")
     return ids
 
 

@@ -69,7 +69,7 @@ def _rows_of_derived(
 
 
 def default_rows(known: Sequence[Pair]) -> str:
-    """Returns the rows that are predicted where a request chooses none: the test split where there is one, else all."""
+    """Returns the rows that are predicted if a request chooses none: the test split if there is one, else all."""
     return "split=test" if any(pair.split == "test" for pair in known) else ""
 
 

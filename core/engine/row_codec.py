@@ -34,17 +34,17 @@ Entry = RowResult | Failed | RetryMark
 
 
 def pair_id_of(row: RowResult | Failed) -> str:
-    """The pair id of a finished or failed row."""
+    """Returns the pair id of a finished or failed row."""
     return row.pair_id if isinstance(row, Failed) else row.prediction.pair_id
 
 
 def calls_tokens(calls: tuple[Call, ...], *, spent: bool) -> int:
-    """Prompt and completion tokens of calls; `spent`: without those that the cache answered."""
+    """Returns prompt and completion tokens of calls; `spent`: without those that the cache answered."""
     return sum(call.prompt_tokens + call.completion_tokens for call in calls if not (spent and call.cached))
 
 
 def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
-    """One line of a journal, its text passed through `scrub`.
+    """Returns one line of a journal, its text passed through `scrub`.
 
     Raises InputError for a number that is not finite or not in its range, a lone surrogate, and a value that is not JSON.
     """
@@ -61,7 +61,7 @@ def encode_entry(entry: Entry, scrub: Callable[[str], str] = str) -> bytes:
 
 
 def decode_entry(line: bytes) -> Entry:
-    """The entry of a line. Raises InputError where it is not an entry, or of another version."""
+    """Returns the entry of a line. Raises InputError if it is not an entry, or of another version."""
     try:
         values = json.loads(line)
         if values["v"] != VERSION:
@@ -73,7 +73,7 @@ def decode_entry(line: bytes) -> Entry:
 
 
 def _check(row: RowResult | Failed) -> None:
-    """Raise InputError for numbers that no column of the store could hold."""
+    """Raises InputError for numbers that no column of the store could hold."""
     if isinstance(row, RowResult):
         _check_prediction(row.prediction)
         if len(row.events) > MOST_EVENTS:

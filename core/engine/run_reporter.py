@@ -40,7 +40,7 @@ class RunReporter:
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
 
     def enter_state(self, state: State) -> None:
-        """Sets the state; where it changes, logs it and writes a heartbeat at once."""
+        """Sets the state; if it changes, logs it and writes a heartbeat at once."""
         if state != self.state:
             self.state = state
             self.log(state)
@@ -55,7 +55,7 @@ class RunReporter:
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, over: asyncio.Event, every_s: float) -> None:
-        """Brings the store up to date every so many seconds until `over` is set; where the store is busy, the next time will do.
+        """Brings the store up to date every so many seconds until `over` is set; if the store is busy, the next time will do.
 
         Large tables take longer to write, so the store is left alone for longer then. Raises NotFound if the store has no such
         run any more.

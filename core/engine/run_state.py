@@ -54,7 +54,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """A run's state and counts. cause: why it stopped, "" where it did not. pid: of its live worker, None without one.
+    """A run's state and counts. cause: why it stopped, "" if it did not. pid: of its live worker, None without one.
 
     begun_at: when the last worker began, in seconds since 1970; None before the first. rows_per_s: of that worker, None
     before its first row.
@@ -75,7 +75,7 @@ class Status:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds that the other rows take at the present rate; None where no rate is known."""
+        """Seconds that the other rows take at the present rate; None if no rate is known."""
         left = self.total - self.counts.done - self.counts.failed
         return left / self.rows_per_s if self.state in LIVE_STATES and self.rows_per_s else None
 
@@ -120,7 +120,7 @@ def status_of(folder: RunFolder) -> Status:
 
 
 def last_heartbeat(folder: RunFolder) -> dict[str, Any] | None:
-    """Returns the last heartbeat as it was written; None where there is none, or where a power cut left nothing of it."""
+    """Returns the last heartbeat as it was written; None if there is none, or if a power cut left nothing of it."""
     try:
         return read_json(folder.heartbeat)
     except InputError:
@@ -153,7 +153,7 @@ def _live_worker(folder: RunFolder, heartbeat: Mapping[str, Any] | None) -> int 
 def process_start(pid: int) -> str | None:
     """Returns when a process of this machine was started, which tells it from a later process of the same id.
 
-    None if there is no such process or it is a zombie; "" where the system does not tell.
+    None if there is no such process or it is a zombie; "" if the system does not tell.
     """
     if (_PROC / "self" / "stat").exists():
         try:

@@ -44,7 +44,7 @@ class RunSpec:
 
     version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order in which they
     are asked for. prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack →
-    SHA-256. sources: gene space, as the options name it → SHA-256; part of the identity where there is one.
+    SHA-256. sources: gene space, as the options name it → SHA-256; part of the identity if there is one.
     """
 
     method: str
@@ -110,7 +110,7 @@ class RunSpec:
 class ExecutionSettings:
     """How a run is carried out, which is no part of its identity and holds no secret.
 
-    base_url: of the model server, "" where none is needed. concurrency: how many calls to wait for at once; rows_in_flight: how
+    base_url: of the model server, "" if none is needed. concurrency: how many calls to wait for at once; rows_in_flight: how
     many rows. token_budget: no further row is begun once this run has spent so many; None for no limit. cached: whether
     answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run. The
     others are those of `Endpoint`.

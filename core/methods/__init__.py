@@ -5,7 +5,7 @@ debate           EFFECT against NULL and UP against DOWN, each before a judge (d
 prompt_only      one prompt for each row, letters or log-probabilities, several seeds
 react            one agent with tools          coordinator    an agent that asks two others (agents: what both share)
 evidence_rules   a table of weights over typed evidence, without a model
-knn              labels lent by similar genes  fusion         rank-percentile fusion of runs
+knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
 conversation     one row's calls to a model    prompt_texts   texts from core/llm/prompts

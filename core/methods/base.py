@@ -69,8 +69,8 @@ class Context:
     """What a method may use for the rows of one run; labels are reached through `view_of` only.
 
     pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that
-    may be seen for a row. client: None where the method needs no model. components: loads the runs and gene spaces that a
-    `DerivedMethod` computes its rows from. web: public sources of evidence, None where only packs are read.
+    may be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
+    `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read.
     """
 
     pairs: tuple[Pair, ...]
@@ -122,7 +122,7 @@ class BatchMethod(Method, Protocol):
     """Predicts all rows at once."""
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
-        """Returns one result a row, in order."""
+        """Returns one result per row, in order."""
         ...
 
 
@@ -164,7 +164,7 @@ class DerivedMethod(WithoutModel):
         raise NotImplementedError
 
     def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
-        """Returns the ids of the rows to predict where a request chooses none."""
+        """Returns the ids of the rows to predict if a request chooses none."""
         raise NotImplementedError
 
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
@@ -181,7 +181,7 @@ class RowFailed(Exception):
 
 
 def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict[str, Any]:
-    """Returns every option with its value, the default where none is given. Raises InputError for an unknown option."""
+    """Returns every option with its value, the default if none is given. Raises InputError for an unknown option."""
     known = {option.name: option for option in options}
     for name in given:
         if name not in known:

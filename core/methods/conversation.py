@@ -82,7 +82,7 @@ class RowConversation:
         return sum(call.prompt_tokens + call.completion_tokens for call in self.calls)
 
     async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
-        """One reply. Raises what the client raises; the call is recorded in either case."""
+        """Returns one reply. Raises what the client raises; the call is recorded in either case."""
         if self._context.client is None:
             raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
         request = Request(
@@ -106,7 +106,7 @@ class RowConversation:
         return reply
 
     async def read(self, spec: CallSpec, messages: Messages, reader: Reader[T], re_ask: ReAsk) -> ReadAnswer[T]:
-        """Ask, and read the reply with `reader`; if that fails, ask the question that `re_ask` writes and read once more."""
+        """Asks, and reads the reply with `reader`; if that fails, asks what `re_ask` writes and reads once more."""
         reply = await self.ask(spec, messages)
         value = reader(reply)
         if not isinstance(value, Unparsed):
@@ -123,17 +123,17 @@ class ConversationMethod(ABC):
     needs_model = True
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """The prediction of one row. Raises RowFailed with the calls that were made."""
+        """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
         conversation = RowConversation(context, pair)
         return await raise_with_calls(conversation, self.predict_in(conversation, pair, context))
 
     @abstractmethod
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """The prediction of one row, with every call made in `conversation`."""
+        """Returns the prediction of one row, with every call made in `conversation`."""
 
 
 async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) -> T:
-    """The result of the work on a row. Raises RowFailed, with the calls that were made, for any failure."""
+    """Returns the result of the work on a row. Raises RowFailed, with the calls that were made, for any failure."""
     try:
         return await work
     except Exception as error:
@@ -141,7 +141,7 @@ async def raise_with_calls(conversation: RowConversation, work: Awaitable[T]) ->
 
 
 async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) -> TokenCount:
-    """The tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
+    """Returns the tokens of the longest of a run's system prompts, counted once a run. Raises InputError without a client."""
     if context.client is None:
         raise InputError("no model server is given, expected one")
     async with context.notes.setdefault("counting", asyncio.Lock()):
@@ -153,12 +153,12 @@ async def system_tokens(context: Context, prompts: Callable[[], Sequence[str]]) 
 
 
 def read_probability(reply: Reply) -> float | Unparsed:
-    """The probability that an answer states, in [0, 1]."""
+    """Returns the probability that an answer states, in [0, 1]."""
     return probability(reply.content)
 
 
 def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
-    """A reader of each letter's probability from log-probabilities, which the call has to ask for."""
+    """Returns a reader of each letter's probability from log-probabilities, which the call has to ask for."""
 
     def read(reply: Reply) -> dict[str, float] | Unparsed:
         found = letter_probabilities(reply.logprobs or (), letters, reply.content)
@@ -168,23 +168,23 @@ def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
 
 
 def show_probability(problem: Unparsed) -> str:
-    """The second question after a reply without a readable probability: it repeats the format."""
+    """Returns the second question after a reply without a readable probability: it repeats the format."""
     return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
 def show_letter(problem: Unparsed, letters: Sequence[str]) -> str:
-    """The second question after a reply without a readable letter."""
+    """Returns the second question after a reply without a readable letter."""
     return fill(prompt_text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
 
 
 def event_of(spec: CallSpec, kind: str, reply: Reply, **meta: object) -> TraceEvent:
-    """A reply as a trace event; tokens are those of prompt and completion over all attempts."""
+    """Returns a reply as a trace event; tokens are those of prompt and completion over all attempts."""
     tokens = reply.usage.prompt_tokens + reply.usage.completion_tokens
     return TraceEvent(spec.stage, spec.role, kind, reply.content, tokens, round(reply.latency_ms, 1), meta)
 
 
 async def gather_all(*work: Awaitable[T]) -> list[T]:
-    """The results of independent tasks, run concurrently and all to their end, so that every call is counted.
+    """Returns the results of independent tasks, run concurrently and all to their end, so that every call is counted.
 
     Raises the first failure, in the order given, after all tasks have ended.
     """
@@ -196,7 +196,7 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
 
 def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
-    """P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
+    """Returns P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
     p_de, p_up = view.counts.p_de, view.counts.p_up_given_de
     if p_de is None or p_up is None:
         raise NoBaseRates(

@@ -48,15 +48,15 @@ class Coordinator:
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """The model chooses; three steps and an answer are assumed for each of three agents, or fewer if fewer are allowed."""
+        """Returns three steps and an answer for each of three agents, or fewer if fewer are allowed; the model chooses."""
         return 3 * (min(int(options["max_steps"]), 3) + 1)
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Returns every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options), *_colleagues(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """The prediction of one row. Raises RowFailed with the calls that were made."""
+        """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "coordinator", "coordinator")
         return await raise_with_calls(episode.conversation, _predict(episode))
 
@@ -69,7 +69,7 @@ def _outline(options: Mapping[str, Any]) -> agents.PromptOutline:
 
 
 def _describe_colleague(who: Colleague) -> agents.ToolDescription:
-    """How a colleague is described to the coordinator, for which it is a tool."""
+    """Returns how a colleague is described to the coordinator, for which it is a tool."""
     return agents.ToolDescription(
         who.name, who.about, {"question": {**TEXT, "description": "a question in words, with the genes' symbols"}}
     )
@@ -91,7 +91,7 @@ async def _predict(episode: Episode) -> RowResult:
 
 
 def _bind_colleague(episode: Episode, who: Colleague, outline: agents.PromptOutline) -> BoundTool:
-    """The tool with which the coordinator asks a colleague."""
+    """Returns the tool with which the coordinator asks a colleague."""
 
     async def act(given: Mapping[str, Any]) -> str:
         own = [bind_evidence_tool(episode, tool) for tool in tools_of(episode.context.options[f"{who.name}_tools"])]

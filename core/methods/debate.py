@@ -59,18 +59,18 @@ class Debate(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Two debates for each seed, each with one verdict and two calls (briefs or rebuttals) in every round."""
+        """Returns the calls of two debates for each seed, each of one verdict and two calls (briefs or rebuttals) per round."""
         rounds: int = options["rounds"]
         return 2 * (1 + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
+        """Returns every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Hold the debates of all seeds and average them."""
+        """Holds the debates of all seeds and averages them."""
         view, options = context.view_of(pair), context.options
         evidence = await gather(pair, context.packs, view, tool_names(options), context.web)
         shown = examples(pair, view, options["shots"], context.seed)
@@ -95,7 +95,7 @@ METHOD: RowMethod = Debate()
 
 
 def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of the dossier's tools. Raises NotFound for an unknown tool."""
+    """Returns the names of the dossier's tools. Raises NotFound for an unknown tool."""
     return tuple(tool.name for tool in tools_of(options["tools"]))
 
 
@@ -119,7 +119,7 @@ class _StageResult(NamedTuple):
 
 
 def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
-    """The mean probability over the seeds whose verdict could be read; without any, the base rate, marked as a fallback."""
+    """Returns the mean probability over the seeds with a readable verdict; without any, the base rate, marked as a fallback."""
     events = [one for debate in debates for one in debate.events]
     read = [debate.p for debate in debates if debate.p is not None]
     if not read:
@@ -134,7 +134,7 @@ def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[]
 
 
 async def _hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:
-    """Ask for both briefs concurrently, then for both rebuttals concurrently, then for the verdict."""
+    """Asks for both briefs concurrently, then for both rebuttals concurrently, then for the verdict."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     speeches: list[tuple[str, str]] = []
@@ -191,7 +191,7 @@ def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> Call
 async def _ask_verdict(
     conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, speeches: list[tuple[str, str]]
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
-    """The judge's probability of yes, None if neither of its two answers could be read, and the events."""
+    """Returns the judge's probability of yes, None if neither of its two answers could be read, and the events."""
     by_letter = case.options["judge"] == "logprob"
     spec = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
     reader, show = (_read_yes, _show_letter) if by_letter else (read_probability, show_probability)
@@ -201,7 +201,7 @@ async def _ask_verdict(
 
 
 def _read_yes(reply: Reply) -> float | Unparsed:
-    """The probability of the letter that means yes."""
+    """Returns the probability of the letter that means yes."""
     odds = read_letters(texts.ANSWERS)(reply)
     return odds if isinstance(odds, Unparsed) else odds[texts.YES]
 

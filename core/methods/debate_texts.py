@@ -36,7 +36,7 @@ class DebateCase:
 
 
 def system_prompts(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Every system prompt of a run: the judges', and the advocates' if there are rounds."""
+    """Returns every system prompt of a run: the judges', and the advocates' if there are rounds."""
     names = ("judge", "advocate") if options["rounds"] else ("judge",)
     return tuple(_system_prompt(name, options) for name in names)
 
@@ -46,7 +46,7 @@ def _system_prompt(name: str, options: Mapping[str, Any]) -> str:
 
 
 def brief_messages(side: str, case: DebateCase) -> Messages:
-    """The request for a brief: the pair, the side and the dossier, without a multiple-choice question."""
+    """Returns the request for a brief: the pair, the side and the dossier, without a multiple-choice question."""
     position = fill(prompt_text(f"side_{side.lower()}"), pert=case.pert, gene=case.gene)
     task = fill(
         prompt_text("advocate_task"),
@@ -60,13 +60,13 @@ def brief_messages(side: str, case: DebateCase) -> Messages:
 
 
 def rebuttal_messages(side: str, case: DebateCase, own_brief: str, other_brief: str) -> Messages:
-    """The request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
+    """Returns the request for a rebuttal: the advocate's own brief, and the opponent's to answer."""
     reply = fill(prompt_text("rebuttal"), opponent=OPPONENT[side], brief=other_brief, side=side)
     return *brief_messages(side, case), Message("assistant", own_brief), Message("user", reply)
 
 
 def verdict_messages(stage: Stage, case: DebateCase, speeches: Sequence[tuple[str, str]]) -> Messages:
-    """The request for a verdict; said: (speaker, text) in order, a speaker being a side or "EFFECT in reply"."""
+    """Returns the request for a verdict; speeches: (speaker, text) in order, a speaker being a side or "EFFECT in reply"."""
     judge = case.options["judge"]
     pair = {"pert": case.pert, "gene": case.gene}
     answer_format = prompt_text(f"format_sharp_{stage}" if judge == "sharp" else f"format_{judge}")
@@ -82,12 +82,12 @@ def verdict_messages(stage: Stage, case: DebateCase, speeches: Sequence[tuple[st
 
 
 def ask_brief_again(side: str, case: DebateCase, reason: str) -> str:
-    """The second request for a brief, with the reason why the first answer was rejected."""
+    """Returns the second request for a brief, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_brief"), reason=reason, side=side, pert=case.pert, gene=case.gene)
 
 
 def all_texts(options: Mapping[str, Any]) -> str:
-    """Every text that a prompt with these options may hold, one after the other."""
+    """Returns every text that a prompt with these options may hold, one after the other."""
     judge = options["judge"]
     formats = ("format_sharp_de", "format_sharp_dir") if judge == "sharp" else (f"format_{judge}",)
     names = ["judge", "judge_task", "question_de", "question_dir", *formats, "reask_letter", "reask_prob", "examples"]

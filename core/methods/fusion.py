@@ -31,7 +31,7 @@ class BaseRow:
 def build_results(
     base: Sequence[BaseRow], components: Sequence[Component], weights: Weights, reference: Reference
 ) -> list[RowResult]:
-    """Returns the fusion of components that are lined up with the rows of the base, one result a row, in its order."""
+    """Returns the fusion of components that are lined up with the rows of the base, one result per row, in its order."""
     percentiles = percentiles_of(components, reference)
     fused = fuse(percentiles, weights)
     names = [component.name for component in components]
@@ -65,7 +65,7 @@ def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
 
 
 def _flags(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
-    """Returns the base's fallback flags, and those for a row that not every component covers; 0.5 stands in where none does."""
+    """Returns the base's fallback flags, and those for a row that not every component covers; 0.5 stands in if none does."""
     flags: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (Flag.UNCOVERED, Flag.UNCOVERED_DIR)]
     if np.isnan(de).any():
         flags.append(Flag.PARTLY_COVERED)
@@ -94,7 +94,7 @@ class Fusion(DerivedMethod):
 
     name = "fusion"
     version = 1
-    about = "Rank-percentile fusion of runs on the same rows; no model is asked."
+    about = "Rank-percentile fusion of runs on the same rows; it calls no model."
     inherits_track = True
     options: tuple[Option, ...] = (
         Option("base", "text", "", "The run whose rows are fused, by name or id."),

@@ -108,7 +108,7 @@ class FusionSettings:
                 raise InputError(f"{name}: got {len(weights)} weights for {len(self.others)} runs; expected one each")
 
     def weights(self) -> Weights:
-        """Returns one weight a component, the base first. Raises InputError for any below 0 or a sum above 1."""
+        """Returns one weight per component, the base first. Raises InputError for any below 0 or a sum above 1."""
         return weights_of(self.w_de, self.w_dir)
 
 

@@ -21,12 +21,12 @@ from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 KINDS = ("folds", "loo", "test")
 MOST_NEIGHBOURS = 8  # listed in a trace
-STAND_IN = 0.5  # the prior where no labelled row is similar: neither for nor against, and always flagged
+STAND_IN = 0.5  # the prior if no labelled row is similar: neither for nor against, and always flagged
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A neighbour in a trace: a symbol with all its labelled rows, or one labelled row where both axes count.
+    """A neighbour in a trace: a symbol with all its labelled rows, or one labelled row if both axes count.
 
     share: of the total weight, 0 to 1. up, down, changed, none: its labelled rows by label; changed: of unknown direction.
     """
@@ -143,17 +143,17 @@ class Knn(DerivedMethod):
 
     name = "knn"
     version = 1
-    about = "Labels lent by similar genes in one or several embeddings; no model is asked."
+    about = "The labels of similar genes in one or several gene spaces; it calls no model."
     options: tuple[Option, ...] = (
         Option("spaces", "text", "", "Gene spaces by name, with commas between them; several are averaged."),
         Option("protocol", "choice", "folds", "How labels are kept away: folds or loo for labelled rows, else test.", KINDS),
         Option("folds", "int", 5, "Parts that perturbations and genes are each cut into.", least=2),
-        Option("seed", "int", 0, "Of the cut into folds.", least=0),
+        Option("seed", "int", 0, "The random seed of the folds.", least=0),
         Option("power", "float", 2.0, "Weight = similarity ^ power.", least=0.01),
         Option("de_power", "float", 0.0, "Another power for the prior of an effect; 0 for the same.", least=0.0),
-        Option("k", "int", 0, "Only so many nearest genes; 0 for all.", least=0),
-        Option("axis", "choice", "gene", "What has to be alike.", ("gene", "pert", "both")),
-        Option("centre", "flag", False, "Take the mean of the labelled genes away first."),
+        Option("k", "int", 0, "Use only so many nearest genes; 0 for all.", least=0),
+        Option("axis", "choice", "gene", "What has to be similar.", ("gene", "pert", "both")),
+        Option("centre", "flag", False, "Subtract the mean of the labelled genes first."),
         Option("strength", "float", 0.0, "How far well supported priors of an effect are drawn to a half.", least=0.0, most=1.0),
     )
 
@@ -184,7 +184,7 @@ class Knn(DerivedMethod):
 
 
 def knn_options(settings: KnnSettings) -> dict[str, Any]:
-    """Returns the options of the method knn that stand for these settings; folds and seed at 5 and 0 where nothing is cut."""
+    """Returns the options of the method knn that stand for these settings; folds and seed at 5 and 0 if nothing is cut."""
     spec = settings.as_spec()
     optional = {"de_power": spec["de_power"] or 0.0, "k": spec["k"] or 0}
     return {"folds": 5, "seed": 0, **spec, **optional, "spaces": ",".join(settings.spaces)}

@@ -43,7 +43,7 @@ class PromptOnly(ConversationMethod):
 
     name = "prompt_only"
     version = 1
-    about = "One prompt a row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
+    about = "One prompt per row, asked under several seeds and averaged: the answer's letter, or the probabilities of all three."
     options: tuple[Option, ...] = (
         Option("answers", "choice", "letters", "What counts: the letter, or log-probabilities.", ("letters", "logprobs")),
         Option("reasoning", "flag", True, "Whether the prompt asks for a reason before the letter."),
@@ -51,7 +51,7 @@ class PromptOnly(ConversationMethod):
         Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
         CONTEXT,
         SHOTS,
-        Option("template", "text", "", "A prompt of your own with {pert}, {gene} and {cell_desc}; empty takes ours."),
+        Option("template", "text", "", "A prompt of your own with {pert}, {gene} and {cell_desc}; empty takes the built-in one."),
         Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
     )
 
@@ -60,14 +60,14 @@ class PromptOnly(ConversationMethod):
         return len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text of a prompt, apart from the pair. Raises InputError for options that make no prompt."""
+        """Returns every text of a prompt, apart from the pair. Raises InputError for options that make no prompt."""
         read_seeds(options["seeds"])
         return "\n\n".join(
             (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), prompt_text("reask_letter"))
         )
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Ask under every seed and average the answers that could be read."""
+        """Asks under every seed and averages the answers that could be read."""
         prompt = prompt_for(pair, context)
         counted = await _count_tokens(prompt, pair, context)
         seeds = read_seeds(context.options["seeds"])
@@ -95,7 +95,7 @@ METHOD: RowMethod = PromptOnly()
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
-    """A row's whole prompt, which is sent as one message."""
+    """Returns a row's whole prompt, which is sent as one message."""
     options = context.options
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     template = _template(options)
@@ -105,7 +105,7 @@ def prompt_for(pair: Pair, context: Context) -> str:
 
 
 def _template(options: Mapping[str, Any]) -> str:
-    """The template of the options, checked, or ours with the answer format that the options ask for."""
+    """Returns the template of the options, checked, or the built-in one with the answer format that the options ask for."""
     given = str(options["template"])
     if not given.strip():
         answer_format = prompt_text("format_reasoned" if options["reasoning"] else "format_direct")
@@ -115,14 +115,15 @@ def _template(options: Mapping[str, Any]) -> str:
     if missing:
         raise InputError(f"template: without {{{missing[0]}}}, expected both {{pert}} and {{gene}} in it")
     if options["answers"] == "logprobs" and "<answer>" not in given:
-        raise InputError("template: asks for no <answer>X</answer>, expected it where log-probabilities are read")
+        raise InputError("template: asks for no <answer>X</answer>, expected it, since log-probabilities are read there")
     return given
 
 
 async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """An upper bound of the prompt's tokens, and who counted them. Raises InputError, before any call, for a longer prompt.
+    """Returns an upper bound of the prompt's tokens, and who counted them.
 
-    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's answer will count it.
+    Raises InputError, before any call, for a prompt longer than allowed. A prompt with no more bytes than tokens are allowed
+    is not sent to be counted: the server's answer will count it.
     """
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
@@ -151,19 +152,19 @@ async def _ask_under_seed(
 
 
 def _prompt_tokens(reply: Reply, counted: TokenCount) -> TokenCount:
-    """The prompt's tokens, chat template included, as the server reported them with its answer; else `counted`."""
+    """Returns the prompt's tokens, chat template included, as the server reported them with its answer; else `counted`."""
     usage = reply.usage
     exact = usage.attempts == 1 and usage.uncounted == 0 and usage.prompt_tokens > 0
     return TokenCount(usage.prompt_tokens, "server") if exact else counted
 
 
 def _read_letter(reply: Reply) -> tuple[float, float] | Unparsed:
-    """(up, down) of the answer's letter: certainty."""
+    """Returns (up, down) of the answer's letter: certainty."""
     found = label(reply.content)
     return found if isinstance(found, Unparsed) else HARD[found]
 
 
 def _read_letter_odds(reply: Reply) -> tuple[float, float] | Unparsed:
-    """(up, down) from the log-probabilities of the letters."""
+    """Returns (up, down) from the log-probabilities of the letters."""
     found = read_letters(LETTERS)(reply)
     return found if isinstance(found, Unparsed) else (found["A"], found["B"])

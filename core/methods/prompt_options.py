@@ -52,7 +52,7 @@ SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchange
 
 
 def cell_desc(options: Mapping[str, Any]) -> str:
-    """The description of the cells in words, or the option's own text. Raises InputError if it is empty."""
+    """Returns the description of the cells in words, or the option's own text. Raises InputError if it is empty."""
     given = str(options["context"]).strip()
     if not given:
         raise InputError("context: empty, expected kit, site, or a text that describes the cells")
@@ -60,7 +60,7 @@ def cell_desc(options: Mapping[str, Any]) -> str:
 
 
 def tools_of(names: str) -> tuple[Tool, ...]:
-    """Evidence tools from "a,b,c", each once. Raises NotFound for an unknown tool, InputError for too many."""
+    """Returns evidence tools from "a,b,c", each once. Raises NotFound for an unknown tool, InputError for too many."""
     found = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if len(found) > B_TOOLS:
         raise InputError(f"tools: got {len(found)}, expected at most {B_TOOLS}")
@@ -68,7 +68,7 @@ def tools_of(names: str) -> tuple[Tool, ...]:
 
 
 def read_seeds(seeds_text: str, default: int | None = None) -> tuple[int, ...]:
-    """Distinct seeds from "42,43,44"; an empty text gives `default` if there is one. Raises InputError for other texts."""
+    """Returns distinct seeds from "42,43,44"; for an empty text, `default` if there is one. Raises InputError for others."""
     words = [word.strip() for word in seeds_text.split(",") if word.strip()]
     if not words and default is not None:
         return (default,)
@@ -78,7 +78,7 @@ def read_seeds(seeds_text: str, default: int | None = None) -> tuple[int, ...]:
 
 
 def examples(pair: Pair, view: LabelView, shots: int, seed: int) -> str:
-    """A paragraph of `shots` measured pairs, half of them unchanged (the larger half), never the row itself; "" for none.
+    """Returns a paragraph of `shots` measured pairs, the larger half unchanged, never the row itself; "" for none.
 
     The seed alone decides the draw from the view, so every row with the same view sees the same pairs. Fewer are shown if
     the view holds too few.

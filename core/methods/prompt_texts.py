@@ -15,12 +15,12 @@ _GAP = re.compile(r"\n{3,}")
 
 @cache
 def prompt_text(name: str) -> str:
-    """The text of core/llm/prompts/NAME.md, without the newline at its end."""
+    """Returns the text of core/llm/prompts/NAME.md, without the newline at its end."""
     return (files("core.llm") / "prompts" / f"{name}.md").read_text("utf-8").strip()
 
 
 def fill(template: str, **values: str) -> str:
-    """A template with its fields filled in; braces inside values are never read as fields.
+    """Returns a template with its fields filled in; braces inside values are never read as fields.
 
     Empty values leave no gap of blank lines. Raises InputError for a field without a value, see `check_fields`.
     """
@@ -29,7 +29,7 @@ def fill(template: str, **values: str) -> str:
 
 
 def check_fields(what: str, template: str, allowed: Collection[str]) -> frozenset[str]:
-    """The fields of a template. Raises InputError if braces hold anything but an allowed name.
+    """Returns the fields of a template. Raises InputError if braces hold anything but an allowed name.
 
     A literal brace is doubled, as in Python. what: the name of the template in the message.
     """

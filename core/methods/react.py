@@ -25,15 +25,15 @@ class React:
     options: tuple[Option, ...] = (TOOLS, *agents.SHARED)
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """The steps and the answer. The model chooses the number of steps; five are assumed, or fewer if fewer are allowed."""
+        """Returns five steps and the answer, or fewer if fewer are allowed; the model chooses."""
         return min(int(options["max_steps"]), 5) + 1
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
+        """Returns every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options)])
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
-        """The prediction of one row. Raises RowFailed with the calls that were made."""
+        """Returns the prediction of one row. Raises RowFailed with the calls that were made."""
         episode = Episode(context, pair, "react", "AGENT")
         return await raise_with_calls(episode.conversation, _predict(episode))
 

@@ -18,7 +18,7 @@ from core.types import Flag, Pair, RowResult, TraceEvent
 
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
-    """Returns one result a row, with the component's percentiles in place of its probabilities, of which only ranks are known."""
+    """Returns one result per row, with the component's percentiles in place of its probabilities: only ranks are known."""
     rows = []
     for pair_id, p_de, p_up in zip(pair_ids, found.p_de.tolist(), found.p_up.tolist(), strict=True):
         if math.isnan(p_de):

@@ -21,7 +21,7 @@ def methods() -> Mapping[str, Method]:
 
 
 def method_named(name: str) -> Method:
-    """Returns the method of a name, from the file of that name alone where there is one.
+    """Returns the method of a name, from the file of that name alone if there is one.
 
     Raises NotFound, with the known names, if there is no such method.
     """

@@ -59,7 +59,7 @@ class Episode:
 
     @contextmanager
     def consult_as(self, agent: str) -> Iterator[None]:
-        """Make another agent the current one for the duration of the context."""
+        """Makes another agent the current one for the duration of the context."""
         self._agents.append(agent)
         self._steps.append(0)
         self._chosen.append([])
@@ -71,12 +71,12 @@ class Episode:
             self._chosen.pop()
 
     def call_spec(self) -> CallSpec:
-        """How the current agent calls the model."""
+        """Returns how the current agent calls the model."""
         options = self.context.options
         return CallSpec(self.stage, self.agent, self.context.seed, options["max_tokens"], options["effort"])
 
     async def ask_model(self, messages: Sequence[Mapping[str, Any]]) -> Reply:
-        """The model's reply to these messages. Raises what the client raises, or the error that has already ended the row."""
+        """Returns the model's reply to these messages. Raises what the client raises, or the error that already ended the row."""
         if self.failure is not None:
             raise self.failure
         sent = tuple(Message(str(message["role"]), replace_surrogates(str(message["content"]))) for message in messages)
@@ -90,19 +90,19 @@ class Episode:
         return reply
 
     def record_step(self, thought: str, tool: str, arguments: Mapping[str, Any]) -> None:
-        """Record an agent's thought and the tool call that it decided on."""
+        """Records an agent's thought and the tool call that it decided on."""
         self._chosen[-1].append(tool)
         self.record_event(self.agent, "thought", thought)
         if tool != "finish":
             self.record_event(tool, "tool_call", json.dumps(dict(arguments), ensure_ascii=False))
 
     def record_observation(self, tool: str, observation: str, **meta: Any) -> None:
-        """Record a tool's answer, which ends a step."""
+        """Records a tool's answer, which ends a step."""
         self.record_event(tool, "observation", observation, **meta)
         self._steps[-1] += 1
 
     def record_event(self, role: str, kind: str, content: str, **meta: Any) -> None:
-        """Add an event; the replies since the last event count as its cost."""
+        """Adds an event; the replies since the last event count as its cost."""
         replies, self._unrecorded = self._unrecorded, []
         tokens = sum(reply.usage.prompt_tokens + reply.usage.completion_tokens for reply in replies) if replies else None
         latency = round(sum(reply.latency_ms for reply in replies), 1) if replies else None
@@ -110,13 +110,13 @@ class Episode:
         self.events.append(TraceEvent(self.stage, role, kind, replace_surrogates(content), tokens, latency, {**where, **meta}))
 
     def keep_evidence(self, item: Evidence) -> None:
-        """Store a tool's evidence; an answer replaces a failure under the same key."""
+        """Stores a tool's evidence; an answer replaces a failure under the same key."""
         before = self.evidence.get((item.tool, item.key))
         if before is None or before.status in ("error", "offline"):
             self.evidence[item.tool, item.key] = item
 
     def count_tool_call(self, tool: str) -> None:
-        """Count a call of a tool. Raises TrackLimitExceeded, which ends the row, if it exceeds a limit."""
+        """Counts a call of a tool. Raises TrackLimitExceeded, which ends the row, if it exceeds a limit."""
         self.tool_calls += 1
         self.tools.add(tool)
         if self.tool_calls > B_TOOL_CALLS:
@@ -125,12 +125,12 @@ class Episode:
             self.end_row(f"{len(self.tools)} distinct tools, expected at most {B_TOOLS}")
 
     def check_prompt(self, counted: TokenCount) -> None:
-        """Raise TrackLimitExceeded if the system prompt, tool definitions included, is longer than allowed."""
+        """Raises TrackLimitExceeded if the system prompt, tool definitions included, is longer than allowed."""
         if counted.tokens > B_PROMPT_TOKENS:
             who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
             self.end_row(f"system prompt of {counted.tokens:,} tokens ({who}), expected at most {B_PROMPT_TOKENS:,}")
 
     def end_row(self, why: str) -> None:
-        """End the row with TrackLimitExceeded; the model is not asked again."""
+        """Ends the row with TrackLimitExceeded; the model is not asked again."""
         self.failure = TrackLimitExceeded(f"{self.pair.pair_id}: {why}")
         raise self.failure

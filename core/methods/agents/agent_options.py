@@ -57,7 +57,7 @@ class PromptOutline:
 
 
 def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescription], *more: str) -> PromptOutline:
-    """The outline of the agent that predicts the pair; more: further paragraphs of instructions."""
+    """Returns the outline of the agent that predicts the pair; more: further paragraphs of instructions."""
     letter = options["answers"] == "letter"
     answer_format = prompt_text("agent_letter" if letter else "agent_probabilities")
     instructions = fill(prompt_text("agent"), measure=prompt_text("measure"), format=answer_format)
@@ -66,5 +66,5 @@ def outline_of_answerer(options: Mapping[str, Any], tools: Sequence[ToolDescript
 
 
 def outline_of_colleague(instructions: str, tools: Sequence[ToolDescription]) -> PromptOutline:
-    """The outline of an agent that answers a question in words."""
+    """Returns the outline of an agent that answers a question in words."""
     return PromptOutline(instructions, tuple(tools), ("question",), IN_WORDS)

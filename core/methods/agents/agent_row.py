@@ -26,7 +26,7 @@ HARD = {Label.UP: (1.0, 1.0), Label.DOWN: (1.0, 0.0), Label.NONE: (0.0, None)}
 
 
 def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline]) -> str:
-    """Every text of a prompt, apart from the pair and the tools' answers. Raises MissingPackage if DSPy is not installed."""
+    """Returns every text of a prompt but the pair and the tools' answers. Raises MissingPackage if DSPy is not installed."""
     sent = [prompt for outline in outlines for prompt in _program().system_prompts(outline)]
     return "\n\n".join((*sent, cell_desc(options), *map(prompt_text, ("examples", "reask_field", "reask_prob", "reask_letter"))))
 
@@ -34,7 +34,7 @@ def agent_prompts(options: Mapping[str, Any], outlines: Sequence[PromptOutline])
 async def answer_row(
     episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], colleagues: Sequence[PromptOutline] = ()
 ) -> RowResult:
-    """Check the length of every agent's prompt, run the agent on its pair, and return its prediction."""
+    """Checks the length of every agent's prompt, runs the agent on its pair, and returns its prediction."""
     program = _program()
     outlines = (outline, *colleagues)
     counted = await system_tokens(episode.context, lambda: [p for each in outlines for p in program.system_prompts(each)])
@@ -43,7 +43,7 @@ async def answer_row(
 
 
 async def consult_colleague(episode: Episode, who: str, outline: PromptOutline, tools: Sequence[BoundTool], question: str) -> str:
-    """Another agent's answer to a question; its steps are recorded between the question and the answer."""
+    """Returns another agent's answer to a question; its steps are recorded between the question and the answer."""
     if not question.strip():
         raise InputError(f"{who}: no question, expected one in words")
     with episode.consult_as(who):
@@ -55,7 +55,7 @@ async def consult_colleague(episode: Episode, who: str, outline: PromptOutline, 
 
 
 async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowResult:
-    """The prediction from an agent's answer; a field that cannot be read is asked for once more."""
+    """Returns the prediction from an agent's answer; a field that cannot be read is asked for once more."""
     letter = "answer" in answer.fields
     p_de, p_up, flags = await (_read_letter if letter else _read_probabilities)(episode, answer.fields)
     said = "; ".join(f"{name}: {value}" for name, value in answer.fields.items())
@@ -79,7 +79,7 @@ async def _finish(episode: Episode, answer: Answer, counted: TokenCount) -> RowR
 
 
 def _largest_request(episode: Episode) -> int | None:
-    """The tokens of the longest request, as the server counted them; calls with several attempts are left out."""
+    """Returns the tokens of the longest request, as the server counted them; calls with several attempts are left out."""
     return max((call.prompt_tokens for call in episode.conversation.calls if call.attempts == 1), default=None)
 
 
@@ -101,7 +101,7 @@ async def _read_letter(episode: Episode, fields: Mapping[str, str]) -> tuple[flo
 async def _read_field(
     episode: Episode, field: str, reply_text: str, reader: Callable[[str], V | Unparsed], re_ask: Callable[[Unparsed], str]
 ) -> V | None:
-    """The value of a field; if it cannot be read, that of the reply to one more question; else None."""
+    """Returns the value of a field; if it cannot be read, that of the reply to one more question; else None."""
     found = reader(reply_text)
     if not isinstance(found, Unparsed):
         return found
@@ -122,7 +122,7 @@ def _last(episode: Episode) -> tuple[tuple[Message, ...], Reply]:
 
 
 def _input_values(episode: Episode) -> dict[str, str]:
-    """The values of the agent's input fields."""
+    """Returns the values of the agent's input fields."""
     context, pair = episode.context, episode.pair
     shown = examples(pair, episode.view, context.options["shots"], context.seed)
     values = {"cells": cell_desc(context.options), "perturbed_gene": pair.pert, "target_gene": pair.gene}
@@ -130,7 +130,7 @@ def _input_values(episode: Episode) -> dict[str, str]:
 
 
 def _program() -> Any:
-    """The module that runs DSPy. Raises MissingPackage if DSPy is not installed."""
+    """Returns the module that runs DSPy. Raises MissingPackage if DSPy is not installed."""
     try:
         from core.methods.agents import dspy_program
     except ModuleNotFoundError as error:

@@ -28,7 +28,7 @@ class BoundTool:
 
 
 def describe_tool(tool: Tool) -> ToolDescription:
-    """How an evidence tool is described to the model."""
+    """Returns how an evidence tool is described to the model."""
     if tool.together:
         arguments = {str(name): {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
     else:
@@ -37,7 +37,7 @@ def describe_tool(tool: Tool) -> ToolDescription:
 
 
 def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
-    """An evidence tool for an agent; its answers are recorded with the row."""
+    """Returns an evidence tool for an agent; its answers are recorded with the row."""
 
     async def act(arguments: Mapping[str, Any]) -> str:
         pert, gene = _arguments(tool, arguments)
@@ -50,7 +50,7 @@ def bind_evidence_tool(episode: Episode, tool: Tool) -> BoundTool:
 
 
 async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any]) -> str:
-    """Call a tool and return the text that the model sees, even if the call fails. Raises only what ends the row."""
+    """Calls a tool and returns the text that the model sees, even if the call fails. Raises only what ends the row."""
     name, arguments = bound.description.name, bound.description.arguments
     episode.count_tool_call(name)
     unknown = [str(argument) for argument in values if argument not in arguments]
@@ -76,7 +76,7 @@ async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any
 
 
 def _arguments(tool: Tool, call: Mapping[str, Any]) -> tuple[str | None, str | None]:
-    """The perturbation and the gene that a call names, None for one that it leaves out."""
+    """Returns the perturbation and the gene that a call names, None for one that it leaves out."""
     values = {name: str(value).strip() or None for name, value in call.items() if value is not None}
     if tool.together or not tool.takes:
         return values.get("pert"), values.get("gene")
