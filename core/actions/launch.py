@@ -87,7 +87,7 @@ def start(
 
 def name_of(request: RunRequest) -> str:
     """Returns the name of a request's run: the chosen one, else made from method and rows."""
-    return request.name or f"{request.method} {request.rows or 'all rows'}"
+    return request.name or f"{request.method} {request.rows or request.options.get('spaces') or 'all rows'}"
 
 
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:

@@ -9,7 +9,7 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, parse_row_selection, select_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
-from core.methods.base import DerivedMethod, Method, read_options, split_names
+from core.methods.base import DerivedMethod, Method, read_options, refuse_missing_sources, split_names
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, spaces
 from core.types import Pair
@@ -22,6 +22,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     invalid options or rows, NotFound for a run or a space that does not exist.
     """
     options = read_options(method.options, request.options)
+    refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = method.prompts(options)
     if isinstance(method, DerivedMethod):

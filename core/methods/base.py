@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from core.llm.client import Client
     from core.methods.fusion_components import ComponentLoader
 
-Kind = Literal["int", "float", "text", "flag", "choice"]
+Kind = Literal["int", "float", "text", "flag", "choice", "spaces", "run", "runs"]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of a method: a name, its default, what it does, and what it may be.
 
-    least, most: of numbers, both included. choices: of kind "choice".
+    kind: "spaces", "run" and "runs" are texts that name gene spaces or runs, with commas between them; forms offer those that
+    are there. least, most: of numbers, both included. choices: of kind "choice".
     """
 
     name: str
@@ -178,6 +179,14 @@ class RowFailed(Exception):
     def __init__(self, cause: Exception, calls: tuple[Call, ...]) -> None:
         super().__init__(str(cause))
         self.cause, self.calls = cause, calls
+
+
+def refuse_missing_sources(options: Sequence[Option], values: Mapping[str, Any]) -> None:
+    """Raises InputError for the first option that has to name gene spaces or runs and names none."""
+    expected = {"spaces": "one or more gene spaces", "run": "a run", "runs": "one or more runs"}
+    for option in options:
+        if option.kind in expected and not str(values[option.name]).strip():
+            raise InputError(f"{option.name}: got none; expected {expected[option.kind]}")
 
 
 def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict[str, Any]:

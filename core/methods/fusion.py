@@ -97,8 +97,8 @@ class Fusion(DerivedMethod):
     about = "Rank-percentile fusion of runs on the same rows; it calls no model."
     inherits_track = True
     options: tuple[Option, ...] = (
-        Option("base", "text", "", "The run whose rows are fused, by name or id."),
-        Option("with", "text", "", "Runs to fuse with it, with commas between them."),
+        Option("base", "run", "", "The run whose rows are fused, by name or id."),
+        Option("with", "runs", "", "Runs to fuse with it, with commas between them."),
         Option("w_de", "text", "0.5", "Their weights for DE, with commas between them; the base takes what is left of 1."),
         Option("w_dir", "text", "0.5", "Their weights for DIR."),
         Option("reference", "choice", "population", "What percentiles are taken over.", ("population", "train")),

@@ -145,7 +145,7 @@ class Knn(DerivedMethod):
     version = 1
     about = "The labels of similar genes in one or several gene spaces; it calls no model."
     options: tuple[Option, ...] = (
-        Option("spaces", "text", "", "Gene spaces by name, with commas between them; several are averaged."),
+        Option("spaces", "spaces", "", "Gene spaces by name, with commas between them; several are averaged."),
         Option("protocol", "choice", "folds", "How labels are kept away: folds or loo for labelled rows, else test.", KINDS),
         Option("folds", "int", 5, "Parts that perturbations and genes are each cut into.", least=2),
         Option("seed", "int", 0, "The random seed of the folds.", least=0),

@@ -37,8 +37,8 @@ class Recovered(DerivedMethod):
     version = 1
     about = "The other component of a published fusion, from the fusion and its base; only ranks are left of it."
     options: tuple[Option, ...] = (
-        Option("base", "text", "", "The run that was fused, by name or id."),
-        Option("fused", "text", "", "The fusion of it."),
+        Option("base", "run", "", "The run that was fused, by name or id."),
+        Option("fused", "run", "", "The fusion of it."),
         Option("w_de", "float", 0.5, "The other component's weight for DE."),
         Option("w_dir", "float", 0.5, "Its weight for DIR."),
     )

@@ -14,7 +14,7 @@ from core.actions.workspace import Workspace
 from core.engine.estimate import Expectation
 from core.engine.request import RunRequest
 from core.engine.spec import RunSpec
-from core.errors import DeskError
+from core.errors import DeskError, InputError
 from core.llm.health import START_COMMAND, Health
 from core.log import record_error
 from core.methods.base import DerivedMethod, Method, Option
@@ -43,10 +43,12 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
         rows, labels = ("", "auto") if derived else (_show_rows(dataset), _show_labels())
-        wanted = RunRequest(name, dataset.name, _show_options(method), rows, labels=labels)
+        wanted = RunRequest(name, dataset.name, _show_options(dataset, method), rows, labels=labels)
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
-        wanted = replace(wanted, name=st.text_input("Name of the run", f"{name} {rows or 'all rows'}", key=f"name-{name}-{rows}"))
+        wanted = replace(
+            wanted, name=st.text_input("Name of the run", launch.name_of(wanted), key=f"name-{launch.name_of(wanted)}")
+        )
         _show_start(context, wanted, health)
 
 
@@ -76,13 +78,30 @@ def _show_rows(dataset: Dataset) -> str:
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
-def _show_options(method: Method) -> dict[str, object]:
+def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
     """Shows a widget for each option of a method; returns the values that differ from the defaults."""
     if not method.options:
         return {}
-    with st.expander(f"{len(method.options)} options, each with its default"):
-        values = {option.name: _show_option(method, option) for option in method.options}
+    needed = [option for option in method.options if option.kind in ("spaces", "run", "runs")]  # they have no default
+    values = {option.name: _show_sources(dataset, method, option) for option in needed}
+    rest = [option for option in method.options if option not in needed]
+    with st.expander(f"{len(rest)} options, each with its default"):
+        values |= {option.name: _show_option(method, option) for option in rest}
     return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
+
+
+def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
+    """Shows the gene spaces or runs that an option may name; returns the chosen ones with commas between them."""
+    key, title = f"option-{method.name}-{option.name}", option.name.replace("_", " ")
+    if option.kind == "spaces":
+        return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], key=key, help=option.help))
+    names = {run.id: run.name for run in loaders.all_runs() if run.dataset == dataset.id}
+    if option.kind == "runs":
+        return ",".join(st.multiselect(title, list(names), format_func=lambda run: names[run], key=key, help=option.help))
+    chosen = st.selectbox(
+        title, list(names), index=None, format_func=lambda run: names[run], key=key, help=option.help, placeholder="choose a run"
+    )
+    return chosen or ""
 
 
 def _show_option(method: Method, option: Option) -> Any:
@@ -160,6 +179,9 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     try:
         spec = launch.resolve(context.workspace, wanted, checked=health)
         expected = launch.estimate(context.workspace, spec, wanted.concurrency)
+    except InputError as error:  # what is still to be chosen, say
+        st.markdown(f":orange[{as_text(error)}]")
+        return
     except DeskError as error:
         show_error(error)
         return
