@@ -38,14 +38,14 @@ _QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
 
 
 def parts(cursor: Cursor, run: str) -> dict[str, pa.Table]:
-    """The tables of the run with this id, in an order of their own; lists of words are joined by blanks."""
+    """The tables of the run with this id, each sorted; lists of words are joined by blanks."""
     return {part: cursor.sql(query, params={"run": run}).to_arrow_table() for part, query in _QUERIES.items()}
 
 
 def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
     """Add the tables of `parts` to the run with this id, which has no rows yet.
 
-    Raises InputError for evidence or calls whose id does not belong to what they say, and for a note that is another run's.
+    Raises InputError for evidence or calls whose id is not the hash of their content, and for a note of another run.
     """
     refuse_wrong_ids(tables)
     _refuse_notes_of_others(cursor, tables["note"])
@@ -60,7 +60,7 @@ def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:
 
 
 def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
-    """Raise InputError for evidence or a call with another's id, which would replace that one in every later run."""
+    """Raise InputError for evidence or a call whose id is not the hash of its content: others would be shown in its place."""
     for row in tables["evidence"].to_pylist():
         if row["id"] not in _evidence_ids(row):
             raise InputError(f"evidence {row['id']} of {row['tool']}: its id does not belong to what it says")
@@ -70,18 +70,18 @@ def refuse_wrong_ids(tables: Mapping[str, pa.Table]) -> None:
 
 
 def _evidence_ids(row: Mapping[str, Any]) -> set[str]:
-    """The ids that evidence may have: a time that had a zone is stored without it, in UTC."""
+    """The ids that evidence may have: with its time as stored, without a zone, and with the same time in UTC."""
     at = row["retrieved_at"]
     values = {name: row[name] for name in field_names(Evidence)} | {"body": json.loads(row["body"])}
     return {evidence.identity(Evidence(**{**values, "retrieved_at": time})) for time in (at, at and at.replace(tzinfo=UTC))}
 
 
 def _refuse_notes_of_others(cursor: Cursor, table: pa.Table) -> None:
-    cursor.register("brought", table.select(["id"]))
+    cursor.register("incoming_notes", table.select(["id"]))
     try:
-        taken = one(cursor, "SELECT id, run FROM note SEMI JOIN brought USING (id) LIMIT 1")
+        taken = one(cursor, "SELECT id, run FROM note SEMI JOIN incoming_notes USING (id) LIMIT 1")
     finally:
-        cursor.unregister("brought")
+        cursor.unregister("incoming_notes")
     if taken is not None:
         raise InputError(f"note {taken[0]}: is one of run {taken[1]} here, expected a note of the bundle's own run")
 
@@ -92,7 +92,7 @@ def add_origin(cursor: Cursor, run: str, origin: str, parent_names: Mapping[str,
 
 
 def origin_of(cursor: Cursor, run: str) -> str | None:
-    """How a bundled run was made in its first workspace (`RunRecord.origin`); None where no bundle brought it."""
+    """How a bundled run was made in its first workspace (`RunRecord.origin`); None if no bundle brought it."""
     row = one(cursor, "SELECT origin FROM bundled_run WHERE run = ?", [run])
     return None if row is None else str(row[0])
 

@@ -1,4 +1,4 @@
-"""Counters that move with every change, so that caches know what is still true.
+"""Counters that grow with every change, so that caches know what is out of date.
 
 Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", and "run:ID" for the
 rows of one run.

@@ -47,9 +47,9 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[Call]:
 
 
 def averages(cursor: Cursor, method: str, model: str) -> tuple[float, float, float] | None:
-    """Prompt tokens, completion tokens and seconds of a call of this method with this model, those of the cache left out.
+    """Prompt tokens, completion tokens and seconds of an average call of this method with this model.
 
-    None where none was answered.
+    Calls that the cache answered do not count; None if no other was answered.
     """
     row = one(
         cursor,

@@ -29,8 +29,8 @@ from core.store import migrations
 Cursor = duckdb.DuckDBPyConnection
 Mode = Literal["READ_ONLY", "READ_WRITE"]
 
-_HEADERS_BYTES = 3 * 4096  # before the first block
-_REST_S = 0.03  # at most, after a write
+_HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block
+_MAX_PAUSE_S = 0.03  # after a write
 _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
@@ -50,13 +50,13 @@ class Store:
         self._connection = _closed_connection(file.parent, scratch, memory_mb)
         self._mutex = threading.Lock()
         self._readers = 0
-        self._mine = threading.local()
+        self._of_thread = threading.local()
         self._prepared: tuple[int, int] | None = None
 
     @contextmanager
     def read(self) -> Iterator[Cursor]:
         """A cursor that sees one unchanging state of the store."""
-        outer = getattr(self._mine, "cursor", None)
+        outer = getattr(self._of_thread, "cursor", None)
         if outer is not None:
             yield outer
             return
@@ -67,7 +67,7 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[Cursor]:
         """A cursor inside one transaction: committed when the block ends, rolled back when it raises."""
-        if getattr(self._mine, "cursor", None) is not None:
+        if getattr(self._of_thread, "cursor", None) is not None:
             raise RuntimeError("a write was begun inside a read or another write of the same thread")
         self._prepare()
         start = time.monotonic()
@@ -79,8 +79,8 @@ class Store:
             except BaseException:
                 cursor.rollback()
                 raise
-        # Readers poll for the lock: who writes again and again must leave gaps that a poll can hit.
-        time.sleep(min(time.monotonic() - start, _REST_S))
+        # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
+        time.sleep(min(time.monotonic() - start, _MAX_PAUSE_S))
 
     def _prepare(self) -> None:
         """Create a missing file and migrate an older one; look again only when the file was replaced."""
@@ -131,7 +131,7 @@ class Store:
 
     @contextmanager
     def _shared_attachment(self) -> Iterator[None]:
-        """Readers of this process share one attachment: the first one in makes it, the last one out ends it."""
+        """The attachment that all readers of this process share: the first reader attaches the file, the last detaches it."""
         with self._mutex:
             if self._readers == 0:
                 self._attach("READ_ONLY")
@@ -181,7 +181,7 @@ class Store:
         )
 
     def _refuse_foreign(self) -> None:
-        """Look at the first bytes before DuckDB does, which would take some other formats for its own business."""
+        """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other formats, too."""
         try:
             head = self.file.open("rb").read(16)
         except FileNotFoundError:
@@ -193,7 +193,10 @@ class Store:
             )
 
     def _refuse_truncated(self, cursor: Cursor) -> None:
-        """DuckDB notices missing blocks only when it reads one; a writer would put new ones in their place."""
+        """Raise StoreDamaged if the file is shorter than its blocks.
+
+        DuckDB notices missing blocks only when it reads one; a writer would put new ones in their place.
+        """
         [(blocks, block_bytes)] = cursor.execute(
             "SELECT used_blocks, block_size FROM pragma_database_size() WHERE database_name = 'desk'"
         ).fetchall()
@@ -205,14 +208,14 @@ class Store:
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:
         cursor = self._connection.cursor()
-        self._mine.cursor = cursor
+        self._of_thread.cursor = cursor
         try:
             cursor.execute("USE desk")
             yield cursor
         except (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException) as error:
             raise self._damaged(error) from error
         finally:
-            self._mine.cursor = None
+            self._of_thread.cursor = None
             cursor.close()
 
 
@@ -245,5 +248,5 @@ def _first_line(error: object) -> str:
 
 @cache
 def open_store(settings: Settings) -> Store:
-    """The store of a workspace; one gate a process."""
+    """The store of a workspace; one gate per process."""
     return Store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)

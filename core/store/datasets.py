@@ -45,7 +45,7 @@ def list_all(cursor: Cursor) -> list[Dataset]:
 
 
 def find(cursor: Cursor, name: str) -> Dataset:
-    """The dataset of a name or id. Raises NotFound, which lists the ones there are."""
+    """The dataset of a name or id. Raises NotFound, which lists the existing ones."""
     return find_named(list_all(cursor), name, "dataset")
 
 
@@ -59,7 +59,7 @@ def default(cursor: Cursor) -> Dataset | None:
 
 
 def counts(cursor: Cursor) -> pd.DataFrame:
-    """One row a dataset and split: dataset, name, origin, kind, split, rows, perts, genes, up, down, none, de, unlabelled."""
+    """One row per dataset and split: dataset, name, origin, kind, split, rows, perts, genes, up, down, none, de, unlabelled."""
     return cursor.execute(
         """SELECT d.id AS dataset, d.name, d.origin, d.kind, p.split, count(*) AS rows, count(DISTINCT pert) AS perts,
              count(DISTINCT gene) AS genes, count(*) FILTER (label = 'up') AS up, count(*) FILTER (label = 'down') AS down,
@@ -71,7 +71,7 @@ def counts(cursor: Cursor) -> pd.DataFrame:
 
 
 def drop_if_empty(cursor: Cursor, dataset: str) -> bool:
-    """Delete a dataset that has neither pairs nor runs left; whether it did."""
+    """Delete a dataset that has neither pairs nor runs left, and return whether it did."""
     return (
         one(
             cursor,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported file. dataset is an id, None for spaces and packs; run is None for files that make none; rows and
+    """One imported file. dataset is an id, None for spaces and packs; run is None for files that hold no run; rows and
     rejected are counts."""
 
     id: str
@@ -69,7 +69,7 @@ def of_run(cursor: Cursor, run: str) -> Import | None:
 
 
 def find(cursor: Cursor, name: str) -> Import:
-    """The import of an id or a file name. Raises NotFound, which lists the ones there are."""
+    """The import of an id or a file name. Raises NotFound, which lists the existing ones."""
     row = one(
         cursor,
         f"SELECT {_COLUMNS} FROM import WHERE id = ? OR file = ? ORDER BY id = ? DESC, imported_at DESC",

@@ -17,7 +17,7 @@ _SETTABLE = frozenset({"status", "cause", "folded_bytes", "started_at", "finishe
 
 
 def folded_bytes(cursor: Cursor, run: str) -> int | None:
-    """Bytes of a run's journal that are in the store; None where the store has no such run."""
+    """Bytes of a run's journal that are in the store; None if the store has no such run."""
     row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
     return None if row is None else int(row[0])
 

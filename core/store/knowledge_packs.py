@@ -39,7 +39,7 @@ def list_all(cursor: Cursor) -> list[PackRecord]:
 
 
 def of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
-    """The pack of a kind, by name or else the latest. Raises NotFound, which lists the packs there are."""
+    """The pack of a kind, by name or else the latest. Raises NotFound, which lists the existing packs."""
     known = list_all(cursor)
     fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
     if not fitting:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add(cursor: Cursor, run: str, pair_id: str | None, author: str, text: str) -> str:
-    """Add a note on a row of a run, or on the run itself when `pair_id` is None; its id."""
+    """Add a note on a row of a run, or on the run itself if `pair_id` is None, and return its id."""
     note = uuid.uuid4().hex[:12]
     cursor.execute("INSERT INTO note VALUES (?, ?, ?, ?, now()::TIMESTAMP, ?)", [note, run, pair_id, author, text])
     return note
@@ -33,5 +33,5 @@ def of_run(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def delete(cursor: Cursor, note: str) -> bool:
-    """Delete a note; whether there was one."""
+    """Delete a note, and return whether there was one."""
     return one(cursor, "DELETE FROM note WHERE id = ? RETURNING id", [note]) is not None

@@ -33,7 +33,7 @@ def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> Non
 
 
 def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str, str]) -> None:
-    """Add new genes, each with the kind of its symbol and a description where there is one."""
+    """Add new genes, each with the kind of its symbol and a description if there is one."""
     distinct = sorted(set(symbols))
     columns = {
         "symbol": pa.array(distinct, pa.string()),
@@ -44,7 +44,7 @@ def add_genes(cursor: Cursor, symbols: Iterable[str], descriptions: Mapping[str,
 
 
 def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
-    """Set the descriptions of known genes, except empty ones; how many were set."""
+    """Set the descriptions of known genes, except empty ones, and return how many were set."""
     texts = {symbol: text for symbol, text in descriptions.items() if text.strip()}
     cursor.register("described", pa.table({"symbol": list(texts), "text": list(texts.values())}))
     updated = cursor.execute(
@@ -55,7 +55,7 @@ def describe(cursor: Cursor, descriptions: Mapping[str, str]) -> int:
 
 
 def labels(cursor: Cursor, dataset: str) -> dict[str, str | None]:
-    """pair_id → label (None where unknown) of every row of a dataset."""
+    """pair_id → label (None if unknown) of every row of a dataset."""
     return dict(cursor.execute("SELECT pair_id, label FROM pair WHERE dataset = ?", [dataset]).fetchall())
 
 
@@ -77,11 +77,11 @@ def frame(cursor: Cursor, dataset: str) -> pd.DataFrame:
 
 
 def delete_import(cursor: Cursor, source: str) -> int:
-    """Delete the rows that came with an import; how many."""
+    """Delete the rows that came with an import, and return how many."""
     return len(cursor.execute("DELETE FROM pair WHERE import = ? RETURNING 1", [source]).fetchall())
 
 
 def symbol(cursor: Cursor, name: str) -> tuple[str, str | None]:
-    """How a gene is named ("named", "RIKEN clone", …), and its description where there is one."""
+    """How a gene is named ("named", "RIKEN clone", …), and its description if there is one."""
     row = one(cursor, "SELECT naming, description FROM gene WHERE symbol = ?", [name])
     return (row[0], row[1]) if row else (symbol_kind(name), None)

@@ -42,10 +42,10 @@ GENE_ROWS = {"1": (1, 1), "2–3": (2, 3), "4–7": (4, 7), "8–15": (8, 15), "
 class RowFilter:
     """Which rows of a run to list; an empty value does not restrict.
 
-    labels: up, down, none, unknown. outcome: "hit" where the most probable of up, down and none is the label, "miss"
-    where it is not. p_de, p_up: ranges, closed below and open above unless 1. gene_rows: a key of GENE_ROWS.
+    labels: up, down, none, unknown. outcome: "hit" if the most probable of up, down and none is the label, "miss"
+    if it is not. p_de, p_up: ranges, closed below and open above unless 1. gene_rows: a key of GENE_ROWS.
     finding: (role, what the audit found), such as ("UP", "option"). text: searched in briefs, traces, dossiers and both
-    gene symbols, without regard to case. failed: only rows that brought no prediction.
+    gene symbols, without regard to case. failed: only rows without a prediction.
     """
 
     labels: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class RowFilter:
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Sequence[str]]) -> None:
-    """Add finished rows. flags: one list a row, which contains the row's own flags."""
+    """Add finished rows. flags: one list per row, which contains the row's own flags."""
     predictions = [row.prediction for row in rows]
     columns = record_columns(_TABLE.columns_of(Prediction, without=["flags"]), predictions)
     insert(cursor, "prediction", {"run": [run] * len(rows), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
@@ -141,14 +141,15 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
     """All predicted rows of a run in file order, with pert, gene, label and split beside every column of the prediction.
 
     Rows that failed are left out: they have no numbers.
-    support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN where there is no kNN.
+    support: the weight of the neighbours behind a kNN's prior, its own or its parent's; NaN if there is no kNN.
     """
     return cursor.execute(
-        f"""WITH near AS (SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
+        f"""WITH neighbours AS (
+              SELECT pair_id, max(TRY_CAST(json_extract(meta, '$.support') AS DOUBLE)) AS support FROM trace_event
               WHERE role = 'NEIGHBOURS' AND run IN (SELECT ? UNION ALL SELECT unnest(parents) FROM run WHERE id = ?)
               GROUP BY pair_id)
             SELECT p.pert, p.gene, p.label, p.split, q.* EXCLUDE (run), n.support
-            FROM {_FROM} LEFT JOIN near n ON n.pair_id = q.pair_id
+            FROM {_FROM} LEFT JOIN neighbours n ON n.pair_id = q.pair_id
             WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
         [run, run, run],
     ).df()
@@ -157,7 +158,7 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
     """One row as a mapping of every column, with pert, gene, label, split, call, and what is known of both genes.
 
-    Raises NotFound where the run has no such row.
+    Raises NotFound if the run has no such row.
     """
     rows = records(
         cursor,
@@ -172,7 +173,7 @@ def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
 
 
 def p_de_of(cursor: Cursor, run: str) -> NDArray[np.float64]:
-    """P(DE) of every row of a run, of shape (n_rows,); NaN where missing."""
+    """P(DE) of every row of a run, of shape (n_rows,); NaN if missing."""
     column = cursor.execute("SELECT p_de FROM prediction WHERE run = ? AND error IS NULL", [run]).fetchnumpy()["p_de"]
     return np.ma.filled(column, np.nan)
 
@@ -225,7 +226,7 @@ def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
 def rows_of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
     """Every row of a symbol in one role ("pert" or "gene"), with the predictions of the dataset's runs.
 
-    Columns pair_id, pert, gene, label, split, run (id, None where no run has the row), p_de, p_up_given_de, flags.
+    Columns pair_id, pert, gene, label, split, run (id, None if no run has the row), p_de, p_up_given_de, flags.
     """
     if role not in ("pert", "gene"):
         raise ValueError(f"role {role!r}, expected pert or gene")

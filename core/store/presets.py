@@ -11,7 +11,7 @@ from core.store.queries import one
 
 
 def save(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str) -> None:
-    """Save settings under a name; a preset of that name is replaced."""
+    """Save settings under a name, in place of an existing preset of that name."""
     cursor.execute(
         "INSERT OR REPLACE INTO preset VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
         [page, name, json.dumps(dict(settings), sort_keys=True), author],
@@ -25,5 +25,5 @@ def of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
 
 
 def delete(cursor: Cursor, page: str, name: str) -> bool:
-    """Delete a preset; whether there was one."""
+    """Delete a preset, and return whether there was one."""
     return one(cursor, "DELETE FROM preset WHERE page = ? AND name = ? RETURNING name", [page, name]) is not None

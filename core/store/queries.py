@@ -1,6 +1,6 @@
 """How query modules talk to a cursor, and what `core.row_schema` says in SQL and in Arrow.
 
-Arrow is imported by what needs it: a listing does not.
+Arrow is imported only by the functions that need it, so that listings start faster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def one(cursor: Cursor, query: str, values: Sequence[Any] = ()) -> tuple[Any, ..
 
 
 def find_named(known: Sequence[Named], name: str, what: str) -> Named:
-    """The record of an id or name. Raises NotFound, which lists the names there are; what: a record is called in it."""
+    """The record of an id or name. what: the word for such a record. Raises NotFound, which lists the existing names."""
     for record in known:
         if name in (record.id, record.name):
             return record

@@ -52,7 +52,7 @@ def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
 
 
 def request_settings(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
-    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None where a request left one to the server."""
+    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None if a request left one to the server."""
     return cursor.execute(
         """SELECT DISTINCT json_extract_string(c.request, '$.model'),
              TRY_CAST(json_extract(c.request, '$.temperature') AS DOUBLE), TRY_CAST(json_extract(c.request, '$.top_p') AS DOUBLE)

@@ -29,7 +29,7 @@ _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM run"
 
 
 def add(cursor: Cursor, run: Run) -> None:
-    """Create a run, made now unless it says when; its id must be new, its name new within the dataset."""
+    """Create a run, dated now unless it has a date; its id must be new, its name new within the dataset."""
     refuse_taken_name(cursor, run.dataset, run.name)
     values = {name: getattr(run, name) for name in _COLUMNS}
     values |= {"spec": json.dumps(dict(run.spec), sort_keys=True), "parents": list(run.parents)}
@@ -56,7 +56,7 @@ def list_all(cursor: Cursor, dataset: str | None = None) -> list[Run]:
 
 
 def find(cursor: Cursor, name: str) -> Run:
-    """The run of an id or name. Raises NotFound, or StateError where two datasets have a run of that name."""
+    """The run of an id or name. Raises NotFound, or StateError if two datasets have a run of that name."""
     rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
     if not rows:
         known = [run.name for run in list_all(cursor)]

@@ -16,11 +16,11 @@ _COLUMNS = "id, name, kind, spec, source, sha256, genes, columns, notes, built_f
 
 @dataclass(frozen=True, slots=True)
 class SpaceRecord:
-    """One gene space. kind: how it came here (built: a key of `core.actions.spaces.BUILDERS`, else loaded or simulated); spec:
-    what it is made again from.
+    """One gene space. kind: how it was made (built: a key of `core.actions.spaces.BUILDERS`, else loaded or simulated). spec:
+    what it can be built from again.
 
     sha256: of its symbols and vectors. built_from: the name of the dataset whose labels went into it, None for none. source_file:
-    the import that brought it, None where it was built here.
+    the import that brought it, None if it was built here.
     """
 
     id: str
@@ -56,7 +56,7 @@ def list_all(cursor: Cursor) -> list[SpaceRecord]:
 
 
 def find(cursor: Cursor, name: str) -> SpaceRecord:
-    """The space of a name or id. Raises NotFound, which lists the ones there are."""
+    """The space of a name or id. Raises NotFound, which lists the existing ones."""
     return find_named(list_all(cursor), name, "space")
 
 

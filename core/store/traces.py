@@ -18,7 +18,7 @@ _TABLE = TABLES["trace_event"]
 
 
 def add(cursor: Cursor, run: str, rows: Sequence[RowResult], findings: Sequence[Sequence[str]]) -> None:
-    """Add the events of finished rows. findings: one list an event, in the same order."""
+    """Add the events of finished rows. findings: one list per event, in the same order."""
     events = [event for row in rows for event in row.events]
     if not events:
         return
@@ -64,5 +64,5 @@ def briefs(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
-    """One row a brief: role, length in characters."""
+    """One row per brief: role, length in characters."""
     return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
