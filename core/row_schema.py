@@ -191,16 +191,17 @@ def _is_whole(column: Column, value: Any) -> bool:
     return type(value) is int and 0 <= value <= column.largest  # a bool is no count
 
 
-def _is_number(_: Column, value: Any) -> bool:
-    return type(value) in (int, float) and abs(value) <= sys.float_info.max  # NaN is not
+def is_finite_number(value: Any) -> bool:
+    """Whether a value from JSON is a number that a float can hold; a bool, NaN and infinity are not."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 _CHECKS: Mapping[Kind, Callable[[Column, Any], bool]] = {
     "text": lambda column, value: isinstance(value, str) and (not column.choices or value in column.choices),
     "words": lambda _, value: isinstance(value, list) and all(isinstance(word, str) for word in value),
     "json": _is_json_object,
-    "share": lambda column, value: _is_number(column, value) and 0 <= value <= column.largest,
-    "number": _is_number,
+    "share": lambda column, value: is_finite_number(value) and 0 <= value <= column.largest,
+    "number": lambda _, value: is_finite_number(value),
     "count": _is_whole,
 }
 _TO_JSON: Mapping[Kind, Callable[[Any], Any]] = {

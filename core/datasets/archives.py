@@ -38,14 +38,14 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
     """The one CSV inside the zip `content` and its path there: `submission.csv` at any depth, else the only *.csv.
 
     The stream stops with UnsafeFile at `max_bytes` or at MAX_RATIO times the packed size, whatever the headers claim,
-    and with InputError where the data are damaged. Raises UnsafeFile for absolute or parent paths, links, encrypted
-    members or too much declared content, InputError where there is no such CSV, or more than one.
+    and with InputError if the data are damaged. Raises UnsafeFile for absolute or parent paths, links, encrypted
+    members or too much declared content, InputError if there is no such CSV, or more than one.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
         members = archive.infolist()
         _refuse_unsafe(members, name, len(content), max_bytes)
-        member = _the_csv(members, name)
+        member = _find_csv(members, name)
         stream = archive.open(member)
     except _DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
@@ -58,7 +58,7 @@ def unpack(
 ) -> tuple[tuple[str, ...], dict[str, bytes]]:
     """The paths of all files inside the zip `content`, and the bytes of those that are wanted (the last of a path).
 
-    Bounded and refused as in `open_csv`, each wanted member as the CSV is there.
+    The limits and errors are those of `open_csv`, for each wanted member.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
@@ -67,7 +67,7 @@ def unpack(
         found = {}
         for member in members:
             if wanted(member.filename):
-                _refuse_odd(member, name)
+                _refuse_unreadable(member, name)
                 most = min(max_bytes, MAX_RATIO * member.compress_size)
                 with _Bounded(archive.open(member), f"{name}/{member.filename}", most) as stream:
                     found[member.filename] = stream.readall() or b""
@@ -79,7 +79,7 @@ def unpack(
 def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> bytes:
     """A zip of these files by their paths: equal files in the same order give equal bytes.
 
-    plain: paths to keep as they are. A file that deflates so well that `unpack` would take it for a bomb is kept so too.
+    plain: paths to store without compression. So is a file that deflates so well that `unpack` would take it for a bomb.
     """
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -132,7 +132,7 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_b
         raise UnsafeFile(f"{name}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")
 
 
-def _the_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
+def _find_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
     paths = [(PurePosixPath(m.filename), m) for m in members if not m.filename.endswith("/")]
     tables = [(path, m) for path, m in paths if path.suffix.lower() == ".csv" and "__MACOSX" not in path.parts]
     named = [(path, m) for path, m in tables if path.name.lower() == "submission.csv"]
@@ -141,11 +141,11 @@ def _the_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:
         inside = ", ".join(quote(str(path)) for path, _ in (found or paths)[:5]) or "nothing"
         raise InputError(f"{name}: {len(found)} CSV files to choose from in {inside}, expected one submission.csv")
     member = found[0][1]
-    _refuse_odd(member, name)
+    _refuse_unreadable(member, name)
     return member
 
 
-def _refuse_odd(member: zipfile.ZipInfo, name: str) -> None:
+def _refuse_unreadable(member: zipfile.ZipInfo, name: str) -> None:
     if not member.filename.isprintable():
         raise UnsafeFile(f"{name}: member {quote(member.filename)} has control characters in its name")
     if member.compress_type not in _METHODS:

@@ -1,6 +1,6 @@
-"""The tables of a run's bundle: how they are written to the same bytes each time, and what may stand in their columns.
+"""The tables of a run's bundle: how they are written to the same bytes each time, and which values their columns may hold.
 
-Each is a parquet file of plain pages: nothing is packed inside it, so that no part unpacks to more than its own size. Lists of
+Each is a parquet file without compression, so that no part unpacks to more than its own size. Lists of
 words (flags, findings) are joined by blanks.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,7 +42,7 @@ _LINKS = (  # every value of the first stands in the second
 )
 _NOTE_ID = "^[0-9a-f]{12}$"
 _LISTED = "^([a-z_]+( [a-z_]+)*)?$"
-_MOST_DIGITS = 300  # of a whole number in JSON; what is longer is none to every reader
+_MOST_DIGITS = 300  # of a whole number in JSON; most readers cannot read a longer one
 
 
 def cast_to_part(table: pa.Table, part: str) -> pa.Table:
@@ -61,8 +60,8 @@ def encode(table: pa.Table) -> bytes:
 
 
 def decode(content: bytes, part: str, where: str) -> pa.Table:
-    """The table in a part's file. Raises InputError where it is not parquet or has other columns, UnsafeFile where it claims
-    more content than its bytes can hold."""
+    """The table in a part's file. Raises InputError if it is not parquet or has other columns, UnsafeFile if it claims
+    to hold more content than its bytes can."""
     texts = [field.name for field in SCHEMAS[part] if field.type == pa.string()]
     try:
         metadata = parquet.read_metadata(pa.BufferReader(content))
@@ -84,22 +83,22 @@ def decode(content: bytes, part: str, where: str) -> pa.Table:
     return table
 
 
-def _refuse_other_columns(found: pa.Schema, expected: pa.Schema, where: str) -> None:
-    if found.equals(expected):
+def _refuse_other_columns(actual: pa.Schema, expected: pa.Schema, where: str) -> None:
+    if actual.equals(expected):
         return
-    actual, wanted = (
+    columns, wanted = (
         [f"{field.name} {field.type}{'' if field.nullable else ', never missing'}" for field in schema]
-        for schema in (found, expected)
+        for schema in (actual, expected)
     )
-    odd, lacking = (sorted(set(one) - set(other)) for one, other in ((actual, wanted), (wanted, actual)))
-    message = f"columns {quote('; '.join(odd or actual), 200)}, expected {'; '.join(lacking) or 'none of them'}"
+    odd, lacking = (sorted(set(one) - set(other)) for one, other in ((columns, wanted), (wanted, columns)))
+    message = f"columns {quote('; '.join(odd or columns), 200)}, expected {'; '.join(lacking) or 'none of them'}"
     raise InputError(
         f"{where}: {message}" if odd or lacking else f"{where}: columns in another order, expected {'; '.join(wanted)}"
     )
 
 
 def _refuse_compressed(metadata: parquet.FileMetaData, where: str) -> None:
-    """Raise UnsafeFile for compressed pages: one is unpacked in one piece, of whatever size it claims."""
+    """Raise UnsafeFile for compressed pages: each is unpacked at once, whatever size it claims to have."""
     groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
     kinds = {group.column(at).compression for group in groups for at in range(metadata.num_columns)}
     if kinds - {"UNCOMPRESSED"}:
@@ -137,7 +136,7 @@ def _refuse_repeated(table: pa.Table, part: str, where: str) -> None:
 
 
 def _check_column(part: str, column: Column, values: pa.ChunkedArray, where: str) -> None:
-    if column.kind in ("index", "count", "total"):  # its type sees to what is too large
+    if column.kind in ("index", "count", "total"):  # the type excludes what is too large
         _refuse_rows(pc.less(values, 0), values, where, "0 or more")
     if column.kind == "share":
         _refuse_rows(pc.invert(pc.and_(pc.greater_equal(values, 0), pc.less_equal(values, 1))), values, where, "0 to 1")
@@ -172,7 +171,7 @@ def _check_predictions(table: pa.Table, where: str) -> None:
 
 
 def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str) -> None:
-    """Raise InputError for the first row that is wrong; one whose value is missing is not."""
+    """Raise InputError for the first wrong row; a missing value is never wrong."""
     at = pc.index(wrong, True).as_py()
     if at >= 0:
         raise InputError(f"{where}, row {at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
@@ -206,8 +205,3 @@ def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, 
         "tokens": pc.sum(predictions["tokens"]).as_py(),
         "tokens_unknown": predictions["tokens"].null_count,
     }
-
-
-def is_finite_number(value: object) -> bool:
-    """Whether a value from JSON is a finite number; a bool is not."""
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]  # a bool is none

@@ -1,9 +1,9 @@
-"""A run's bundle: one zip with a run and all that is known of it, to send to a colleague. Equal runs give equal bytes.
+"""A run's bundle: one zip with a run and everything that belongs to it, to send to a colleague. Equal runs give equal bytes.
 
 manifest.json       the format's version, the run's record, its dataset, and the hash and row count of every part
-prediction.parquet  one row a pair, failures among them, and one file each for events, evidence, calls and notes
+prediction.parquet  one row per pair, failures included; events, evidence, calls and notes have a file each
 
-It holds no label but those that evidence and prompts quote, no setting and no path of a file. `core.datasets.bundle_parts`
+It holds no settings, no file paths, and no labels except those that evidence and prompts quote. `core.datasets.bundle_parts`
 has the columns.
 """
 
@@ -21,16 +21,16 @@ from typing import Any, get_args
 
 from core import __version__
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
-from core.datasets.bundle_parts import SCHEMAS, Parts, check, count_rows, decode, encode, is_finite_number, is_json_object
+from core.datasets.bundle_parts import SCHEMAS, Parts, check, count_rows, decode, encode, is_json_object
 from core.datasets.tables import quote
 from core.errors import InputError
-from core.row_schema import VERSION, field_names
+from core.row_schema import VERSION, field_names, is_finite_number
 from core.types import FALLBACKS, DatasetKind, RunRecord, Track
 
 FORMAT = "perturbdesk_bundle"
 MANIFEST = "manifest.json"
 MOST_MANIFEST_BYTES = 1 << 22
-ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run on which nobody works
+ENDED = ("done", "crashed", "interrupted", "stopped", "budget", "cancelled")  # states of a run without a worker
 _FILES = {part: f"{part}.parquet" for part in SCHEMAS}
 _RUN_ID = re.compile("[0-9a-f]{10}")
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -50,7 +50,7 @@ class BundledRun(RunRecord):
 
     @property
     def content(self) -> dict[str, Any]:
-        """What makes two records of a run the same: all but names, also that of the file it came from, times and versions."""
+        """The fields that must agree between two records of a run: all but names, the imported file, times and versions."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in _NAMES_AND_TIMES}
         return values | {"spec": {**self.spec, "file": ""}}
 
@@ -81,17 +81,17 @@ def pairs_sha256(pairs: Iterable[tuple[str, str, str]]) -> str:
     return hashlib.sha256(json.dumps(sorted(map(list, pairs))).encode()).hexdigest()
 
 
-def differences(ours: Bundle, theirs: Bundle) -> list[str]:
+def differences(first: Bundle, second: Bundle) -> list[str]:
     """What differs between two bundles of a run: fields of `BundledRun.content`, then parts."""
-    one, other = ours.run.content, theirs.run.content
+    one, other = first.run.content, second.run.content
     return [
         *(name for name in one if one[name] != other[name]),
-        *(part for part in SCHEMAS if not ours.parts[part].equals(theirs.parts[part])),
+        *(part for part in SCHEMAS if not first.parts[part].equals(second.parts[part])),
     ]
 
 
 def write_bundle(bundle: Bundle) -> bytes:
-    """The bytes of a bundle's file. Raises InputError where they are more than `read_bundle` takes."""
+    """The bytes of a bundle's file. Raises InputError if it is larger than `read_bundle` allows."""
     files = {part: encode(bundle.parts[part]) for part in SCHEMAS}
     values = {
         FORMAT: VERSION,

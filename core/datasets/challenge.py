@@ -11,16 +11,18 @@ _LABELS = {str(label): label for label in (Label.UP, Label.DOWN, Label.NONE)}
 
 
 def is_challenge(header: tuple[str, ...]) -> bool:
-    """Whether a header is train.csv's, perhaps with more, or exactly test.csv's; one of id, pert, gene may lack.
+    """Whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
 
-    A file with splits of its own is neither: its test rows must not become training rows.
+    One of id, pert and gene may be missing, which is then reported.
+
+    A file with a column `split` is neither: its test rows must not become training rows.
     """
     known = sum(column in header for column in _IDENTITY)
     return known >= 2 and ("label" in header or set(header) <= set(_IDENTITY)) and "split" not in header
 
 
 def read_challenge(table: Table, sha256: str) -> PairTable:
-    """Labelled pairs of split "train", or unlabelled ones of split "test" where there is no column `label`."""
+    """Labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
     labelled = "label" in table.header
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:

@@ -30,13 +30,14 @@ _FALLBACK = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 _SIGNS = {"up": 1, "down": -1, None: 0}
 _STANDS = {1: "with", -1: "against", 0: "none"}
 _DRAWS = 64
-# What judges like to say, in percent.
+# The numbers that judges tend to give, in percent.
 _SPOKEN = np.array([5, 8, 12, 15, 18, 20, 22, 25, 28, 30, 32, 33, 35, 38, 40, 42, 45, 48, 50, 52, 55, 58, 60, 62, 65, 68,
                     70, 72, 75, 78, 80, 82, 85, 88, 92, 95])  # fmt: skip
-_BANDS: dict[Stage, tuple[float, float]] = {"de": (0.4, 0.52), "dir": (0.5, 0.7)}  # where reasons turn
+# Judges give "low" reasons below the first probability, "high" ones from the second on.
+_BANDS: dict[Stage, tuple[float, float]] = {"de": (0.4, 0.52), "dir": (0.5, 0.7)}
 
-# How a collapsed advocate answers, per thousand: one line with an option, the bare letter, an option and then a brief;
-# what is left argues. And which option, in about the published shares.
+# How often a collapsed advocate writes one line with an option, the bare letter, or an option and then a brief, per
+# thousand; the others write a brief. Then which option it names, in about the published shares.
 _COLLAPSE: dict[Stage, tuple[int, int, int]] = {"de": (560, 90, 90), "dir": (800, 150, 10)}
 _LETTERS: dict[Side, str] = {
     "EFFECT": "A" * 15 + "B" * 2 + "C" * 3,
@@ -242,7 +243,7 @@ def _direction_points(dossier: Dossier, sign: int) -> list[str]:
 
 
 def _compare_rates(rate: float | None, base: float) -> int | None:
-    """1, 0 or −1 where a rate among the analogues is above, near or below the base rate; None without a rate."""
+    """1, 0 or −1 if a rate among the analogues is above, near or below the base rate; None without a rate."""
     return None if rate is None else 0 if abs(rate - base) < 0.03 else 1 if rate > base else -1
 
 

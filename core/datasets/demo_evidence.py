@@ -1,4 +1,4 @@
-"""The simulated demo's dossiers: what each evidence tool answers, shared wherever two rows get the same."""
+"""The simulated demo's dossiers: what each evidence tool answers, shared between rows with the same answer."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dossier:
 
     link: the effect of the perturbation on the gene's program that a passage reports (+1 raised, −1 lowered, 0 none);
     passage, topic: its id and that program's name. program, expected: what the gene's class says. partner: the closest
-    analogue with labels; near_de, near_up: P(DE) and P(up given DE) pooled over the analogues, None where there are
+    analogue with labels; near_de, near_up: P(DE) and P(up given DE) pooled over the analogues, None if there are
     none. base_de, base_up: the same over all rows in view. papers: whether the literature tool answered.
     """
 
@@ -62,7 +62,7 @@ class Library:
     remarks: dict[int, Body]
 
     def link(self, pert: int, gene: int) -> tuple[int, Body] | None:
-        """What is reported of a perturbation and a gene's program; nothing where the gene is uncharacterised."""
+        """What is reported of a perturbation and a gene's program; nothing if the gene is uncharacterised."""
         return None if self.world.clone[gene] else self.links.get((pert, int(self.world.program[gene])))
 
 

@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Genes that move together; `lean` is how perturbations move them on average, None where nothing does."""
+    """Genes that move together; `lean` is how perturbations move them on average, None if nothing does."""
 
     name: str
     terms: tuple[str, str, str]
@@ -183,7 +183,7 @@ def _loadings(program: Ints, quiet: NDArray[np.bool_], rng: np.random.Generator)
 
 
 def _effects(loadings: Floats, perts: Ints, rng: np.random.Generator) -> Floats:
-    """Shape (n, programs): perturbations with the same parts move the same programs, mostly as those lean."""
+    """Shape (n, programs): perturbations with the same parts move the same programs, mostly in the direction of their `lean`."""
     lean = np.array([program.lean or 0.0 for program in PROGRAMS])
     wiring = 0.5 * rng.standard_normal((len(PROGRAMS), len(PROGRAMS)))
     wiring -= wiring[MOVING].mean(axis=0)  # so that only `lean` moves a program on average
@@ -249,7 +249,7 @@ def all_labels(rows: Rows, n_symbols: int, n_rows: int) -> VisibleLabels:
 
 
 def blinded_labels(rows: Rows, chosen: Ints, n_symbols: int, rng: np.random.Generator) -> VisibleLabels:
-    """The labels visible to the rows `chosen` of the training split: one view a fold.
+    """The labels visible to the rows `chosen` of the training split: one view per fold.
 
     A view lacks every row that shares a perturbation or a gene with a chosen row of its fold.
     """

@@ -15,12 +15,12 @@ from core.datasets.sources import SOURCES, PublicFile
 from core.errors import InputError, Unreachable, WrongContent
 
 GITHUB = "https://raw.githubusercontent.com"
-RECORD = "sha256.json"  # hashes seen at the first fetch of files that nobody pinned
+RECORD = "sha256.json"  # hashes at the first download of files without a pinned hash
 MAX_BYTES = 1 << 30
 
 Progress = Callable[[str, int, int], None]
 
-_OTHERWISE = "fetch it elsewhere, copy it here by hand and `import` it"
+_INSTEAD = "fetch it elsewhere, copy it here by hand and `import` it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ def fetch(
     progress: Progress | None = None,
     timeout_s: float = 30.0,
 ) -> list[Path]:
-    """Download the files of a group of SOURCES to `folder`, except those that are there and complete.
+    """Download the files of a group of SOURCES to `folder`, except those that are complete already.
 
-    `progress` gets a file's name, the bytes so far and all bytes (0 where unknown). A transfer that stops leaves
+    `progress` gets a file's name, the bytes so far and all bytes (0 if unknown). A transfer that stops leaves
     NAME.part, from which the next call goes on. Raises Unreachable (a server or network failed), WrongContent (other
     bytes than pinned, or than at the first fetch) or InputError (no such group, a folder that cannot be written).
     """
@@ -55,14 +55,14 @@ def fetch(
         with httpx.Client(
             timeout=timeout_s, follow_redirects=True, headers={"Accept-Encoding": "identity"}
         ) as client:  # identity, so that bytes on the wire are bytes of the file and a range means what it says
-            return [_one(client, file, folder, f"{base.rstrip('/')}/{file.path}", report) for file in SOURCES[group]]
+            return [_fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report) for file in SOURCES[group]]
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error})") from error
 
 
-def _one(client: httpx.Client, file: PublicFile, folder: Path, url: str, progress: Progress) -> Path:
+def _fetch_file(client: httpx.Client, file: PublicFile, folder: Path, url: str, progress: Progress) -> Path:
     target = folder / file.file
-    recorded = _recorded(folder)
+    recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
     if expected and target.is_file() and _sha256(target) == expected:
         size = target.stat().st_size
@@ -72,7 +72,7 @@ def _one(client: httpx.Client, file: PublicFile, folder: Path, url: str, progres
     try:
         _download(client, _Transfer(url, file, part, progress))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
-        raise Unreachable(f"{url}: {str(error) or type(error).__name__}; try again, or {_OTHERWISE}") from error
+        raise Unreachable(f"{url}: {str(error) or type(error).__name__}; try again, or {_INSTEAD}") from error
     found = _sha256(part)
     if expected and found != expected:
         part.unlink()
@@ -84,13 +84,13 @@ def _one(client: httpx.Client, file: PublicFile, folder: Path, url: str, progres
 
 
 def _download(client: httpx.Client, transfer: _Transfer) -> None:
-    """Download to the .part file: the missing rest where the server supports ranges, else all of it."""
+    """Download to the .part file: the missing rest if the server supports ranges, else all of it."""
     expected, part = transfer.file.bytes, transfer.part
     start = part.stat().st_size if part.exists() else 0
     if start and start == expected:
         return
     with client.stream("GET", transfer.url, headers={"Range": f"bytes={start}-"} if start else {}) as response:
-        if start and not _continues(response, start):
+        if start and not _may_append(response, start):
             part.unlink()
             if response.status_code != httpx.codes.OK:
                 response.close()
@@ -98,7 +98,7 @@ def _download(client: httpx.Client, transfer: _Transfer) -> None:
                 return
             start = 0
         if not response.is_success:
-            raise Unreachable(f"{transfer.url}: HTTP {response.status_code}, expected 200; {_OTHERWISE}")
+            raise Unreachable(f"{transfer.url}: HTTP {response.status_code}, expected 200; {_INSTEAD}")
         length = response.headers.get("Content-Length", "")
         total = start + int(length) if length.isdecimal() else 0
         done = _save(response, transfer, start, expected or total)
@@ -106,15 +106,15 @@ def _download(client: httpx.Client, transfer: _Transfer) -> None:
         raise Unreachable(f"{transfer.url}: stopped after {done:,} of {expected:,} bytes; try again to go on from there")
 
 
-def _continues(response: httpx.Response, start: int) -> bool:
-    """Whether the answer to a range request is the rest of the file, or at least no reason to drop what is there."""
+def _may_append(response: httpx.Response, start: int) -> bool:
+    """Whether the answer to a range request is the rest of the file, or a failure after which the .part file is still good."""
     if response.status_code == httpx.codes.PARTIAL_CONTENT:
         return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
     return response.status_code not in (httpx.codes.OK, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE)
 
 
 def _save(response: httpx.Response, transfer: _Transfer, start: int, total: int) -> int:
-    """Append the body to the .part file; its size afterwards."""
+    """Append the body to the .part file, and return its size."""
     done = start
     most = MAX_BYTES if transfer.file.bytes is None else transfer.file.bytes
     with transfer.part.open("ab") as out:
@@ -133,7 +133,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _recorded(folder: Path) -> dict[str, str]:
+def _read_record(folder: Path) -> dict[str, str]:
     path = folder / RECORD
     if not path.exists():
         return {}

@@ -1,10 +1,9 @@
-"""Knowledge packs: what is known of genes apart from this data, one JSON file a kind, recognised by content."""
+"""Knowledge packs: what is known about genes apart from the labels. One JSON file per kind, recognised by its content."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_file
+from core.row_schema import is_finite_number
 
 MAX_BYTES = 1 << 28
 
@@ -41,7 +41,7 @@ class LpsResponse(NamedTuple):
 
 @dataclass(frozen=True)
 class Descriptions:
-    """A text for each gene, "" where nothing is known, in the order of the file."""
+    """A text for each gene, "" if nothing is known, in the order of the file."""
 
     kind: ClassVar[str] = "descriptions"
     texts: Mapping[str, str]
@@ -147,12 +147,12 @@ def read_knowledge(content: bytes, name: str) -> Pack:
 
 
 def read_knowledge_path(path: Path) -> Pack:
-    """As `read_knowledge`, from a file of at most 256 MiB; raises InputError where it cannot be opened."""
+    """As `read_knowledge`, from a file of at most 256 MiB; raises InputError if it cannot be opened."""
     return read_knowledge(read_file(path, MAX_BYTES), path.name)
 
 
 def _parse(content: bytes, name: str) -> Any:
-    def once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    def require_distinct_keys(entries: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(entries)
         if len(found) < len(entries):
             seen: set[str] = set()
@@ -160,32 +160,32 @@ def _parse(content: bytes, name: str) -> Any:
             raise InputError(f"{name}: {twice!r} stands there twice, expected every key once")
         return found
 
-    def not_a_number(constant: str) -> NoReturn:
+    def refuse_constant(constant: str) -> NoReturn:
         raise InputError(f"{name}: the number {constant}, expected finite numbers")
 
     try:
-        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=once, parse_constant=not_a_number)
+        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=require_distinct_keys, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error
 
 
-def _by_symbol(found: dict[str, Any], name: str, sha256: str) -> Descriptions | Orthologs | Proteins:
-    """Texts by gene: most of them protein ids, most of them more than one word, or symbols."""
-    texts = _checked(found, lambda value: isinstance(value, str), "text", name)
+def _by_symbol(entries: dict[str, Any], name: str, sha256: str) -> Descriptions | Orthologs | Proteins:
+    """Texts by gene: proteins if most are protein ids, descriptions if most have several words, else orthologs."""
+    texts = _require_valid(entries, lambda value: isinstance(value, str), "text", name)
     most = len(texts) / 2
     if sum(_PROTEIN_ID.fullmatch(text) is not None for text in texts.values()) > most:
-        is_id = _checked(texts, lambda text: _PROTEIN_ID.fullmatch(text) is not None, "an Ensembl protein id", name)
+        is_id = _require_valid(texts, lambda text: _PROTEIN_ID.fullmatch(text) is not None, "an Ensembl protein id", name)
         return Proteins(is_id, sha256)
     if sum(" " in text for text in texts.values()) > most:
         return Descriptions(texts, sha256)
-    return Orthologs(_checked(texts, lambda text: text != "" and not re.search(r"\s", text), "a gene symbol", name), sha256)
+    return Orthologs(_require_valid(texts, lambda text: text != "" and not re.search(r"\s", text), "a gene symbol", name), sha256)
 
 
-def _checked(found: Mapping[str, Any], valid: Callable[[Any], bool], expected: str, name: str) -> dict[str, Any]:
-    for key, value in found.items():
+def _require_valid(entries: Mapping[str, Any], valid: Callable[[Any], bool], expected: str, name: str) -> dict[str, Any]:
+    for key, value in entries.items():
         if not key or not valid(value):
             raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")
-    return dict(found)
+    return dict(entries)
 
 
 def _texts(gene: str, value: Any, name: str) -> tuple[str, ...]:
@@ -194,9 +194,9 @@ def _texts(gene: str, value: Any, name: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _edges(found: list[Any], name: str) -> tuple[Edge, ...]:
+def _edges(edges: list[Any], name: str) -> tuple[Edge, ...]:
     scores: dict[tuple[str, str], int] = {}
-    for i, edge in enumerate(found):
+    for i, edge in enumerate(edges):
         match edge:
             case [str(a), str(b), int(score)] if a and b and 1 <= score <= 1000 and type(score) is int:
                 pair = (a, b) if a <= b else (b, a)
@@ -227,7 +227,7 @@ def _lps(prior: dict[str, Any], source: str, name: str, sha256: str) -> LpsRespo
     genes: dict[str, LpsResponse] = {}
     for gene, value in prior.items():
         numbers: list[Any] = [value.get(field) for field in _LPS_FIELDS] if isinstance(value, dict) else []
-        if not numbers or not all(type(x) in (int, float) and math.isfinite(x) for x in numbers):
+        if not numbers or not all(map(is_finite_number, numbers)):
             raise InputError(f"{name}: {gene!r} has {str(value)[:60]}, expected finite numbers {', '.join(_LPS_FIELDS)}")
         response = LpsResponse(*map(float, numbers))
         if not (0 <= response.p_value <= 1 and 0 <= response.p_adj <= 1 and min(response.mean_lps, response.mean_ctrl) >= 0):

@@ -1,11 +1,11 @@
-"""The trace of a row that was packaged here: one JSON object with all of the row but its evidence and calls.
+"""The trace of a row that was packaged here: one JSON object with the whole row except its evidence and calls.
 
 {"perturbdesk": 1, "method": "debate", "P_DE": 0.18, "P_up_given_DE": 0.69, "p_source": "trace", "flags": [],
  "tokens": 7494, "prompt_tokens": 995, "tool_calls": 7,
  "events": [{"stage": "de", "role": "EFFECT", "kind": "brief", "content": …, "tokens": 800, "latency_ms": 912.5, "meta": {…}}]}
 
 The fields are those of `Prediction`, without the three that a submission has columns for, and of `TraceEvent`; an event leaves
-out tokens, latency_ms and meta where they are None or empty.
+out tokens, latency_ms and meta if they are None or empty.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def write_trace(row: RowResult, method: str) -> str:
 
 
 def read_trace(value: Mapping[str, Any]) -> PackagedTrace | None:
-    """The trace that `write_trace` wrote; None for any other object, so that one that only looks similar is kept as text."""
+    """The trace that `write_trace` wrote; None for any other object, which is then imported as text."""
     version = value.get(KEY)
     if type(version) is not int or version != VERSION or set(value) != {KEY, "method", *_STATED, "events"}:
         return None
@@ -67,7 +67,7 @@ def read_trace(value: Mapping[str, Any]) -> PackagedTrace | None:
     stated = {column.name: _as_float(value[key]) if column.kind == "share" else value[key] for key, column in _STATED.items()}
     try:
         trace = PackagedTrace(value["method"], stated, tuple(map(_read_event, value["events"])))
-        trace.prediction("", 0.0, 0.0)  # a flag of a later version is a ValueError
+        trace.prediction("", 0.0, 0.0)  # raises ValueError for a flag of a later version
     except (ValueError, TypeError):
         return None
     return trace if len(trace.events) <= MOST_EVENTS else None
@@ -83,7 +83,7 @@ def _write_event(event: TraceEvent) -> dict[str, Any]:
 
 
 def _read_event(value: object) -> TraceEvent:
-    """Raises ValueError where the value is not an event."""
+    """Raises ValueError if the value is not an event."""
     if not isinstance(value, dict) or not _REQUIRED <= set(value) <= set(_EVENT):
         raise ValueError("not an event")
     if not all(_EVENT[name].allows(field) for name, field in value.items()):

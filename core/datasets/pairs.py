@@ -31,7 +31,7 @@ def collect_pairs(
 ) -> tuple[tuple[Pair, ...], tuple[int, ...]]:
     """Pairs and their lines; `to_pair` gets the line and the cells of `columns`, none of them empty.
 
-    The first row of an id is kept; later ones, empty cells and what `to_pair` rejects go to `table.rejected`.
+    Of rows with the same id the first counts; later ones, empty cells and what `to_pair` rejects go to `table.rejected`.
     """
     positions = table.require(*columns)
     if positions is None:

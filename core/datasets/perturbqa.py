@@ -22,7 +22,7 @@ def is_perturbqa(header: tuple[str, ...]) -> bool:
 def read_perturbqa(table: Table, sha256: str) -> PairTable:
     """Pairs with their split; 1 means changed in a -de file and up in a -dir file.
 
-    The columns are the same in both, so the file's name decides; raises InputError where it ends in neither.
+    The columns are the same in both, so the file's name decides; raises InputError if it ends in neither -de nor -dir.
     """
     task = _task(table.name)
 

@@ -43,8 +43,10 @@ def read(content: bytes, name: str) -> PairTable | SubmissionTable:
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
-    """No garbage collection meanwhile: a large file makes a million records that stay, no cycles, and looking through
-    them again and again costs a quarter of the time. May be nested."""
+    """Pause garbage collection during the block, which may be nested.
+
+    A large file makes a million records without cycles; searching them again and again would take a quarter of the time.
+    """
     if not gc.isenabled():
         yield
         return
@@ -56,5 +58,5 @@ def collector_paused() -> Iterator[None]:
 
 
 def read_path(path: Path) -> PairTable | SubmissionTable:
-    """As `read`, from a file of at most 1 GiB; raises InputError where it cannot be opened."""
+    """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened."""
     return read(read_file(path, MAX_UNPACKED_BYTES), path.name)

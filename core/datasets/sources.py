@@ -13,9 +13,9 @@ _LINES = ("k562", "rpe1", "hepg2", "jurkat", "k562_set")
 
 @dataclass(frozen=True, slots=True)
 class PublicFile:
-    """One file: its address below the base, the name it gets here, and what must come.
+    """One file: its address below the base, the name it gets here, and its expected content.
 
-    bytes and sha256 are None where nobody published them; public_score is the leaderboard's for a published run.
+    bytes and sha256: None if they were not published. public_score: of a published run, on the leaderboard.
     """
 
     path: str

@@ -15,7 +15,7 @@ from core.datasets.traces import Format, Trace, parse_trace
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.types import Flag, Prediction, Rejected, RowResult, TraceEvent, Track
 
-TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, or the file's numbers count
+TRACE_TOLERANCE = 2e-6  # a trace's probabilities reproduce both predictions within this, else the file's numbers count
 UNIFORM_TOLERANCE = 5e-4  # .333 stands for a third
 
 _REQUIRED = ("id", "prediction_up", "prediction_down")
@@ -28,8 +28,8 @@ class SubmissionTable(TableRows):
     """The rows of one submission.
 
     `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
-    prediction_up, prediction_down is C too. `method` is what most traces look like, or say that they are of; "unknown"
-    without traces. `model_name` is the most frequent one, "" where that is `none` or there is no such column. A
+    prediction_up, prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown"
+    without traces. `model_name` is the most frequent one, "" if that is `none` or there is no such column. A
     "sample_submission" says .333/.333 on every row, without a trace or a model.
     """
 
@@ -50,7 +50,7 @@ class _Seed:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where the columns are."""
+    """The positions of the columns; None for a column that the file lacks."""
 
     required: tuple[int, ...]
     trace: int | None
@@ -66,7 +66,7 @@ class _Tally:
     """Counts over the rows that say what the file is."""
 
     formats: Counter[Format] = field(default_factory=Counter)
-    methods: Counter[str] = field(default_factory=Counter)  # that traces of our own name
+    methods: Counter[str] = field(default_factory=Counter)  # that packaged traces name
     models: Counter[str] = field(default_factory=Counter)
 
 
@@ -76,7 +76,7 @@ def is_submission(header: tuple[str, ...]) -> bool:
 
 
 def read_submission(table: Table, sha256: str) -> SubmissionTable:
-    """All rows whose id and two predictions are sound; other columns may be missing, or hold what they like."""
+    """All rows with a valid id and two valid predictions; other columns may be missing or hold anything."""
     rows: list[RowResult] = []
     lines: dict[str, int] = {}
     tally = _Tally()
@@ -132,7 +132,7 @@ def _track(table: Table, layout: _Layout) -> Track:
 
 
 def _check(table: Table, line: int, cells: list[str], layout: _Layout, lines: dict[str, int]) -> tuple[float, float] | Rejected:
-    """The row's two predictions, or why it cannot be a row."""
+    """The row's two predictions, or its rejection."""
     if empty := table.empty_cell(line, cells, layout.required):
         return empty
     pair_id, *texts = (cells[column] for column in layout.required)
@@ -177,7 +177,7 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
         return RowResult(_packaged_prediction(trace.packaged.prediction(pair_id, up, down), cells, layout), events)
     tool_calls = trace.tool_calls if layout.tool_calls is None else count_in(cells[layout.tool_calls])
     prediction = Prediction(
-        *(pair_id, up, down, *_parts(up, down, trace, _seeds_disagree(seed_events))),
+        *(pair_id, up, down, *_read_probabilities(up, down, trace, _seeds_disagree(seed_events))),
         _tokens(cells, layout.tokens, bool(events)),
         _tokens(cells, layout.prompt_tokens, bool(events)),
         tool_calls,
@@ -186,7 +186,7 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
 
 
 def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout) -> Prediction:
-    """The packaged prediction, or the file's numbers where these were changed; a count of 0 is taken from the trace."""
+    """The packaged prediction, or the file's numbers if these were changed; a count of 0 is taken from the trace."""
 
     def count(column: int | None, packaged_count: int | None) -> int | None:
         return (None if column is None else count_in(cells[column])) or packaged_count
@@ -229,10 +229,10 @@ def _seeds_disagree(events: Iterable[TraceEvent]) -> bool:
     return any(not is_uniform(e.meta["prediction_up"], e.meta["prediction_down"]) for e in events)
 
 
-def _parts(
+def _read_probabilities(
     up: float, down: float, trace: Trace, disagreeing_seeds: bool
 ) -> tuple[float, float | None, Literal["trace", "file"], tuple[Flag, ...]]:
-    """p_de, p_up_given_de, where they are from, and what is odd about the row."""
+    """p_de, p_up_given_de, their source, and the flags of the row."""
     flags = (*trace.flags, Flag.UNIFORM) if is_uniform(up, down) and not disagreeing_seeds else trace.flags
     p_de, p_up = trace.p_de, trace.p_up_given_de
     if p_de is not None and p_up is not None:

@@ -24,7 +24,7 @@ def quote(text: str, limit: int = 60) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class TableRows:
-    """What every table of rows has: lines: where each row starts, from 1. sha256: of the whole file."""
+    """What every table of rows has. lines: the line on which each row starts, from 1. sha256: of the whole file."""
 
     lines: tuple[int, ...]
     rejected: tuple[Rejected, ...]
@@ -32,14 +32,14 @@ class TableRows:
 
 
 class _Chunks(io.BufferedReader):
-    """Bytes in chunks larger than the 8 KiB that a text stream asks for: unpacking so little at a time takes longer."""
+    """Reads larger chunks than the 8 KiB that a text stream asks for, since unpacking in small pieces takes longer."""
 
     def read1(self, size: int = -1, /) -> bytes:
         return super().read1(max(size, _CHUNK_BYTES))
 
 
 class _Lines:
-    """The lines of a text stream; `ran_out` once somebody has asked for one more than there are."""
+    """The lines of a text stream; `ran_out`: whether the reader has asked for a line after the last one."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
         self.ran_out = False
@@ -53,7 +53,7 @@ class _Lines:
 class Table:
     """One CSV file, read once from start to end in bounded memory.
 
-    Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; nothing is ever a missing value.
+    Line ends may be LF, CRLF or CR, also inside quotes; a byte order mark is skipped; no text is read as a missing value.
     `header` holds the column names without outer blanks; `rejected` grows while `records` is consumed. Raises
     InputError for a file in a wide encoding or with a column named twice, UnknownFormat without a readable header.
     """
@@ -68,10 +68,10 @@ class Table:
         text = io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="surrogateescape", newline="")
         self._lines = _Lines(text)
         self._reader = csv.reader(self._lines)
-        self.header = _checked_header(next((cells for cells in self._reader if cells), []), name)
+        self.header = _read_header(next((cells for cells in self._reader if cells), []), name)
 
     def column(self, name: str) -> int | None:
-        """The position of a column, None where the file has no such column."""
+        """The position of a column, None if the file has no such column."""
         return self.header.index(name) if name in self.header else None
 
     def require(self, *names: str) -> tuple[int, ...] | None:
@@ -96,7 +96,7 @@ class Table:
             line = self._reader.line_num + 1
 
     def empty_cell(self, line: int, cells: list[str], columns: tuple[int, ...]) -> Rejected | None:
-        """The rejection of a row with nothing in one of `columns`, else None."""
+        """The rejection of a row with an empty cell in one of `columns`; None for any other row."""
         for column in columns:
             if not cells[column] or cells[column].isspace():
                 return Rejected(self.name, line, "empty cell", f"nothing in column {self.header[column]}")
@@ -130,7 +130,7 @@ def _undecoded_byte(cells: list[str]) -> int | None:
     return None
 
 
-def _checked_header(cells: list[str], name: str) -> tuple[str, ...]:
+def _read_header(cells: list[str], name: str) -> tuple[str, ...]:
     header = tuple(cell.strip() for cell in cells)
     if not header:
         raise UnknownFormat(f"{name}: empty, expected a CSV file with a header")

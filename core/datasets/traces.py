@@ -1,12 +1,12 @@
-"""Reasoning traces as published: one function a format, from text to events in the order they happened.
+"""Reasoning traces as published: one function per format, from text to events in the order they happened.
 
 debate       {"briefs": {"EFFECT": …, "NULL": …, "UP": …, "DOWN": …}, "rebuttals": {"EFFECT": […]}, "de_verdict": …,
              "dir_verdict": …, "P_DE": 0.18, "P_up_given_DE": 0.69, "de_fallback": true, "tool_calls": 7}
 react        {"thought_0": …, "tool_name_0": …, "tool_args_0": {…}, "observation_0": …, "thought_1": …}
 coordinator  {"coordinator": {a react trace}, "sub_agents": [{"agent": …, "question": …, "trajectory": {a react trace},
              "answer": …, "tokens": 512}]}
-packaged     what a package made here holds, see core.datasets.packaged_trace
-text         anything else, kept whole
+packaged     a trace of a package that was made here, see core.datasets.packaged_trace
+text         anything else, unchanged, as one event
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.datasets.packaged_trace import PackagedTrace, read_trace
+from core.row_schema import is_finite_number
 from core.types import Flag, TraceEvent
 
 Format = Literal["none", "debate", "react", "coordinator", "packaged", "text"]
@@ -34,9 +35,9 @@ _DEBATES = (
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The contents of one trace: events in order, and the prediction that it states (None where it states none).
+    """The contents of one trace: events in order, and the prediction that it states (None if it states none).
 
-    packaged: all of it, of a trace in the format of our own packages; None for every other format.
+    packaged: the whole trace if it has the format of our own packages, else None.
     """
 
     format: Format
@@ -63,7 +64,7 @@ def parse_trace(text: str) -> Trace:
         for recognises, parse in _PARSERS:
             if recognises(value):
                 return parse(value)
-    except RecursionError:  # nested deeper than Python follows: nobody's trace, but it must not stop an import
+    except RecursionError:  # nested deeper than Python allows: not a trace, but it must not stop an import
         pass
     return Trace("text", (TraceEvent("trace", "MODEL", "text", text),))
 
@@ -74,7 +75,7 @@ def encodable(text: str) -> str:
 
 
 def _json_object(text: str) -> JsonObject:
-    """The JSON object in `text`, empty where there is none."""
+    """The JSON object in `text`, empty if there is none."""
     if not text.lstrip().startswith("{"):
         return {}
     try:
@@ -94,9 +95,9 @@ def _as_text(value: object) -> str:
 
 
 def _take_number(value: JsonObject, key: str) -> float | None:
-    """Removes and returns a finite number; anything else stays where it is, among the extra keys."""
+    """Remove a finite number from the object and return it; anything else stays, among the extra keys."""
     number: Any = value.get(key)
-    if type(number) in (int, float) and -1e300 < number < 1e300:  # isinstance would take a bool; NaN is in no range
+    if is_finite_number(number):
         del value[key]
         return float(number)
     return None
@@ -115,7 +116,7 @@ def _take_objects(value: JsonObject, key: str) -> JsonObject:
 
 
 def _extra(value: JsonObject, stage: str = "trace", role: str = "MODEL", **meta: Any) -> Iterator[TraceEvent]:
-    """One event with the keys that nothing else took, so that an import loses nothing."""
+    """One event with the keys that no other event holds, so that an import loses nothing."""
     if value:
         yield TraceEvent(stage, role, "meta", _as_text(value), meta=meta)
 
@@ -173,7 +174,7 @@ def _react(value: JsonObject) -> Trace:
 
 
 def _steps(trajectory: JsonObject, stage: str, speaker: str, **meta: Any) -> list[TraceEvent]:
-    """Thought, tool call and observation of every step, whatever of the three there is; takes their keys away."""
+    """Thought, tool call and observation of every step, as far as they exist; removes their keys from the trajectory."""
     steps: dict[int, JsonObject] = {}
     for key in list(trajectory):
         if match := _STEP_KEY.fullmatch(key):
@@ -204,7 +205,7 @@ def _coordinator(value: JsonObject) -> Trace:
 
 
 def _agent(name: str, trajectory: Any, sub_agents: list[Any], depth: int) -> Iterator[TraceEvent]:
-    """An agent's steps, with what it consulted between the call and the observation; what was never called is last."""
+    """An agent's steps, each sub-agent's between its call and its observation; sub-agents without a call come last."""
     meta = {"depth": depth, "agent": name}
     waiting = list(sub_agents)
     if isinstance(trajectory, dict):

@@ -103,6 +103,7 @@ def test_the_hash_is_of_the_bytes(tmp_path: Path) -> None:
         ({"meta": META, "pairs": {"A|B": True}}, "has True, expected"),
         ({"meta": META, "prior": {"A": {**LPS, "logfc": None}}}, "'A' has .*expected finite numbers logfc"),
         ({"meta": META, "prior": {"A": [1]}}, "expected finite numbers"),
+        ({"meta": META, "prior": {"A": {**LPS, "logfc": 10**400}}}, "expected finite numbers"),  # too large for a float
         ({"meta": META, "prior": {"A": {**LPS, "p_adj": 1.5}}}, "p-values in"),
         ({"meta": META, "prior": {"A": {**LPS, "mean_ctrl": -1}}}, "means of at least 0"),
     ],
