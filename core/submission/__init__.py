@@ -1,12 +1,12 @@
 """Submissions for tracks A, B and C: what they are, what is wrong with one, and how one is made.
 
-tracks        columns, members and limits
-parsed        a zip or CSV taken apart
+tracks        the columns, members and limits of each track
+parsed        a zip or CSV, parsed
 check         every problem of a file
-rules/        one function a rule
-provenance    what is known of the run behind a file
+rules/        one function per rule
+provenance    what is known about the run behind a file
 package       the zip of finished rows
-fusion_trace  what a trace lacks after a fusion
+fusion_trace  the events that a fusion's trace lacks
 starter       the starter kit's functions, which are offered here
 """
 

@@ -1,4 +1,4 @@
-"""Every problem of a submission, before anybody submits it."""
+"""Finds every problem of a submission before it is submitted."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "fram
 
 
 def check(content: bytes, name: str, track: Track, expected: Sequence[str], facts: RunProvenance | None = None) -> list[Problem]:
-    """What is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises.
+    """What is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises an error.
 
-    expected: the ids of the rows to submit, in order. facts: of the run behind it, where these are known. A bare CSV is not
-    asked for a prompt or tools.
+    expected: the ids of the rows to submit, in order. facts: about the run behind it, if known. A bare CSV needs
+    neither prompt nor tools.
     """
     file = parse_submission(content, name, LAYOUTS[track], expected, facts or NOTHING)
     found = [problem for rule in RULES.values() for problem in rule.problems(file)]

@@ -10,7 +10,7 @@ from core.types import Flag, RowResult, TraceEvent
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:
-    """Put the base run's events in front of a fusion's, whose own trace is the arithmetic alone."""
+    """Put the base run's events before those of a fusion, whose own trace holds only the arithmetic."""
     return [
         replace(row, events=(*base[row.prediction.pair_id].events, *row.events)) if row.prediction.pair_id in base else row
         for row in rows
@@ -18,9 +18,9 @@ def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) ->
 
 
 def explain_fusion(rows: Sequence[RowResult]) -> list[RowResult]:
-    """Add an event that names both to rows whose trace states other probabilities than were submitted, and clear their flag.
+    """Explain the difference if a row's trace states other probabilities than were submitted, and clear the row's flag.
 
-    A row whose trace states none stays as it is.
+    The explanation is an event with both. A row whose trace states no probabilities is unchanged.
     """
     return [_explain_row(row) if Flag.TRACE_DIFFERS in row.prediction.flags else row for row in rows]
 
@@ -43,7 +43,7 @@ def _explain_row(row: RowResult) -> RowResult:
 
 
 def _stated_probabilities(row: RowResult) -> tuple[float | None, float | None]:
-    """P(DE) and P(up | DE) as a debate's judges or an agent's answer state them, None where the trace states none."""
+    """P(DE) and P(up | DE) as a debate's judges or an agent's answer state them, None if the trace states none."""
     verdicts = {event.stage: event.meta.get("p") for event in row.events if event.kind == "verdict"}
     answer: Mapping[str, Any] = next((event.meta for event in reversed(row.events) if event.kind == "answer"), {})
     return verdicts.get("de", answer.get("p_de")), verdicts.get("dir", answer.get("p_up_given_de"))

@@ -1,9 +1,9 @@
 """A submission's zip from finished rows: the same input gives the same bytes.
 
-In tracks B and C a row's trace is the JSON of core.datasets.packaged_trace, which holds the row whole but for its evidence and
-calls. Track A's columns hold less: of each seed what was said and its two numbers, of the row the two numbers and two counts.
-What they cannot carry: flags, tool calls, other events than the seeds', and of a seed's events role, kind, tokens, latency
-and other facts; where a seed said several things, they stand in one cell with an empty line between them.
+In tracks B and C a row's trace is the JSON of core.datasets.packaged_trace, which holds the whole row except its evidence and
+calls. Track A's columns hold less: each seed's texts and two numbers, and the row's two numbers and two counts.
+They have no place for flags, tool calls, events of no seed, and the role, kind, tokens, latency and other facts of a seed's
+events; several texts of a seed share one cell, with an empty line between them.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 class Contents:
     """What goes into a zip.
 
-    rows: in the order in which they are submitted. model: "" stands as `none`. method: for the traces. prompt: None leaves
-    it out. tools: file name → source. distinct_tools: row → how many it asked; a row that is not in there has those that
-    its trace names.
+    rows: in the order of submission. model: "" is written as `none`. method: for the traces. prompt: None leaves prompt.txt
+    out. tools: file name → source. distinct_tools: row → number of tools that it used; for any other row those that its
+    trace names are counted.
     """
 
     track: Track
@@ -44,7 +44,7 @@ class Contents:
 
 
 def as_zip(contents: Contents) -> bytes:
-    """The zip's bytes. Raises InputError for a row that cannot be written down."""
+    """The zip's bytes. Raises InputError for a row that CSV or JSON cannot hold."""
     members = {CSV: as_csv(contents)}
     if contents.prompt is not None:
         members[PROMPT] = contents.prompt.encode()
@@ -54,9 +54,9 @@ def as_zip(contents: Contents) -> bytes:
 
 
 def as_csv(contents: Contents) -> bytes:
-    """submission.csv: numbers as they read back exactly, an unknown count 0, an empty trace `none`.
+    """The bytes of submission.csv: exact numbers, 0 for an unknown count, `none` for an empty trace.
 
-    Raises InputError for a row that cannot be written down.
+    Raises InputError for a row that CSV or JSON cannot hold.
     """
     columns = LAYOUTS[contents.track].columns
     out = io.StringIO(newline="")
@@ -72,7 +72,7 @@ def as_csv(contents: Contents) -> bytes:
 
 
 def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
-    """Column → text; more columns than the track has."""
+    """Column → text, for the track's columns and others."""
     prediction = row.prediction
     cells = {
         "id": prediction.pair_id,
@@ -81,7 +81,7 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
         "tokens_used": str(prediction.tokens or 0),
         "prompt_tokens": str(prediction.prompt_tokens or 0),
         "num_tool_calls": str(prediction.tool_calls or 0),
-        "num_distinct_tools": str(len(_named_tools(row)) or contents.distinct_tools.get(prediction.pair_id, 0)),
+        "num_distinct_tools": str(len(_tools_in_trace(row)) or contents.distinct_tools.get(prediction.pair_id, 0)),
         "model_name": contents.model or NO_TRACE,
     }
     if contents.track == "A":
@@ -89,13 +89,13 @@ def _cells(row: RowResult, contents: Contents) -> dict[str, str]:
     return cells | {"reasoning_trace": _trace(row, contents)}
 
 
-def _named_tools(row: RowResult) -> set[str]:
+def _tools_in_trace(row: RowResult) -> set[str]:
     """The tools that a row's trace names."""
     return {event.role for event in row.events if event.kind == "tool_call"}
 
 
 def _trace(row: RowResult, contents: Contents) -> str:
-    """`none` for a row without events that the track's other columns hold whole."""
+    """The row's trace; `none` for a row without events if the track's other columns hold everything else."""
     prediction = row.prediction
     total = prediction.prediction_up + prediction.prediction_down
     p_up = prediction.prediction_up / total if total else None
@@ -113,7 +113,7 @@ def _trace(row: RowResult, contents: Contents) -> str:
 
 
 def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
-    """Columns of the seeds. One without an answer gets the mean over the others, which changes no mean; see `repeated_rows`."""
+    """The columns of the seeds. A seed without an answer gets the submitted mean, which leaves that mean unchanged."""
     answers = {seed: answer for seed in SEEDS if (answer := _answer(row, seed)) is not None}
     prediction = row.prediction
     for seed in SEEDS:
@@ -133,7 +133,7 @@ def _of_seed(row: RowResult, seed: int) -> list[TraceEvent]:
 
 
 def _answer(row: RowResult, seed: int) -> tuple[float, float] | None:
-    """A seed's two numbers, None where its events hold none."""
+    """A seed's two numbers, None if its events hold none."""
     for event in reversed(_of_seed(row, seed)):
         up, down = event.meta.get("prediction_up"), event.meta.get("prediction_down")
         if up is not None and down is not None:
@@ -149,7 +149,7 @@ def repeated_rows(rows: Sequence[RowResult]) -> tuple[str, ...]:
 def find_changes(content: bytes, contents: Contents) -> list[Problem]:
     """A problem that names the rows that a packaged file does not preserve; it would be a bug.
 
-    Of track A only what its columns carry is held against the run.
+    For track A only what its columns can hold is compared.
     """
     try:
         table = read(content, "package")
@@ -157,7 +157,9 @@ def find_changes(content: bytes, contents: Contents) -> list[Problem]:
         return [Problem("round_trip", "error", (), f"the package cannot be read back ({error})")]
     found = {row.prediction.pair_id: row for row in table.rows} if isinstance(table, SubmissionTable) else {}
     differ = [
-        row.prediction.pair_id for row in contents.rows if not _same(row, found.get(row.prediction.pair_id), contents.track)
+        row.prediction.pair_id
+        for row in contents.rows
+        if not _is_preserved(row, found.get(row.prediction.pair_id), contents.track)
     ]
     if not differ:
         return []
@@ -165,7 +167,7 @@ def find_changes(content: bytes, contents: Contents) -> list[Problem]:
     return [Problem("round_trip", "error", tuple(differ), message)]
 
 
-def _same(row: RowResult, back: RowResult | None, track: Track) -> bool:
+def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
     if back is None:
         return False
     if track != "A":
@@ -178,7 +180,7 @@ def _same(row: RowResult, back: RowResult | None, track: Track) -> bool:
 
 
 def write(content: bytes, out: Path, *, replace: bool = False) -> None:
-    """Write a file whole or not at all. Raises StateError where another lies there, unless `replace`, InputError where it
+    """Write a file whole or not at all. Raises StateError if another lies there, unless `replace`, InputError if it
     cannot be written."""
     try:
         if out.exists():

@@ -1,4 +1,4 @@
-"""A submission parsed: the zip, the sheet inside, and its rows. What cannot be read is a finding, never an exception."""
+"""A parsed submission: the zip, the sheet inside, and its rows. What cannot be read is a finding, never an exception."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = str | int  # an id, or a line number (from 1)
 
 
 class Finding(NamedTuple):
-    """Something that was found in a submission: the rows it concerns (none: the file) and a message."""
+    """A problem of a submission: the rows that it concerns (none if it concerns the file) and a message."""
 
     rows: Sequence[Row]
     message: str
@@ -34,7 +34,7 @@ Faults = dict[str, list[Finding]]
 class Sheet:
     """A CSV: its header and the rows that could be read.
 
-    header: without outer blanks; a column named twice stands twice. columns: the first of each name. lines: where each row
+    header: without outer blanks; equal names are all listed. columns: the first of each name. lines: where each row
     starts. unreadable: ids of rows that could not be read whole.
     """
 
@@ -45,12 +45,12 @@ class Sheet:
 
     @property
     def names(self) -> tuple[Row, ...]:
-        """Each row's id, or its line where it has none."""
+        """Each row's id, or its line if it has none."""
         ids = self.columns.get("id", ("",) * len(self.lines))
         return tuple((key.strip() and key) or line for key, line in zip(ids, self.lines, strict=True))
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
-        """Row and cells of columns; nothing where one of them is missing."""
+        """Row and cells of columns; nothing if one of them is missing."""
         if all(name in self.columns for name in columns):
             yield from zip(self.names, zip(*(self.columns[name] for name in columns), strict=True), strict=True)
 
@@ -59,10 +59,10 @@ class Sheet:
 class File:
     """A submission's file, as far as it could be read.
 
-    expected: ids in order. zipped: whether it is a zip. paths: of all members; None where that cannot be known, or in a bare
-    CSV. folder: in which they lie, "" at the top. members: bytes of submission.csv, prompt.txt and tools/*.py, by path within
-    that folder. sheet: None where there is none to read. results: rows as an import would read them. faults: rule → what
-    opening it found.
+    expected: ids in order. zipped: whether it is a zip. paths: of all members; None if they cannot be read, or for a bare
+    CSV. folder: the members' folder, "" for the top. members: bytes of submission.csv, prompt.txt and tools/*.py, by path within
+    that folder. sheet: None if it cannot be read. results: rows as an import would read them. faults: rule → its
+    findings when the file was opened.
     """
 
     name: str
@@ -83,7 +83,7 @@ class File:
         return self.members[PROMPT].decode("utf-8", "replace") if PROMPT in self.members else None
 
     def cells(self, *columns: str) -> Iterator[tuple[Row, tuple[str, ...]]]:
-        """Row and cells of columns; nothing without a sheet, or where one of them is missing."""
+        """Row and cells of columns; nothing without a sheet, or if one of them is missing."""
         return iter(()) if self.sheet is None else self.sheet.cells(*columns)
 
     @property
@@ -113,7 +113,7 @@ def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequen
 
 
 def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, File]:
-    """The bytes of the submission in a zip, None where that is not clear, and the file with its members."""
+    """The bytes of the submission in a zip, None unless there is exactly one, and the file with its members."""
     try:
         paths, found = unpack(content, file.name, _is_wanted)
     except UnsafeFile as error:
@@ -188,7 +188,7 @@ def _unreadable_ids(content: bytes, lines: set[int], column: int) -> frozenset[s
 
 
 def _rename_repeated_columns(content: bytes, header: tuple[str, ...]) -> bytes:
-    """The same file with the second of two equal column names changed, so that the first can be read."""
+    """The same file with repeated column names changed, so that the first column of each name can be read."""
     if len(set(header)) == len(header):
         return content
     lines = content.splitlines(keepends=True)

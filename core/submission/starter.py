@@ -1,4 +1,4 @@
-"""The functions of the competition's starter kit, by the same names and meanings; the wording of prompts is our own."""
+"""The functions of the competition's starter kit, with the same names and meanings; the wording of prompts is our own."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ NO_ANSWER = (0.333, 0.333)
 
 
 def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = None) -> str:
-    """The prompt about a pair, as `prompt_only` sends it by default; `examples` stand in it as measured pairs.
+    """The prompt about a pair, as `prompt_only` sends it by default; examples: measured pairs to show in it.
 
     Raises InputError for an example without pert, gene or label.
     """
-    shown = "\n".join(map(_line, examples or ()))
+    shown = "\n".join(map(_format_example, examples or ()))
     return fill(
         prompt_text("prompt_only"),
         pert=pert,
@@ -38,7 +38,7 @@ def format_prompt(pert: str, gene: str, examples: Sequence[Example] | None = Non
     )
 
 
-def _line(example: Example) -> str:
+def _format_example(example: Example) -> str:
     missing = [name for name in ("pert", "gene", "label") if name not in example]
     if missing:
         raise InputError(f"example {dict(example)}: has no {', '.join(missing)}, expected pert, gene and label")
@@ -48,7 +48,7 @@ def _line(example: Example) -> str:
 def format_prompts_from_csv(csv_path: str | Path, examples: Sequence[Example] | None = None) -> pd.DataFrame:
     """The prompt of every row of a file of pairs (id, pert, gene), in its order: columns id, prompt.
 
-    Raises InputError for another file, and for one of whose rows some cannot be read.
+    Raises InputError for any other file, and for one with rows that cannot be read.
     """
     table = read_path(Path(csv_path))
     if not isinstance(table, PairTable) or table.rejected:
@@ -59,14 +59,14 @@ def format_prompts_from_csv(csv_path: str | Path, examples: Sequence[Example] | 
 
 
 def parse_answer(text: str, default: tuple[float, float] = NO_ANSWER) -> tuple[float, float]:
-    """(up, down) of the letter that an answer names: A (1, 0), B (0, 1), C (0, 0); `default` where it names none."""
+    """(up, down) of the letter that an answer names: A (1, 0), B (0, 1), C (0, 0); `default` if it names no letter."""
     found = label(text)
     return default if isinstance(found, Unparsed) else HARD[found]
 
 
 def parse_answers(texts: Sequence[str], default: tuple[float, float] = NO_ANSWER) -> list[tuple[float, float]]:
     """`parse_answer` of each."""
-    return [parse_answer(prompt_text, default) for prompt_text in texts]
+    return [parse_answer(text, default) for text in texts]
 
 
 def build_submission(
@@ -75,9 +75,9 @@ def build_submission(
     predictions_down: Sequence[float],
     output_path: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Columns id, prediction_up, prediction_down; written as CSV where a path is given, over a file that lies there.
+    """Columns id, prediction_up, prediction_down; written as CSV if a path is given, in place of an existing file.
 
-    Raises InputError where the three are not equally long.
+    Raises InputError if the three differ in length.
     """
     lengths = [len(ids), len(predictions_up), len(predictions_down)]
     if len(set(lengths)) > 1:

@@ -11,7 +11,7 @@ from core.types import Track
 
 CSV, PROMPT, TOOLS = "submission.csv", "prompt.txt", "tools/"  # members of a zip
 SEEDS = (42, 43, 44)  # of track A
-NO_TRACE = "none"  # stands where nothing was said; no cell may be empty
+NO_TRACE = "none"  # the text of an empty trace, since no cell may be empty
 MODEL = "gpt-oss-120b"  # the only one that tracks A and B allow
 MOST_PARAMETERS_B = 10.0  # billions; a model of track C has fewer
 
@@ -23,9 +23,9 @@ PLAIN_TRACE = "reasoning_trace"
 class Layout:
     """One track.
 
-    columns: of submission.csv, in order. predictions: pairs of columns of P(up) and P(down), the submitted ones first.
+    columns: of submission.csv, in order. predictions: pairs of columns, P(up) and P(down), the submitted ones first.
     traces, counts: columns with text, and with whole numbers. has_tools: whether the zip holds tools/*.py.
-    most_prompt_tokens: None where the track sets no such limit.
+    most_prompt_tokens: None if the track sets no such limit.
     """
 
     track: Track

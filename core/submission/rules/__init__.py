@@ -1,1 +1,1 @@
-"""What a submission must be: one small function a rule, by what it looks at."""
+"""The rules for submissions: one small function per rule, in modules by what the rules look at."""

@@ -16,7 +16,7 @@ from core.submission.rules.registry import list_names, rule
 
 _MOST_DECIMALS = 300  # of a number above 0
 _FEWEST_DECIMALS = 3  # a mean of seeds that is written with fewer is not called rounded
-# What pandas and others take for an empty cell.
+# What pandas and other readers take for an empty cell.
 _NULL_WORDS = frozenset(
     {
         *("#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
@@ -71,35 +71,37 @@ def id_order(file: File) -> Iterator[Finding]:
 def empty_cells(file: File) -> Iterator[Finding]:
     """Cells with nothing in them."""
     for name in file.layout.columns:
-        yield from _where(file, name, lambda text: not text.strip(), "empty, expected a value; `none` stands for an empty trace")
+        yield from _bad_cells(
+            file, name, lambda text: not text.strip(), "empty, expected a value; `none` stands for an empty trace"
+        )
 
 
 @rule("null_words", "warning")
 def null_words(file: File) -> Iterator[Finding]:
     """Words that other readers take for an empty cell; numbers have a rule of their own."""
     for name in ("id", *file.layout.traces, "model_name"):
-        yield from _where(file, name, lambda text: text in _NULL_WORDS, "a word that many readers take for an empty cell")
+        yield from _bad_cells(file, name, lambda text: text in _NULL_WORDS, "a word that many readers take for an empty cell")
 
 
 @rule("not_a_number", "error")
 def not_a_number(file: File) -> Iterator[Finding]:
-    """Predictions that are no numbers."""
+    """Predictions that are not numbers."""
     for name in _probabilities(file):
-        yield from _where(file, name, lambda text: bool(text.strip()) and number_in(text) is None, "expected a number")
+        yield from _bad_cells(file, name, lambda text: bool(text.strip()) and number_in(text) is None, "expected a number")
 
 
 @rule("not_finite", "error")
 def not_finite(file: File) -> Iterator[Finding]:
     """Predictions that are NaN or infinite."""
     for name in _probabilities(file):
-        yield from _where(file, name, lambda text: not math.isfinite(_number(text, 0.0)), "expected a finite number")
+        yield from _bad_cells(file, name, lambda text: not math.isfinite(_number(text, 0.0)), "expected a finite number")
 
 
 @rule("out_of_range", "error")
 def out_of_range(file: File) -> Iterator[Finding]:
     """Predictions below 0 or above 1."""
     for name in _probabilities(file):
-        yield from _where(file, name, lambda text: _finite(text) and not 0 <= _number(text) <= 1, "expected 0 to 1")
+        yield from _bad_cells(file, name, lambda text: _finite(text) and not 0 <= _number(text) <= 1, "expected 0 to 1")
 
 
 @rule("sum_above_one", "error")
@@ -115,28 +117,28 @@ def sum_above_one(file: File) -> Iterator[Finding]:
 
 @rule("counts", "error")
 def counts(file: File) -> Iterator[Finding]:
-    """Counts that are no whole numbers of at least 0."""
+    """Counts that are not whole numbers of at least 0."""
     for name in file.layout.counts:
         wrong = "expected a whole number of at least 0"
-        yield from _where(file, name, lambda text: bool(text.strip()) and count_in(text) is None, wrong)
+        yield from _bad_cells(file, name, lambda text: bool(text.strip()) and count_in(text) is None, wrong)
 
 
 @rule("tool_calls", "error", "B")
 def tool_calls(file: File) -> Iterator[Finding]:
     """Rows with more tool calls than allowed."""
-    yield from _above(file, "num_tool_calls", B_TOOL_CALLS)
+    yield from _cells_above(file, "num_tool_calls", B_TOOL_CALLS)
 
 
 @rule("distinct_tools", "error", "B")
 def distinct_tools(file: File) -> Iterator[Finding]:
     """Rows with more distinct tools than allowed."""
-    yield from _above(file, "num_distinct_tools", B_TOOLS)
+    yield from _cells_above(file, "num_distinct_tools", B_TOOLS)
 
 
 @rule("prompt_tokens", "error", "A", "B")
 def prompt_tokens(file: File) -> Iterator[Finding]:
     """Rows whose prompt is longer than allowed."""
-    yield from _above(file, "prompt_tokens", file.layout.most_prompt_tokens or 0)
+    yield from _cells_above(file, "prompt_tokens", file.layout.most_prompt_tokens or 0)
 
 
 @rule("seeds_mean", "error", "A")
@@ -180,7 +182,7 @@ def _rounding(text: str) -> float:
     return FILE_SUM_TOLERANCE + 0.5 * 10.0 ** -min(decimals, _MOST_DECIMALS)
 
 
-def _where(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:
+def _bad_cells(file: File, column: str, is_bad: Callable[[str], bool], expected: str) -> Iterator[Finding]:
     """The rows whose cell of a column is bad, with the first cell in the message."""
     bad = [(row, text) for row, (text,) in file.cells(column) if is_bad(text)]
     if bad:
@@ -190,5 +192,5 @@ def _where(file: File, column: str, is_bad: Callable[[str], bool], expected: str
         )
 
 
-def _above(file: File, column: str, most: int) -> Iterator[Finding]:
-    yield from _where(file, column, lambda text: (count_in(text) or 0) > most, f"expected at most {most:,}")
+def _cells_above(file: File, column: str, most: int) -> Iterator[Finding]:
+    yield from _bad_cells(file, column, lambda text: (count_in(text) or 0) > most, f"expected at most {most:,}")

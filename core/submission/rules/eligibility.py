@@ -1,4 +1,4 @@
-"""Rules about what was run: the model, how it was asked, what it had learned, and whether the prompt is the one that ran."""
+"""Rules about the run: the model, its sampling, what was learned from labels, and whether the prompt is the one that ran."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT
 
-# Under any owner's name, and in another number format; what was derived from it is another model.
+# With any owner's name and in any number format; a model derived from it is another model.
 _ALLOWED = re.compile(rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE)
 _SIZE = re.compile(r"(?<![A-Za-z0-9.])(?:([0-9]{1,3})x)?([0-9]{1,5}(?:\.[0-9]{1,3})?)([bm])(?![a-z0-9])", re.IGNORECASE)
-# "Pa -> Ga: up", "Pa_Ga,up": a pair beside what came of it.
+# "Pa -> Ga: up", "Pa_Ga,up": a pair beside its outcome.
 _OUTPUT = re.compile(r"(?:[\w.-]++\s*(?:->|→|=>|⟶)\s*[\w.-]++|\b\w++_\w++)[ \t]*+[:=,\t][ \t]*+(?:up|down|none)\b", re.IGNORECASE)
 _TOOL_EVENTS = ("tool_call", "observation")
 
@@ -57,7 +57,7 @@ def model_size(file: File) -> Iterator[Finding]:
 
 
 def parameters_b(name: str) -> float | None:
-    """Billions of parameters that a model's name states ("Qwen3-4B", "8x7B", "270m"), the largest; None where it states none."""
+    """Billions of parameters that a model's name states ("Qwen3-4B", "8x7B", "270m"), the largest; None if it states none."""
     sizes = [int(times or 1) * float(size) / (1 if unit in "bB" else 1_000) for times, size, unit in _SIZE.findall(name)]
     return max(sizes, default=None)
 
@@ -94,7 +94,7 @@ def sampling(file: File) -> Iterator[Finding]:
         if {temperature, top_p} != {1}
     ]
     if odd:
-        yield Finding((), f"{file.facts.run}: asked with {'; '.join(odd)}; expected temperature 1, top_p 1")
+        yield Finding((), f"{file.facts.run}: sampled with {'; '.join(odd)}; expected temperature 1, top_p 1")
 
 
 @rule("second_model", "warning", "B")
@@ -115,11 +115,9 @@ def learned(file: File) -> Iterator[Finding]:
 
 @rule("outputs_in_prompt", "warning", "A")
 def outputs_in_prompt(file: File) -> Iterator[Finding]:
-    """Expected outputs in the prompt."""
+    """Measured outcomes in the prompt."""
     if file.facts.shots:
-        yield Finding(
-            (), f"{file.facts.run}: {file.facts.shots} measured pairs in each prompt, expected no expected outputs in it"
-        )
+        yield Finding((), f"{file.facts.run}: {file.facts.shots} measured pairs in each prompt, expected no outcomes in it")
     found = list(dict.fromkeys(_OUTPUT.findall(file.prompt or "")))
     if found:
         yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({list_names(found)}), expected no outcome in it")
@@ -135,7 +133,7 @@ def prompt_differs(file: File) -> Iterator[Finding]:
 
 @rule("prompt_unproven", "error")
 def prompt_unproven(file: File) -> Iterator[Finding]:
-    """A run whose prompt can no longer be shown."""
+    """A run whose prompt can no longer be proven."""
     if file.facts.prompt_fault:
         yield Finding((), f"{PROMPT}: {file.facts.prompt_fault}")
 

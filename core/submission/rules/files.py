@@ -12,7 +12,7 @@ from core.submission.parsed import File, Finding, is_tool
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import CSV, MODEL, PROMPT, TOOLS
 
-OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # what opening a file finds itself
+OPENING = ("zip_damaged", "zip_unsafe", "no_submission", "encoding", "not_csv", "ragged")  # found when a file is opened
 
 
 def _register_opening() -> None:
@@ -39,7 +39,7 @@ def unexpected_members(file: File) -> Iterator[Finding]:
     ]
     if odd:
         tools = f", {TOOLS}*.py" if file.layout.has_tools else ""
-        yield Finding((), f"members {list_names(odd)}, expected {CSV}, {PROMPT}{tools} alone")
+        yield Finding((), f"members {list_names(odd)}, expected only {CSV}, {PROMPT}{tools}")
 
 
 @rule("folder", "warning")
@@ -59,7 +59,7 @@ def prompt_missing(file: File) -> Iterator[Finding]:
 
 @rule("prompt_too_long", "error", "A", "B")
 def prompt_too_long(file: File) -> Iterator[Finding]:
-    """A prompt that has more tokens than allowed, as far as there is somebody to count them."""
+    """A prompt with more tokens than allowed, if tiktoken can count them."""
     tokens, most = _tokens(file), file.layout.most_prompt_tokens or 0
     if tokens is not None and tokens > most:
         yield Finding((), f"{PROMPT}: {tokens:,} tokens (counted by tiktoken), expected at most {most:,}")
@@ -67,15 +67,15 @@ def prompt_too_long(file: File) -> Iterator[Finding]:
 
 @rule("prompt_uncounted", "warning", "A", "B")
 def prompt_uncounted(file: File) -> Iterator[Finding]:
-    """A prompt that may be too long, where no tokenizer is at hand."""
+    """A prompt that may be too long, if tiktoken cannot count its tokens."""
     size, most = len((file.prompt or "").encode()), file.layout.most_prompt_tokens or 0
     if size > most and _tokens(file) is None:
-        bound = f"at most {size:,} tokens, since no token is shorter than a byte, and nobody here counts them"
+        bound = f"at most {size:,} tokens, since no token is shorter than a byte; tiktoken is needed to count them"
         yield Finding((), f"{PROMPT}: {bound}; expected at most {most:,}")
 
 
 def _tokens(file: File) -> int | None:
-    """None where nobody counts, and where the bytes say enough."""
+    """The tokens of the prompt; None if tiktoken cannot count them, or if the prompt has too few bytes to exceed the limit."""
     prompt = file.prompt or ""
     enough = len(prompt.encode()) <= (file.layout.most_prompt_tokens or 0)
     return None if enough else count_with_tiktoken(MODEL, prompt)
@@ -98,11 +98,11 @@ def too_many_tools(file: File) -> Iterator[Finding]:
 
 @rule("tool_syntax", "error", "B")
 def tool_syntax(file: File) -> Iterator[Finding]:
-    """Tools that Python cannot read."""
+    """Tools that Python cannot parse."""
     for path, content in file.tools.items():
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # an odd escape in a string is no fault here
+                warnings.simplefilter("ignore")  # an unknown escape in a string is not an error
                 ast.parse(content)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            yield Finding((), f"{path}: no Python ({error})")
+            yield Finding((), f"{path}: not Python ({error})")

@@ -17,7 +17,7 @@ SHOWN = 5  # names in a message
 class Problem(NamedTuple):
     """One thing that is wrong (error) or odd (warning).
 
-    rows: every row it is about, by id, or by line number where a row has none; empty where it is about the file.
+    rows: the rows that it concerns, by id, or by line number if a row has no id; empty if it concerns the file.
     """
 
     rule: str
@@ -28,7 +28,7 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the tracks named; `find` yields what breaks it."""
+    """A rule of some tracks; `find` yields the findings in a file."""
 
     name: str
     severity: Severity
@@ -36,7 +36,7 @@ class Rule:
     find: Find
 
     def problems(self, file: File) -> Iterator[Problem]:
-        """What breaks it in a file of one of its tracks."""
+        """The problems of a file; none if the rule is not for the file's track."""
         if file.layout.track in self.tracks:
             for rows, message in self.find(file):
                 yield Problem(self.name, self.severity, tuple(dict.fromkeys(rows)), printable(message))
@@ -46,7 +46,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(name: str, severity: Severity, *tracks: Track) -> Callable[[Find], Find]:
-    """Register a rule, of all tracks unless some are named."""
+    """Register a rule of the named tracks, or of all tracks if none is named."""
 
     def register(find: Find) -> Find:
         if name in RULES:
@@ -64,5 +64,5 @@ def list_names(names: Sequence[object]) -> str:
 
 
 def printable(text: str) -> str:
-    """A text in one line: what would break it, or cannot be seen, is written as Python writes it."""
+    """The text on one line: characters that cannot be printed are escaped as in Python."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""Rules about predictions as a whole and about traces: what a score does not forbid, but a reader should know."""
+"""Rules about predictions as a whole and about traces: what is allowed, but readers should know."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def equal_columns(file: File) -> Iterator[Finding]:
 
 @rule("ties", "warning")
 def ties(file: File) -> Iterator[Finding]:
-    """Rows that share both numbers with another, where these are many."""
+    """Many rows that share both numbers with another row."""
     both = list(file.cells(*file.layout.predictions[0]))
     often = Counter(cells for _, cells in both)
     tied = [row for row, cells in both if often[cells] > 1]
@@ -51,7 +51,7 @@ def trace_differs(file: File) -> Iterator[Finding]:
     differ = [result.prediction.pair_id for result in file.results if Flag.TRACE_DIFFERS in result.prediction.flags]
     if differ:
         message = f"{len(differ):,} traces state probabilities that do not give the submitted numbers, "
-        message += f"the first {list_names(differ[:1])}; where they were fused afterwards, the trace should hold the arithmetic"
+        message += f"the first {list_names(differ[:1])}; if they were fused afterwards, the trace should hold the arithmetic"
         yield Finding(differ, message)
 
 
@@ -62,7 +62,7 @@ def fallbacks(file: File) -> Iterator[Finding]:
     for result in file.results:
         prediction = result.prediction
         flags = [flag for flag in prediction.flags if flag in FALLBACKS]
-        # Seeds that disagree may well average to a third, which the reader of track A knows.
+        # Track A: seeds that disagree may average to a third; `read_submission` flags the others.
         if not flags and file.layout.track != "A" and is_uniform(prediction.prediction_up, prediction.prediction_down):
             flags = [Flag.UNIFORM]
         if flags:
@@ -75,7 +75,7 @@ def fallbacks(file: File) -> Iterator[Finding]:
 
 @rule("empty_traces", "warning")
 def empty_traces(file: File) -> Iterator[Finding]:
-    """Rows in whose trace nothing is said."""
+    """Rows with an empty trace."""
     silent = {result.prediction.pair_id for result in file.results if not result.events}
     for name in file.layout.traces:
         empty = [
@@ -89,7 +89,7 @@ def empty_traces(file: File) -> Iterator[Finding]:
 
 @rule("uncounted", "warning")
 def uncounted(file: File) -> Iterator[Finding]:
-    """Counts of 0 that nobody counted: of tokens beside a trace, of tools beside tool calls."""
+    """Counts of 0 that must be wrong: of tokens beside a trace, of tools beside tool calls."""
     for column in ("tokens_used", "prompt_tokens"):
         if column in file.layout.counts:
             field = "tokens" if column == "tokens_used" else column
@@ -108,11 +108,9 @@ def uncounted(file: File) -> Iterator[Finding]:
 
 @rule("prompt_tokens_vary", "warning", "B")
 def prompt_tokens_vary(file: File) -> Iterator[Finding]:
-    """Rows whose prompt_tokens are others than most rows have: system prompt and tools are the same throughout a run."""
+    """Rows with other prompt_tokens than most rows: system prompt and tools are the same throughout a run."""
     found = [(row, text) for row, (text,) in file.cells("prompt_tokens") if text.strip()]
     most = Counter(text for _, text in found).most_common(1)
     odd = [row for row, text in found if text != most[0][0]]
     if odd:
-        yield Finding(
-            odd, f"prompt_tokens: {len(odd):,} rows have others than {most[0][0]}, expected one value for the whole run"
-        )
+        yield Finding(odd, f"prompt_tokens: {len(odd):,} rows differ from {most[0][0]}, expected one value for the whole run")
