@@ -1,6 +1,6 @@
-"""What is known about a perturbation and a gene: evidence tools, each answering with typed `Evidence`.
+"""What is known about a perturbation and a gene: evidence tools, which answer with typed `Evidence`.
 
-tools/            one file a tool, each with a `TOOL`
+tools/            one file per tool, each with a `TOOL`
 tool              what a tool is, and how its answers become Evidence
 registry          finds the tools; gathers the answers about a pair
 render            the one place where evidence becomes prompt text

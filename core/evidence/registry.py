@@ -39,7 +39,7 @@ def tool_named(name: str) -> Tool:
 
 
 def tool_file(name: str) -> Path:
-    """The source file of the tool of that name: a tool stands in the file that is called like it."""
+    """The source file of the tool of that name: each tool is defined in the file of its name."""
     return Path(tools.__path__[0]) / f"{tool_named(name).name}.py"
 
 

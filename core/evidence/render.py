@@ -27,7 +27,7 @@ class Rendered(NamedTuple):
 
 
 class Dossier(NamedTuple):
-    """The answers about a pair. text: one line an answer. notes: one line for each tool that failed."""
+    """The answers about a pair. text: one line per answer. notes: one line for each tool that failed."""
 
     text: str
     notes: tuple[str, ...]

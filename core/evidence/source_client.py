@@ -125,7 +125,7 @@ class SourceClient:
             self._check_not_blocked(site)
         wait_s = self._policy.wait_s(fault, failures, self._rng)
         if fault.busy:
-            self._transport(site).rate_limit.block(wait_s)  # everybody who asks this source waits
+            self._transport(site).rate_limit.block(wait_s)  # every process that asks this source waits
         if reason is not None:
             attempts = f"; gave up after {failures} attempts" if failures > 1 else ""
             # The site's title, not its address: errors are stored and passed on.

@@ -1,4 +1,4 @@
-"""One exchange with a public source at the rate that it allows: what it says, or a fault."""
+"""One exchange with a public source at the rate that it allows: its answer, or a fault."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Public sources: where they are, how fast each may be asked, and what a request to one is."""
+"""Public sources: their addresses, the rate that each allows, and the requests to them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ONE_SYMBOL = re.compile(r"[\w.\-()/@']{1,60}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """Where public sources are, who asks them, and the limits of an exchange.
+    """The addresses of public sources, who asks them, and the limits of an exchange.
 
     cache: the file of their answers, None for none. api_key: NCBI's; it is never written anywhere. contact: an e-mail
     address for those who run the sources, "" for none. rate_factor: multiplies the allowed rates; more than 1 is for servers

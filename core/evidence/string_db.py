@@ -60,7 +60,7 @@ async def fetch_partners(client: SourceClient, symbol: str) -> tuple[dict[str, t
 
     The highest score comes first, equal scores in alphabetical order. Raises SourceError.
     """
-    # Perturbations and genes apart: there are many more genes, of which few may be asked about.
+    # Only names of the same kind are fetched beside: there are many more genes than perturbations, and few may be needed.
     expected = client.perts if symbol in client.perts else client.genes
     response = await client.fetch_one(BATCH, check_symbol(SITE, symbol), expected)
     partners: dict[str, list[tuple[str, int]]] = json.loads(response.body or "{}")

@@ -58,7 +58,7 @@ class Query:
 class Tool:
     """One way to learn about a pair.
 
-    takes: the arguments that it accepts. together: whether it accepts both in one call; otherwise one. sees_labels: whether
+    takes: the arguments that it accepts. takes_both: whether it accepts both in one call; otherwise one. sees_labels: whether
     it gets the label view; other tools get an empty one. as_pair: whether a dossier asks it about both in one call.
     """
 
@@ -67,7 +67,7 @@ class Tool:
     takes: tuple[Argument, ...]
     ask: Callable[[Query], Answer | Awaitable[Answer]]
     sees_labels: bool = False
-    together: bool = False
+    takes_both: bool = False
     as_pair: bool = False
 
     async def run(
@@ -89,8 +89,8 @@ class Tool:
         """The arguments of each call that a dossier makes for a pair: both, each by itself, or none."""
         if self.as_pair:
             return ((pert, gene),)
-        alone: dict[Argument, tuple[str | None, str | None]] = {"pert": (pert, None), "gene": (None, gene)}
-        return tuple(alone[argument] for argument in self.takes) or ((None, None),)
+        single: dict[Argument, tuple[str | None, str | None]] = {"pert": (pert, None), "gene": (None, gene)}
+        return tuple(single[argument] for argument in self.takes) or ((None, None),)
 
     async def _answer(self, query: Query) -> Answer:
         try:
@@ -101,13 +101,13 @@ class Tool:
 
     def _check(self, pert: str | None, gene: str | None) -> None:
         given = [argument for argument, value in (("pert", pert), ("gene", gene)) if value is not None]
-        most = len(self.takes) if self.together else min(1, len(self.takes))
+        most = len(self.takes) if self.takes_both else min(1, len(self.takes))
         if set(given) - set(self.takes) or len(given) > most or (self.takes and not given) or "" in (pert, gene):
-            word = " and/or " if self.together else " or "
+            word = " and/or " if self.takes_both else " or "
             raise InputError(f"{self.name}: pert {pert!r}, gene {gene!r}; expected {word.join(self.takes) or 'neither'}")
 
     def _subject(self, pert: str | None, gene: str | None) -> str:
-        if self.together:
+        if self.takes_both:
             return f"{pert or '*'}|{gene or '*'}"
         return pert or gene or "all rows in view"
 

@@ -99,7 +99,7 @@ class Client:
             answer = await self._request_with_twice_the_limit(call, self._describe_truncation(answer, request))
         if not answer.is_complete or answer.content is None:
             raise call.error(Truncated, self._describe_truncation(answer, request))
-        logprobs = self._checked_logprobs(call, answer)
+        logprobs = self._require_logprobs(call, answer)
         return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
 
     async def _request_with_twice_the_limit(self, call: _Call, truncation: str) -> Answer:
@@ -149,7 +149,7 @@ class Client:
             return self._no_logprobs_error(call, fault.message)
         return call.error(kind, f"{where}, expected a completion of {call.request.model}")
 
-    def _checked_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
+    def _require_logprobs(self, call: _Call, answer: Answer) -> tuple[TokenLogprob, ...] | None:
         """The answer's log-probabilities if the request asks for them. Raises NoLogprobs if the answer has none."""
         if call.request.top_logprobs is None:
             return None

@@ -50,7 +50,7 @@ def _write_step(prompt: ScriptedPrompt) -> dict[str, str]:
 
 
 def _tools(prompt: str) -> list[tuple[str, str]]:
-    return [found for line in prompt.splitlines() for found in _TOOL.findall(line)]
+    return [tool for line in prompt.splitlines() for tool in _TOOL.findall(line)]
 
 
 def _argument(name: str, prompt: ScriptedPrompt) -> str:

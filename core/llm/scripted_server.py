@@ -91,7 +91,7 @@ class _ScriptedModel:
         finally:
             self._concurrent -= 1
 
-    async def _delayed_response(self, found: dict[str, Any], fault: str, reader: asyncio.StreamReader) -> ServerResponse | None:
+    async def _delayed_response(self, answer: dict[str, Any], fault: str, reader: asyncio.StreamReader) -> ServerResponse | None:
         """The completion or the fault, after the script's delay."""
         await asyncio.sleep(self.script.delay_s)
         if fault == "hang":
@@ -102,7 +102,7 @@ class _ScriptedModel:
             return _error(500, "A scripted error.")
         if fault == "busy":
             return _error(429, "Scripted to be busy.", ("Retry-After", f"{self.script.retry_after_s:g}"))
-        content = json.dumps(found).encode()
+        content = json.dumps(answer).encode()
         return ServerResponse(200, content[: len(content) // 2] if fault == "half" else content)
 
 

@@ -128,7 +128,7 @@ def tokenize_answer(text: str, prompt: ScriptedPrompt) -> list[str]:
 
 
 def write_logprobs(tokens: Sequence[str], prompt: ScriptedPrompt, top: int) -> list[dict[str, Any]]:
-    """One entry a token in OpenAI's form; a token that holds an answer letter has the probabilities of all letters."""
+    """One entry per token in OpenAI's form; a token that holds an answer letter has the probabilities of all letters."""
     shares = scripted_probabilities(prompt)
     entries = []
     before = ""

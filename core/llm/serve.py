@@ -32,7 +32,7 @@ PORT = 8000
 OWN_PYTHON = REPOSITORY / ".venv-serve" / "bin" / "python"
 # Without eager mode GPT-OSS returned null content after the first requests; prefixes are few and short here.
 FLAGS = ("--enforce-eager", "--no-enable-prefix-caching")
-# On a CPU vLLM dies of a request with a seed whose prompt it reads in several steps ("CPU Generator does not use offset").
+# On a CPU vLLM crashes on a request with a seed whose prompt it reads in several steps ("CPU Generator does not use offset").
 CPU_FLAGS = ("--no-enable-chunked-prefill",)
 CPU_MODEL_LEN = 4096  # tokens; what fits into the 1 GB that a CPU's cache gets
 _TO_INSTALL = "make .venv-serve/ok installs it as pinned in requirements-serve.txt"
@@ -71,8 +71,11 @@ class ServerOptions:
 
 @dataclass(frozen=True, slots=True)
 class SupervisionLimits:
-    """restarts: how often a server that has answered is started again. ready_s: seconds that it may take until it answers;
-    stop_s: seconds that it may take to end."""
+    """The patience of `supervise`.
+
+    restarts: how often a server that has answered is started again. ready_s: seconds that it may take until it answers.
+    stop_s: seconds that it may take to end.
+    """
 
     restarts: int = 3
     ready_s: float = 1800.0  # a large model is fetched and loaded first

@@ -70,7 +70,7 @@ def count_with_tiktoken(model: str, text: str) -> int | None:
         encoding = tiktoken.encoding_name_for_model(model.rpartition("/")[2])
     except (ImportError, KeyError):
         return None
-    # It would download a missing table without a time limit, although a run may ask nobody.
+    # tiktoken would download a missing table without a time limit, even if the run may not use the network.
     return len(tiktoken.get_encoding(encoding).encode_ordinary(text)) if has_table(encoding) else None
 
 

@@ -1,4 +1,4 @@
-"""How anything here talks to a server; models and public sources share it, and each keeps only its protocol.
+"""How anything here talks to a server; models and public sources share it, and each of them adds only its protocol.
 
 transport         one HTTP exchange: a response or a typed fault
 retry             the one retry policy; Retry-After

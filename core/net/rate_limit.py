@@ -39,11 +39,11 @@ class RateLimit:
         self._interval_s = MARGIN / per_s
         self._cache, self._sleep = cache, sleep
         self._line = asyncio.Lock()
-        self._next_slot = 0.0  # of this process alone, in seconds since 1970
+        self._next_slot = 0.0  # of this process only, in seconds since 1970
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[Slot]:
-        """Wait to be first in line with the next slot near: time to connect. The turn of a serial source lasts for the block."""
+        """Wait until this coroutine is first in line and the next slot has come; a serial source's turn lasts for the block."""
         await self._line.acquire()
         in_line = True
 
@@ -54,7 +54,8 @@ class RateLimit:
                 self._line.release()
 
         def release() -> None:
-            self.block(self._interval_s)  # dated when the request was really written: a late one is followed late
+            # Counted from when the request was really written: after a late one, the next must not come too soon.
+            self.block(self._interval_s)
             if not self.serial:
                 leave_line()
 
@@ -69,14 +70,14 @@ class RateLimit:
             leave_line()
 
     def block(self, seconds: float) -> None:
-        """Let no process ask the source for so long."""
+        """Keep every process from asking the source for so many seconds."""
         now = time.time()
         self._next_slot = max(self._next_slot, now + seconds)
         if self._cache is not None:
             self._cache.block(self.source, now, now + seconds)
 
     async def _take(self) -> None:
-        """Wait for the next slot and take it. It is dated when it is taken: one who wakes late is followed late."""
+        """Wait for the next slot and take it. The next slot is counted from when it is taken, which may be late."""
 
         def try_to_take(now: float) -> float:
             until = now + self._interval_s

@@ -1,4 +1,4 @@
-"""What public sources answered, on disk, and when each of them may be asked next. The file may be deleted at any time."""
+"""The answers of public sources, on disk, and when each source may be asked next. The file may be deleted at any time."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 class SqliteCache:
     """A cache file for any number of processes and threads.
 
-    schema: statements that create missing tables. consequence: what it means that the file cannot be used, for people.
+    schema: statements that create missing tables. consequence: what follows if the file cannot be used, for messages.
     No problem with the file is fatal: a damaged file is moved aside, an unusable one is not used. Each problem is reported
     once, in `problems` and in the log. A call blocks for about a tenth of a millisecond, which is less than a thread would
     cost a coroutine, and for up to two seconds while another process locks the file.

@@ -180,8 +180,10 @@ def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
 
 
 def write(content: bytes, out: Path, *, replace: bool = False) -> None:
-    """Write a file whole or not at all. Raises StateError if another lies there, unless `replace`, InputError if it
-    cannot be written."""
+    """Write a file whole or not at all.
+
+    Raises StateError if another file exists, unless `replace`, and InputError if the file cannot be written.
+    """
     try:
         if out.exists():
             if out.is_file() and out.read_bytes() == content:

@@ -108,7 +108,7 @@ async def everything(client: SourceClient, name: str, view: LabelView) -> list[E
         await tool.run(pert, gene, PACKS, view, client)
         for pert in (spellings if "pert" in tool.takes else [None])
         for gene in (spellings if "gene" in tool.takes else [None])
-        if (given := sum(one is not None for one in (pert, gene))) == min(1, len(tool.takes)) or (tool.together and given == 2)
+        if (given := sum(one is not None for one in (pert, gene))) == min(1, len(tool.takes)) or (tool.takes_both and given == 2)
     ]
 
 

@@ -92,5 +92,5 @@ def answers(name: str, packs: Packs, view: LabelView) -> Iterator[Evidence]:
     for pert in spellings if "pert" in tool.takes else [None]:
         for gene in spellings if "gene" in tool.takes else [None]:
             given = sum(symbol is not None for symbol in (pert, gene))
-            if given == min(1, len(tool.takes)) or (tool.together and given == 2):
+            if given == min(1, len(tool.takes)) or (tool.takes_both and given == 2):
                 yield run(tool, pert, gene, packs, view)

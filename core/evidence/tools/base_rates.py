@@ -8,7 +8,7 @@ from core.evidence.tool import Answer, Query, Tool
 
 class BaseRates(Tally):
     """The counts of all rows in view. p_de: share that changed; p_up_given_de: share of those that went up; both in [0, 1],
-    None if there is none to count. perts, genes: how many are in view."""
+    None without rows to count. perts, genes: how many are in view."""
 
     p_de: float | None
     p_up_given_de: float | None

@@ -87,6 +87,6 @@ TOOL = Tool(
     "What PubMed abstracts say of a perturbation and a gene.",
     ("pert", "gene"),
     _ask,
-    together=True,
+    takes_both=True,
     as_pair=True,
 )

@@ -58,5 +58,5 @@ TOOL = Tool(
     ("pert", "gene"),
     _ask,
     sees_labels=True,
-    together=True,
+    takes_both=True,
 )

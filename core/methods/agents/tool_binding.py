@@ -29,7 +29,7 @@ class BoundTool:
 
 def describe_tool(tool: Tool) -> ToolDescription:
     """Returns how an evidence tool is described to the model."""
-    if tool.together:
+    if tool.takes_both:
         arguments = {str(name): {**TEXT, "description": "a gene symbol; leave it out for all"} for name in tool.takes}
     else:
         arguments = {"symbol": {**TEXT, "description": "a gene symbol"}} if tool.takes else {}
@@ -78,7 +78,7 @@ async def call_tool(episode: Episode, bound: BoundTool, values: Mapping[str, Any
 def _arguments(tool: Tool, call: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """Returns the perturbation and the gene that a call names, None for one that it leaves out."""
     values = {name: str(value).strip() or None for name, value in call.items() if value is not None}
-    if tool.together or not tool.takes:
+    if tool.takes_both or not tool.takes:
         return values.get("pert"), values.get("gene")
     symbol = values.get("symbol")
     return (symbol, None) if tool.takes[0] == "pert" else (None, symbol)
