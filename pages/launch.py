@@ -11,8 +11,8 @@ if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()
 
-watched = st.container()
+runs_above = st.container()
 st.markdown("### Start a run")
 run_form.show_form(context, context.dataset)
-with watched:
+with runs_above:
     shell.fragment(lambda: run_list.show_runs(context), every_s=run_list.WATCH_S)()

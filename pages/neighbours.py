@@ -23,15 +23,15 @@ if settings is None:
     st.stop()
 
 live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
-whole, rest = panels.explain_priors(live, pair_id)
+provenance, without_picked = panels.explain_priors(live, pair_id)
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
-panels.show_priors(live, whole, rest, pair.label)
+panels.show_priors(live, provenance, without_picked, pair.label)
 panels.show_masked_rows(live)
-if not len(whole.neighbours):
+if not len(provenance.neighbours):
     st.markdown("No labelled row that this row may use is similar to it in these spaces: there is no prior.")
     st.stop()
 
-rows = panels.list_neighbours(live, whole)
+rows = panels.list_neighbours(live, provenance)
 panels.show_figures(context, live, rows, pair_id)
 panels.show_neighbours(live, rows, pair_id)
 panels.show_links(context, pair_id, pair.pert, pair.gene)

@@ -15,34 +15,34 @@ save_controls.show_saved()
 
 
 @shell.fragment
-def board() -> None:
-    """Everything that moves with a slider."""
+def show_fusion() -> None:
+    """Show the controls and everything that changes with them."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
     numbers = st.container()
-    made = fusion_controls.show_fusion_controls(dataset, run, context.runs, labelled)
-    if made is None:
+    choice = fusion_controls.show_fusion_controls(dataset, run, context.runs, labelled)
+    if choice is None:
         return
-    baseline = save_controls.show_save_controls(context, made)
-    prepared = fusion_controls.prepare_fusion(made, baseline)
-    found = prepared.score_at(made.settings().weights())
+    baseline = save_controls.show_save_controls(context, choice)
+    prepared = fusion_controls.prepare_fusion(choice, baseline)
+    comparison = prepared.score_at(choice.settings().weights())
     with numbers:  # at once; what takes longer follows
         if labelled:
-            results.show_numbers(found, baseline)
+            results.show_numbers(comparison, baseline)
         else:
-            results.show_agreement(made, found)
-    tuned = results.search_weights(made, prepared, baseline) if labelled else None
+            results.show_agreement(choice, comparison)
+    search = results.search_weights(choice, prepared, baseline) if labelled else None
     with numbers:
-        results.show_caveats(made, prepared, tuned)
-    results.show_remarks(made, found)
-    picture, moved = st.columns([0.58, 0.42], gap="medium")
-    with picture:
-        if tuned is not None:
-            results.show_weight_grid(made, tuned)
+        results.show_caveats(choice, prepared, search)
+    results.show_remarks(choice, comparison)
+    figure_side, movers_side = st.columns([0.58, 0.42], gap="medium")
+    with figure_side:
+        if search is not None:
+            results.show_weight_grid(choice, search)
         else:
-            results.show_rank_scatter(made, found)
-    with moved:
-        results.show_movers(made, found)
-    results.show_movers_chart(made, found)
+            results.show_rank_scatter(choice, comparison)
+    with movers_side:
+        results.show_movers(choice, comparison)
+    results.show_movers_chart(choice, comparison)
 
 
-board()
+show_fusion()

@@ -7,7 +7,7 @@ shared/widgets             what several pages show: texts, figures with their ta
 shared/score_box           scores with intervals
 shared/run_browser         browsing a run's rows
 shared/neighbour_controls  the settings of a kNN, and its neighbours
-shared/cached_components   what fusions are made from, kept while their runs do not change
+shared/cached_components   what fusions are made from, cached while their runs do not change
 overview/, debates/, neighbours/, breakdown/, what_if/, compare/, submit/, launch/, data/: one page each
 symbol/                    the pages of one perturbation and of one target gene
 start, server              `make app`: the demo for an empty workspace, then the server with its security headers

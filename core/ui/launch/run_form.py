@@ -34,7 +34,7 @@ LABELS = {
 
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
-    """Shows everything that a run needs, what it is expected to take, and the button that starts it."""
+    """Show everything that a run needs, what it is expected to take, and the button that starts it."""
     known = methods()
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
@@ -53,7 +53,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
 
 
 def _show_labels() -> str:
-    """Shows the choice of labels that may be seen."""
+    """Show the choice of labels that may be seen."""
     return st.selectbox(
         "Labels that may be seen",
         list(LABELS),
@@ -69,7 +69,7 @@ def _default_method(known: Mapping[str, Method]) -> int:
 
 
 def _show_rows(dataset: Dataset) -> str:
-    """Shows the choice of rows and returns it as the command line writes it."""
+    """Show the choice of rows and return it as the command line writes it."""
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3)
     split = one.selectbox("Rows of split", splits, key="launch_split")
@@ -79,7 +79,7 @@ def _show_rows(dataset: Dataset) -> str:
 
 
 def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
-    """Shows a widget for each option of a method; returns the values that differ from the defaults."""
+    """Show a widget for each option of a method; return the values that differ from the defaults."""
     if not method.options:
         return {}
     needed = [option for option in method.options if option.kind in ("spaces", "run", "runs")]  # they have no default
@@ -91,7 +91,7 @@ def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
 
 
 def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
-    """Shows the gene spaces or runs that an option may name; returns the chosen ones with commas between them."""
+    """Show the gene spaces or runs that an option may name; returns the chosen ones with commas between them."""
     key, title = f"option-{method.name}-{option.name}", option.name.replace("_", " ")
     if option.kind == "spaces":
         return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], key=key, help=option.help))
@@ -127,7 +127,7 @@ def _show_option(method: Method, option: Option) -> Any:
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
-    """Shows the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
+    """Show the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
     if not method.needs_model:
         st.markdown("No model is needed: this method runs at once.")
         return wanted, None
@@ -173,7 +173,7 @@ def _read_health(workspace: Workspace, address: str) -> Health:
 
 
 def _show_start(context: PageContext, wanted: RunRequest, health: Health | None) -> None:
-    """Shows what the run is expected to take, and the button that starts it."""
+    """Show what the run is expected to take, and the button that starts it."""
     if health is not None and not health.models:
         return
     try:

@@ -17,15 +17,15 @@ from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration, show_empty
 
-WATCH_S = 2.0  # between two looks at the runs
+WATCH_S = 2.0  # between two refreshes of the list
 LOG_LINES = 12
 STATES = {
     "waiting": "waiting for its worker",
     "running": "running",
     "pausing": "finishing rows in flight",
     "paused": "paused",
-    "crashed": "its worker ended without a word; can be resumed",
-    "interrupted": "its worker was text to end; can be resumed",
+    "crashed": "its worker ended unexpectedly; can be resumed",
+    "interrupted": "its worker was told to end; can be resumed",
     "stopped": "stopped; can be resumed",
     "budget": "token budget spent; can be resumed with a larger one",
     "cancelled": "cancelled; can be resumed",
@@ -34,7 +34,7 @@ STATES = {
 
 
 def show_runs(context: PageContext) -> None:
-    """Shows the runs of this workspace's workers as their journals tell, and what can be done to the chosen one."""
+    """Show the runs of this workspace's workers with the progress in their journals, and what can be done to the chosen one."""
     states = run_control.states(context.workspace)
     named = {run.id: run for run in loaders.all_runs()}
     here = {key: named[key] for key in reversed(list(named)) if key in states}
@@ -97,7 +97,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         links.to_rows(run, "Read its rows")
         if counts.failed:
             links.to_rows(run, "Read the failures", failed="true")
-    with st.expander("What its worker says", expanded=status.state in ("crashed", "stopped")):
+    with st.expander("Its worker's log", expanded=status.state in ("crashed", "stopped")):
         st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")
 
 
@@ -109,7 +109,7 @@ def _tokens_per_s(status: Status) -> str:
 
 
 def _show_controls(workspace: Workspace, run: Run, status: Status) -> None:
-    """Shows the buttons that make sense in this state."""
+    """Show the buttons that make sense in this state."""
     live = status.state in LIVE_STATES
     actions = {
         "Pause": (run_control.pause, status.state == "running"),

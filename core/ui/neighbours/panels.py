@@ -45,12 +45,12 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
 def explain_priors(live: LiveNeighbours, pair_id: str) -> tuple[Provenance, Provenance]:
     """The provenance of the row's priors from all neighbours, and from those that are not picked in the table."""
     settings = live.settings
-    whole = live.neighbourhood.explain(0, settings.spaces, settings.setting)
+    provenance = live.neighbourhood.explain(0, settings.spaces, settings.setting)
     picked = st.session_state.get(_table_key(live, pair_id), {}).get("selection", {}).get("rows", [])
-    lines = list_neighbours(live, whole) if picked else pd.DataFrame()
+    lines = list_neighbours(live, provenance) if picked else pd.DataFrame()
     positions = [position for i in picked if i < len(lines) for position in lines["positions"].iloc[i]]
     without = np.array(positions, dtype=np.intp)
-    return whole, live.neighbourhood.explain(0, settings.spaces, settings.setting, without) if positions else whole
+    return provenance, live.neighbourhood.explain(0, settings.spaces, settings.setting, without) if positions else provenance
 
 
 def _is_grouped() -> bool:
@@ -62,17 +62,19 @@ def _table_key(live: LiveNeighbours, pair_id: str) -> str:
     return f"picked {pair_id} {live.settings.describe()} {_is_grouped()}"
 
 
-def show_priors(live: LiveNeighbours, whole: Provenance, rest: Provenance, label: str | None) -> None:
+def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Provenance, label: str | None) -> None:
     """Show the priors, how they change without the picked neighbours, and the row's label."""
     columns = st.columns(4)
     for column, name, before, after in (
-        (columns[0], "P(DE)", whole.prior_de, rest.prior_de),
-        (columns[1], "P(up | DE)", whole.prior_up, rest.prior_up),
+        (columns[0], "P(DE)", provenance.prior_de, without_picked.prior_de),
+        (columns[1], "P(up | DE)", provenance.prior_up, without_picked.prior_up),
     ):
-        change = None if rest is whole or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
+        change = (
+            None if without_picked is provenance or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
+        )
         shown = "–" if math.isnan(after) else f"{after:.3f}"
         column.metric(f"Prior {name}", shown, change, delta_color="off", help=widgets.PROBABILITY_HELP[name])
-    columns[2].metric("Neighbours", f"{len(rest.neighbours):,}", help="Labelled rows with a weight above 0.")
+    columns[2].metric("Neighbours", f"{len(without_picked.neighbours):,}", help="Labelled rows with a weight above 0.")
     columns[3].metric("Label", widgets.label_text(label), help="The result of the screen; the priors are computed without it.")
     if live.settings.setting.strength:
         st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
@@ -123,18 +125,18 @@ def _pair(live: LiveNeighbours, at: int) -> str:
     return f"{live.index.symbol(int(known.pert[at]))} ⟶ {live.index.symbol(int(known.gene[at]))}"
 
 
-def list_neighbours(live: LiveNeighbours, whole: Provenance) -> pd.DataFrame:
+def list_neighbours(live: LiveNeighbours, provenance: Provenance) -> pd.DataFrame:
     """The neighbours as `neighbour_table` gives them, grouped as the visitor chose."""
-    return neighbour_table(live, whole, _is_grouped())
+    return neighbour_table(live, provenance, _is_grouped())
 
 
-def neighbour_table(live: LiveNeighbours, whole: Provenance, grouped: bool) -> pd.DataFrame:
+def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool) -> pd.DataFrame:
     """The neighbours, highest share first: one line per row or, if grouped, one per symbol of the axis that is compared.
 
     Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
     one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
     """
-    index, at, axis = live.index, whole.neighbours, live.settings.setting.weighting.axis
+    index, at, axis = live.index, provenance.neighbours, live.settings.setting.weighting.axis
     known = index.known.rows
     labels = [str(label) for label in index.labels[index.known_positions[at]]]
     spaces = live.settings.spaces if len(live.settings.spaces) > 1 else ()
@@ -143,11 +145,11 @@ def neighbour_table(live: LiveNeighbours, whole: Provenance, grouped: bool) -> p
             "symbol": [index.symbol(int(code)) for code in (known.pert if axis == "pert" else known.gene)[at]],
             "neighbour": [_pair(live, int(i)) for i in at],
             **{name: [label == name for label in labels] for name in ("up", "down", "none")},
-            "similarity": whole.similarity,
-            **dict(zip(spaces, whole.per_space, strict=False)),
-            "weight": whole.weight,
-            "share": whole.share,
-            "share_up": whole.share_up,
+            "similarity": provenance.similarity,
+            **dict(zip(spaces, provenance.per_space, strict=False)),
+            "weight": provenance.weight,
+            "share": provenance.share,
+            "share_up": provenance.share_up,
             "positions": [[int(i)] for i in at],
         }
     )

@@ -1,4 +1,4 @@
-"""What runs are made from, loaded for a page and kept while nothing in the store changes."""
+"""What runs are made from, loaded for a page and cached while nothing in the store changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
 from core.ui.shared import loaders, neighbour_controls
 
-KEPT_PRIORS = 16  # at a time; the oldest goes
+MAX_PRIORS = 16  # cached at a time; the oldest is dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class CachedComponents:
         return loaders.row_index(self.dataset.id)
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        """A weight that moves asks for the same priors again and gets those that are kept."""
+        """The priors of these rows (None: of all that the protocol predicts), from the cache if only weights changed."""
         index = self.index()
         rows = pair_ids or [index.pair_ids[row] for row in rows_to_predict(index, settings.protocol)]
-        kept, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
-        if key not in kept:
-            while len(kept) >= KEPT_PRIORS:
-                kept.pop(next(iter(kept)), None)
+        cache, key = loaders.prior_cache(self.dataset.id), (settings, hash(tuple(rows)))
+        if key not in cache:
+            while len(cache) >= MAX_PRIORS:
+                cache.pop(next(iter(cache)), None)
             live = neighbour_controls.find_neighbours(self.dataset, settings, tuple(rows))
-            kept[key] = live.neighbourhood.priors(settings.spaces, settings.setting)
-        return kept[key]
+            cache[key] = live.neighbourhood.priors(settings.spaces, settings.setting)
+        return cache[key]
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
         return self._uncached().predict_knn(settings, pair_ids)

@@ -25,7 +25,7 @@ TRACKS: tuple[Track, ...] = get_args(Track)
 TRACK_OF: dict[str, Track] = {"prompt_only": "A", "local_model": "C"}  # the others are track B's
 SIGNS = {"error": "✗ error", "warning": "⚠ warning"}
 ABOUT = {
-    "A": "one prompt a row, three seeds, no tools",
+    "A": "one prompt per row, three seeds, no tools",
     "B": "evidence tools, one language model",
     "C": "a small model of one's own",
 }

@@ -36,16 +36,16 @@ HELP = {
 
 @dataclass(frozen=True, slots=True)
 class FusionChoice:
-    """What to fuse: the base, the ids of others (KNN for the live one, with its settings `plan`), and their weights.
+    """What to fuse: the base, the ids of others (KNN for the live one, with its settings `knn`), and their weights.
 
     w_de, w_dir: one for each other, at most 1 together. references: id → the run on labelled rows that its percentiles are
-    taken against, where `reference` is "train".
+    taken against if `reference` is "train".
     """
 
     dataset: Dataset
     base: Run
     others: tuple[str, ...]
-    plan: KnnSettings | None
+    knn: KnnSettings | None
     w_de: tuple[float, ...]
     w_dir: tuple[float, ...]
     reference: Reference
@@ -53,21 +53,21 @@ class FusionChoice:
     labelled: bool
 
     def settings(self) -> FusionSettings:
-        """Returns what to fuse, the live kNN by its settings."""
-        parts = tuple(self.plan if key == KNN and self.plan is not None else key for key in self.others)
+        """What to fuse, the live kNN by its settings."""
+        parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
         return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references))
 
 
 def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
-    """Shows the controls and returns the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
+    """Show the controls and return the choice; None, with a sentence on the page, if there is nothing to fuse yet."""
     spaces = neighbour_controls.usable_spaces(dataset)
     names = {run.id: run.name for run in runs}
-    there = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
-    options = ([KNN] if spaces else []) + list(there)
+    same_rows = {key: names[key] for key in loaders.shared_row_counts(base.id) if key in names}
+    options = ([KNN] if spaces else []) + list(same_rows)
     if not options:
         neighbour_controls.show_no_space()
         return None
-    titles = {KNN: "neighbours, live", **there}
+    titles = {KNN: "neighbours, live", **same_rows}
     first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
     wanted = [key for key in st.query_params.get_all("with") if key in options] or options[:1]
     key = f"with-mix-{base.id}"
@@ -88,17 +88,17 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     if not others:
         st.markdown("Choose something to fuse it with.")
         return None
-    plan = neighbour_controls.choose_settings(dataset, spaces, labelled=labelled) if KNN in others else None
-    if KNN in others and plan is None:
+    knn = neighbour_controls.choose_settings(dataset, spaces, labelled=labelled) if KNN in others else None
+    if KNN in others and knn is None:
         return None
     reference = REFERENCES[over]
     references = _show_references(base, others, runs, titles) if reference == "train" else ()
     w_de, w_dir = _show_weights(others, titles)
-    return FusionChoice(dataset, base, tuple(others), plan, w_de, w_dir, reference, references, labelled)
+    return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled)
 
 
 def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Shows two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
+    """Show two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
     for column, (name, prefix) in zip(st.columns(2, gap="medium"), (("DE", "w_de"), ("DIR", "w_dir")), strict=True):
@@ -118,7 +118,7 @@ def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[
 def _show_references(
     base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]
 ) -> tuple[tuple[str, str], ...]:
-    """Shows the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
+    """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
     known = loaders.labelled_counts().set_index("run")["labelled"]
     labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
     methods = {run.id: run.method for run in runs}
@@ -140,7 +140,7 @@ def _show_references(
 
 
 def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
-    """Returns the fusion, ready for its weights to be moved. Raises InputError as `load_components` does."""
+    """The fusion, ready for its weights to be moved. Raises InputError as `load_components` does."""
     loader = CachedComponents(choice.dataset)
     rows, components = load_components(loader, choice.settings())
     ids = tuple(rows["pair_id"])
@@ -157,41 +157,41 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
 
 
 def _cells(choice: FusionChoice, positions: Codes) -> Codes | None:
-    """Returns the cells to score within: those of the folds that a kNN behind a component is predicted under."""
+    """The cells to score within: those of the folds that a kNN behind a component is predicted under."""
     known = {run.id: run for run in loaders.all_runs()}
     saved = [run_scores.inherited_protocol(known[key], known) for key in (choice.base.id, *choice.others) if key in known]
-    protocols = [choice.plan.protocol if choice.plan else None, *saved]
+    protocols = [choice.knn.protocol if choice.knn else None, *saved]
     folds = next((protocol for protocol in protocols if protocol is not None and protocol.kind == "folds"), None)
     return run_scores.cells_under(folds, loaders.row_index(choice.dataset.id), positions)
 
 
 def scores_on_rows(run: Run, ids: tuple[str, ...]) -> Scores:
-    """Returns a run's scores on these rows, all of which it has."""
+    """A run's scores on these rows; the run has to have all of them."""
     rows: pd.DataFrame = loaders.run_rows(run.id).set_index("pair_id").loc[list(ids)]
     return scores_from_probabilities(rows["p_de"].to_numpy(), rows["p_up_given_de"].to_numpy())
 
 
 def live_knn_sentence(choice: FusionChoice) -> str:
-    """Returns the score of the live kNN by itself, in a sentence; "" without one."""
-    if choice.plan is None:
+    """The score of the live kNN by itself, in a sentence; "" without one."""
+    if choice.knn is None:
         return ""
     ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
     return sentences.knn_sentence(
-        neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.plan, ids)),
-        choice.plan.protocol,
+        neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)),
+        choice.knn.protocol,
     )
 
 
 def perturbation_folds(choice: FusionChoice) -> Codes:
-    """Returns the part of the perturbations that each row of the base is in: weights are chosen on the other parts."""
-    layout = loaders.row_index(choice.dataset.id)
-    rows = layout.rows.take(layout.positions_of(tuple(loaders.run_rows(choice.base.id)["pair_id"])))
+    """The fold of each row of the base, by its perturbation: weights are chosen on the other folds."""
+    index = loaders.row_index(choice.dataset.id)
+    rows = index.rows.take(index.positions_of(tuple(loaders.run_rows(choice.base.id)["pair_id"])))
     parts = parts_of(EvaluationProtocol("folds"), rows)
     assert parts is not None
     return parts.pert[rows.pert]
 
 
 def weight_shares(choice: FusionChoice) -> list[float]:
-    """Returns how the others share their weight on the weight grid: as the sliders do, evenly if all stand at 0."""
+    """How the others share their weight on the weight grid: as the sliders do, evenly if all are 0."""
     both = np.array(choice.w_de) + np.array(choice.w_dir)
     return (both / both.sum()).tolist() if both.sum() > 0 else [1 / len(both)] * len(both)

@@ -31,20 +31,20 @@ from core.ui.what_if.fusion_controls import FusionChoice
 LISTED = 20  # rows that move most
 MOVED = ("P(DE)", "P(up | DE)")
 MOVED_PX = 340
-_TUNED = "_tuned"  # session key: the plane and optimism of the mix on screen, which weights do not change
+_SEARCH = "_tuned"  # session key: the weight search of the fusion on screen, which weights do not change
 
 
 @dataclass(frozen=True, slots=True)
 class WeightSearch:
-    """What does not change while only weights move: the weight grid, the optimism of choosing on it, and the kNN's own score."""
+    """The weight grid, the optimism of choosing on it, and the live kNN's own score; none changes while only weights move."""
 
-    plane: weight_grid.WeightGrid
+    grid: weight_grid.WeightGrid
     optimism: Optimism
-    alone: str
+    knn_sentence: str
 
 
 def show_numbers(found: FusionComparison, baseline: Run) -> None:
-    """Shows DE, DIR and mean with intervals, and the change against the baseline."""
+    """Show DE, DIR and mean with intervals, and the change against the baseline."""
     score_box.show_score(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
     text = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
@@ -52,23 +52,23 @@ def show_numbers(found: FusionComparison, baseline: Run) -> None:
     st.markdown(text)
 
 
-def show_caveats(choice: FusionChoice, prepared: LiveFusion, tuned: WeightSearch | None) -> None:
-    """Shows what has to be said with the numbers: how labels were kept away, and what an empty space would score."""
+def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearch | None) -> None:
+    """Show what the numbers must be read with: how labels were masked, and what an empty space would score."""
     parts = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
-    if tuned is not None and tuned.alone:
-        parts.append(tuned.alone)
-    if choice.plan is not None and choice.plan.protocol.kind == "loo":
+    if search is not None and search.knn_sentence:
+        parts.append(search.knn_sentence)
+    if choice.knn is not None and choice.knn.protocol.kind == "loo":
         parts.append("leave-one-out is biased if similarities are flat: base claims on folds")
     if parts:
         st.caption(as_text("; ".join(parts)))
 
 
 def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
-    """Shows how the numbers were made."""
+    """Show how the numbers were made."""
     uncovered = int(found.fused.uncovered.sum())
     parts = [f"{choice.base.name} · {found.n:,} rows"]
-    if choice.plan is not None:
-        parts.append(f"neighbours: {choice.plan.describe()}")
+    if choice.knn is not None:
+        parts.append(f"neighbours: {choice.knn.describe()}")
     if uncovered:
         parts.append(f"rows that lack a component, scored by the others: {uncovered:,}")
     parts.append(
@@ -80,10 +80,10 @@ def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
 
 
 def search_weights(choice: FusionChoice, prepared: LiveFusion, baseline: Run) -> WeightSearch | None:
-    """Returns the weight grid and its optimism, computed once while only weights move; None with one class only."""
+    """The weight grid and its optimism, computed once while only weights move; None with one class only."""
     shares = fusion_controls.weight_shares(choice)
-    key = (choice.base.id, choice.others, choice.plan, choice.reference, choice.references, baseline.id, tuple(shares))
-    kept: tuple[Any, WeightSearch | None] | None = st.session_state.get(_TUNED)
+    key = (choice.base.id, choice.others, choice.knn, choice.reference, choice.references, baseline.id, tuple(shares))
+    kept: tuple[Any, WeightSearch | None] | None = st.session_state.get(_SEARCH)
     if kept is not None and kept[0] == key:
         return kept[1]
     found: WeightSearch | None
@@ -94,13 +94,13 @@ def search_weights(choice: FusionChoice, prepared: LiveFusion, baseline: Run) ->
         )
     except InputError:
         found = None
-    st.session_state[_TUNED] = key, found
+    st.session_state[_SEARCH] = key, found
     return found
 
 
-def show_weight_grid(choice: FusionChoice, tuned: WeightSearch) -> None:
-    """Shows the mean over all weights, and the plateau within a standard error of the best."""
-    found, optimism = tuned.plane, tuned.optimism
+def show_weight_grid(choice: FusionChoice, search: WeightSearch) -> None:
+    """Show the mean over all weights, and the plateau within a standard error of the best."""
+    found, optimism = search.grid, search.optimism
     table = weight_heatmap.table(found.grid, found.mean, found.plateau)
     now = sum(choice.w_de), sum(choice.w_dir)
     best = found.grid[found.best[0]], found.grid[found.best[1]]
@@ -118,7 +118,7 @@ def show_weight_grid(choice: FusionChoice, tuned: WeightSearch) -> None:
 
 
 def _select_movers(choice: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, str]:
-    """Returns the rows whose ranks move most, up or down, and the probability that is ranked."""
+    """The rows whose ranks move most, up or down, and the probability that is ranked."""
     which: str = st.session_state.get("moved", MOVED[0])
     rows = loaders.run_rows(choice.base.id)
     base, fused = (rows["p_de"], found.fused.p_de) if which == MOVED[0] else (rows["p_up_given_de"], found.fused.p_up)
@@ -132,7 +132,7 @@ def _select_movers(choice: FusionChoice, found: FusionComparison) -> tuple[pd.Da
 
 
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
-    """Shows the rows that the fusion moves most against its base, with links to their debates."""
+    """Show the rows that the fusion moves most against its base, with links to their debates."""
     st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], key="moved", bind="query-params", required=True)
     table, _ = _select_movers(choice, found)
     if table.empty:
@@ -161,7 +161,7 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
 
 
 def show_movers_chart(choice: FusionChoice, found: FusionComparison) -> None:
-    """Shows the same rows before and after."""
+    """Show the same rows before and after."""
     table, which = _select_movers(choice, found)
     if len(table):
         caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"

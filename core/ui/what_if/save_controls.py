@@ -1,4 +1,4 @@
-"""Save what What-if shows: as a preset, as a run, and the same on a test run."""
+"""Save what What-if shows: as a preset, as a run, or applied to a test run."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from core.ui.shared.widgets import as_text
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 
 PAGE = "what-if"
-# Weights that published entries were made with; for one other component, whatever it is.
+# Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
 STARTERS = {"half and half": (0.5, 0.5), "direction more": (0.5, 0.7), "base alone": (0.0, 0.0)}
 _SAVED = "_kept"  # session key: what was saved, shown after the rerun that lets the sidebar see it
 
 
 def show_save_controls(context: PageContext, choice: FusionChoice) -> Run:
-    """Shows the choice of the baseline, presets, saving and the test run in one row; returns the baseline."""
+    """Show the choice of the baseline, presets, saving and the test run in one row; return the baseline."""
     base, one, two, three = st.columns([0.34, 0.2, 0.22, 0.24], vertical_alignment="bottom")
     with base:
         baseline = _show_baseline(context, choice.base) if choice.labelled else choice.base
@@ -42,7 +42,7 @@ def show_save_controls(context: PageContext, choice: FusionChoice) -> Run:
 
 
 def _show_baseline(context: PageContext, base: Run) -> Run:
-    """Shows the choice of the run that changes are measured against: the base, or another that has all of its rows."""
+    """Show the choice of the run that changes are measured against: the base, or another that has all of its rows."""
     shared = loaders.shared_row_counts(base.id)
     options = {base.id: base} | {run.id: run for run in context.runs if shared.get(run.id) == base.total}
     wanted = st.query_params.get("baseline")
@@ -55,7 +55,7 @@ def _show_baseline(context: PageContext, base: Run) -> Run:
 
 
 def show_saved() -> None:
-    """Shows the run that was just saved, with links to it."""
+    """Show the run that was just saved, with links to it."""
     kept: list[str] = st.session_state.pop(_SAVED, [])
     for run in [run for run in loaders.all_runs() if run.id in kept]:
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -88,7 +88,7 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
 
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:
-    """Returns the values of the widgets that the choice is made with."""
+    """The values of the widgets that the choice is made with."""
     keys = [*neighbour_controls.KEYS, "over", *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir"))]
     return {key: st.session_state[key] for key in keys if key in st.session_state}
 
@@ -100,14 +100,14 @@ def _apply_preset(settings: dict[str, Any]) -> None:
 
 def _show_save(context: PageContext, choice: FusionChoice) -> None:
     name = st.text_input("Name of the new run", f"{choice.base.name} + {_join_names(context, choice)}", key="mix_name")
-    if choice.plan is not None:
+    if choice.knn is not None:
         st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
         _save_fusion(context.workspace, choice, name, choice.base, {})
 
 
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
-    """Shows the form that applies the weights and settings to runs without labels: what is submitted."""
+    """Show the form that applies the weights and settings to runs without labels: what is submitted."""
     known = loaders.labelled_counts().set_index("run")["labelled"]
     test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
     if not test:
@@ -136,12 +136,12 @@ def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
 
 
 def _join_names(context: PageContext, choice: FusionChoice) -> str:
-    names = {run.id: run.name for run in context.runs} | {KNN: f"kNN {'+'.join(choice.plan.spaces)}" if choice.plan else ""}
+    names = {run.id: run.name for run in context.runs} | {KNN: f"kNN {'+'.join(choice.knn.spaces)}" if choice.knn else ""}
     return " + ".join(names[key] for key in choice.others)
 
 
 def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Run, twins: dict[str, str]) -> None:
-    """Saves the fusion and the kNN runs that it needs; on a test run these see all labelled rows."""
+    """Save the fusion and the kNN runs that it needs; for a test run, the kNN runs use all labelled rows."""
     on_test = base.id != choice.base.id
     try:
         with st.spinner("Saving …"):
@@ -160,14 +160,14 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
 
 
 def _save_component(workspace: Workspace, choice: FusionChoice, key: str, name: str, on_test: bool, twins: dict[str, str]) -> str:
-    """Returns the id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
+    """The id of a component's run, which is saved first if it is a live kNN or a kNN on other rows."""
     if key in twins:
         return twins[key]
     run = next((run for run in loaders.all_runs() if run.id == key), None)
-    plan = choice.plan if run is None else read_knn_settings(run.spec) if run.method == "knn" and on_test else None
-    if plan is None:
+    settings = choice.knn if run is None else read_knn_settings(run.spec) if run.method == "knn" and on_test else None
+    if settings is None:
         return key
     if on_test:
-        plan = replace(plan, protocol=EvaluationProtocol("test"))
-    request = derived_runs.knn_request(choice.dataset, plan, f"{name}: {'neighbours' if run is None else run.name}")
+        settings = replace(settings, protocol=EvaluationProtocol("test"))
+    request = derived_runs.knn_request(choice.dataset, settings, f"{name}: {'neighbours' if run is None else run.name}")
     return launch.start(workspace, request).id
