@@ -23,7 +23,7 @@ from core.submission import package as packages
 from core.submission.check import check, is_valid
 from core.submission.fusion_trace import add_base_events, explain_fusion
 from core.submission.package import Contents
-from core.submission.provenance import NOTHING, RunProvenance
+from core.submission.provenance import UNKNOWN_RUN, RunProvenance
 from core.submission.rules.registry import Problem
 from core.types import RowResult, Track
 
@@ -77,7 +77,7 @@ def check_file(
     facts are then checked too. Raises InputError for a file that cannot be opened, and if there is no dataset.
     """
     content = file if isinstance(file, bytes) else read_file(file, MAX_UNPACKED_BYTES)
-    facts = NOTHING
+    facts = UNKNOWN_RUN
     with workspace.store.read() as db:
         if run is not None:
             found = runs.find(db, run)

@@ -9,10 +9,10 @@ from core.llm.answers import Answer, read_answer, read_json
 from core.llm.client import Client, refuses_logprobs
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message, Request
+from core.llm.serve import FLAGS, PORT
 from core.net.transport import Fault
 
-# Without eager mode GPT-OSS returned null content after the first requests.
-START_COMMAND = "vllm serve openai/gpt-oss-120b --port 8000 --enforce-eager --no-enable-prefix-caching"
+START_COMMAND = f"vllm serve openai/gpt-oss-120b --port {PORT} {' '.join(FLAGS)}"
 _TINY_PROMPT = "Answer with the single letter A."
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import pandas as pd
 
 from core.submission.parsed import parse_submission
-from core.submission.provenance import NOTHING, RunProvenance
+from core.submission.provenance import UNKNOWN_RUN, RunProvenance
 from core.submission.rules import cells, columns, eligibility, files, traces
 from core.submission.rules.registry import RULES, Problem
 from core.submission.tracks import LAYOUTS
@@ -16,13 +16,15 @@ from core.types import Track
 __all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "frame", "is_valid", "traces"]
 
 
-def check(content: bytes, name: str, track: Track, expected: Sequence[str], facts: RunProvenance | None = None) -> list[Problem]:
+def check(
+    content: bytes, name: str, track: Track, expected: Sequence[str], provenance: RunProvenance | None = None
+) -> list[Problem]:
     """What is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises an error.
 
-    expected: the ids of the rows to submit, in order. facts: about the run behind it, if known. A bare CSV needs
+    expected: the ids of the rows to submit, in order. provenance: of the run behind it, if known. A bare CSV needs
     neither prompt nor tools.
     """
-    file = parse_submission(content, name, LAYOUTS[track], expected, facts or NOTHING)
+    file = parse_submission(content, name, LAYOUTS[track], expected, provenance or UNKNOWN_RUN)
     found = [problem for rule in RULES.values() for problem in rule.problems(file)]
     return sorted(found, key=lambda problem: problem.severity != "error")
 

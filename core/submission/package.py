@@ -21,7 +21,7 @@ from core.datasets.submissions import is_uniform
 from core.errors import InputError, StateError
 from core.file_io import replace_file
 from core.submission.rules.registry import Problem, list_names
-from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS
+from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS, seed_columns
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 
 
@@ -118,10 +118,8 @@ def _seed_cells(row: RowResult) -> Iterator[tuple[str, str]]:
     prediction = row.prediction
     for seed in SEEDS:
         up, down = answers.get(seed, (prediction.prediction_up, prediction.prediction_down))
-        yield f"prediction_up_seed{seed}", repr(float(up))
-        yield f"prediction_down_seed{seed}", repr(float(down))
         text = _seed_text(row, seed)
-        yield f"reasoning_trace_seed{seed}", text if text.strip() else NO_TRACE
+        yield from zip(seed_columns(seed), (repr(float(up)), repr(float(down)), text if text.strip() else NO_TRACE), strict=True)
 
 
 def _seed_text(row: RowResult, seed: int) -> str:

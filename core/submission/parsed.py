@@ -68,7 +68,7 @@ class File:
     name: str
     layout: Layout
     expected: tuple[str, ...]
-    facts: RunProvenance
+    provenance: RunProvenance
     zipped: bool
     paths: tuple[str, ...] | None = None
     folder: str = ""
@@ -97,15 +97,15 @@ def is_tool(path: str) -> bool:
     return path.startswith(TOOLS) and path.endswith(".py") and path.count("/") == 1
 
 
-def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequence[str], facts: RunProvenance) -> File:
+def parse_submission(content: bytes, name: str, layout: Layout, expected: Sequence[str], provenance: RunProvenance) -> File:
     """Parse a CSV or a zip as far as it can be read."""
     faults: Faults = {}
-    base = File(name, layout, tuple(expected), facts, is_zip(content))
+    base = File(name, layout, tuple(expected), provenance, is_zip(content))
     table, unpacked = (content, base) if not base.zipped else _unzip(content, base, faults)
     sheet = None if table is None else _read_sheet(table, unpacked, faults)
     results = () if sheet is None or table is None else _read_rows(_rename_repeated_columns(table, sheet.header), name)
     return File(
-        *(name, layout, base.expected, facts, base.zipped, unpacked.paths, unpacked.folder, unpacked.members),
+        *(name, layout, base.expected, provenance, base.zipped, unpacked.paths, unpacked.folder, unpacked.members),
         sheet=sheet,
         results=results,
         faults=faults,
@@ -131,7 +131,7 @@ def _unzip(content: bytes, file: File, faults: Faults) -> tuple[bytes | None, Fi
     inside_of = f"{folder}/" if folder else ""
     members = {path.removeprefix(inside_of): data for path, data in found.items() if path.startswith(inside_of)}
     table = found[tables[0]] if len(tables) == 1 else None
-    return table, File(file.name, file.layout, file.expected, file.facts, True, paths, folder, members)
+    return table, File(file.name, file.layout, file.expected, file.provenance, True, paths, folder, members)
 
 
 def _is_wanted(path: str) -> bool:

@@ -29,4 +29,4 @@ class RunProvenance:
     repeated: tuple[str, ...] = ()
 
 
-NOTHING = RunProvenance()
+UNKNOWN_RUN = RunProvenance()

@@ -72,6 +72,8 @@ def sound(track: Track) -> Sound:
     return Sound(track, list(LAYOUTS[track].columns), rows, members)
 
 
-def problems(content: bytes, track: Track, facts: RunProvenance | None = None, expected: Sequence[str] = IDS) -> list[Problem]:
+def problems(
+    content: bytes, track: Track, provenance: RunProvenance | None = None, expected: Sequence[str] = IDS
+) -> list[Problem]:
     """What the checker says of it."""
-    return check(content, "s.zip", track, expected, facts)
+    return check(content, "s.zip", track, expected, provenance)

@@ -90,34 +90,36 @@ def sampling(file: File) -> Iterator[Finding]:
     """Calls at another temperature or top_p than 1."""
     odd = [
         f"temperature {temperature:g}, top_p {top_p:g}"
-        for temperature, top_p in file.facts.sampling
+        for temperature, top_p in file.provenance.sampling
         if {temperature, top_p} != {1}
     ]
     if odd:
-        yield Finding((), f"{file.facts.run}: sampled with {'; '.join(odd)}; expected temperature 1, top_p 1")
+        yield Finding((), f"{file.provenance.run}: sampled with {'; '.join(odd)}; expected temperature 1, top_p 1")
 
 
 @rule("second_model", "warning", "B")
 def second_model(file: File) -> Iterator[Finding]:
     """Other language models that the run or its parents used."""
-    others = [name for name in file.facts.models if not _ALLOWED.fullmatch(name)]
+    others = [name for name in file.provenance.models if not _ALLOWED.fullmatch(name)]
     if others:
-        yield Finding((), f"{file.facts.run}: also asked {', '.join(others)}, expected no language model but {MODEL}")
+        yield Finding((), f"{file.provenance.run}: also asked {', '.join(others)}, expected no language model but {MODEL}")
 
 
 @rule("learned", "warning", "B")
 def learned(file: File) -> Iterator[Finding]:
     """What was learned from the competition's labels, by name."""
-    if file.facts.learned:
+    if file.provenance.learned:
         note = "a trained model is not allowed, and labels that neighbours lend should be described"
-        yield Finding((), f"{file.facts.run}: rests on {'; '.join(file.facts.learned)}; {note}")
+        yield Finding((), f"{file.provenance.run}: rests on {'; '.join(file.provenance.learned)}; {note}")
 
 
 @rule("outputs_in_prompt", "warning", "A")
 def outputs_in_prompt(file: File) -> Iterator[Finding]:
     """Measured outcomes in the prompt."""
-    if file.facts.shots:
-        yield Finding((), f"{file.facts.run}: {file.facts.shots} measured pairs in each prompt, expected no outcomes in it")
+    if file.provenance.shots:
+        yield Finding(
+            (), f"{file.provenance.run}: {file.provenance.shots} measured pairs in each prompt, expected no outcomes in it"
+        )
     found = list(dict.fromkeys(_OUTPUT.findall(file.prompt or "")))
     if found:
         yield Finding((), f"{PROMPT}: {len(found):,} pairs with an outcome ({list_names(found)}), expected no outcome in it")
@@ -126,7 +128,7 @@ def outputs_in_prompt(file: File) -> Iterator[Finding]:
 @rule("prompt_differs", "error")
 def prompt_differs(file: File) -> Iterator[Finding]:
     """A prompt.txt that is not the prompt that was run."""
-    run, inside = file.facts.prompt, file.prompt
+    run, inside = file.provenance.prompt, file.prompt
     if run is not None and inside is not None and inside.strip() and _lines(run) != _lines(inside):
         yield Finding((), f"{PROMPT}: another text than the one that was run ({len(inside):,} characters, {len(run):,} were run)")
 
@@ -134,30 +136,30 @@ def prompt_differs(file: File) -> Iterator[Finding]:
 @rule("prompt_unproven", "error")
 def prompt_unproven(file: File) -> Iterator[Finding]:
     """A run whose prompt can no longer be proven."""
-    if file.facts.prompt_fault:
-        yield Finding((), f"{PROMPT}: {file.facts.prompt_fault}")
+    if file.provenance.prompt_fault:
+        yield Finding((), f"{PROMPT}: {file.provenance.prompt_fault}")
 
 
 @rule("code_changed", "warning")
 def code_changed(file: File) -> Iterator[Finding]:
     """A run that was made by another version of the code."""
-    if file.facts.changed:
-        yield Finding((), f"{file.facts.run}: {file.facts.changed}")
+    if file.provenance.changed:
+        yield Finding((), f"{file.provenance.run}: {file.provenance.changed}")
 
 
 @rule("left_out", "warning")
 def left_out(file: File) -> Iterator[Finding]:
     """Rows of the run that are not submitted."""
-    if file.facts.left_out:
-        rows = file.facts.left_out
-        yield Finding(rows, f"{file.facts.run}: {len(rows):,} rows are not among the {len(file.expected):,} to submit")
+    if file.provenance.left_out:
+        rows = file.provenance.left_out
+        yield Finding(rows, f"{file.provenance.run}: {len(rows):,} rows are not among the {len(file.expected):,} to submit")
 
 
 @rule("seeds_repeated", "warning", "A")
 def seeds_repeated(file: File) -> Iterator[Finding]:
     """Rows in which a seed gave no answer, so that the mean over the others stands in its columns."""
-    if file.facts.repeated:
-        rows = file.facts.repeated
+    if file.provenance.repeated:
+        rows = file.provenance.repeated
         yield Finding(rows, f"{len(rows):,} rows in which a seed gave no answer; the mean over the others stands in its place")
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.submission.check import check, frame, is_valid
-from core.submission.provenance import NOTHING, RunProvenance
+from core.submission.provenance import UNKNOWN_RUN, RunProvenance
 from core.submission.rules.eligibility import parameters_b
 from core.submission.rules.registry import RULES, list_names, rule
 from core.submission.tracks import LAYOUTS
@@ -34,7 +34,7 @@ class Planted(NamedTuple):
     plant: Callable[[Sound], tuple[Any, ...] | bytes]
     rows: tuple[Any, ...] = ()
     also: tuple[str, ...] = ()
-    facts: RunProvenance = NOTHING
+    provenance: RunProvenance = UNKNOWN_RUN
     tokenizer: bool = False
 
 
@@ -160,15 +160,17 @@ PLANTED: dict[str, Planted] = {
     "model_size": Planted("C", every("model_name", "Qwen/Qwen3-14B"), IDS),
     "long_answers": Planted("C", cells("tokens_used", 16_000, 16_001), ("P4_G4",)),
     "tools_in_c": Planted("C", cells("reasoning_trace", B_TOOL_CALLS), ("P3_G3",)),
-    "sampling": Planted("B", lambda _: None, facts=RunProvenance("r", sampling=((0.7, 1.0),))),
-    "second_model": Planted("B", lambda _: None, facts=RunProvenance("r", models=("openai/gpt-oss-120b", "other-7b"))),
-    "learned": Planted("B", lambda _: None, facts=RunProvenance("r", learned=("near, a kNN over the training labels",))),
+    "sampling": Planted("B", lambda _: None, provenance=RunProvenance("r", sampling=((0.7, 1.0),))),
+    "second_model": Planted("B", lambda _: None, provenance=RunProvenance("r", models=("openai/gpt-oss-120b", "other-7b"))),
+    "learned": Planted("B", lambda _: None, provenance=RunProvenance("r", learned=("near, a kNN over the training labels",))),
     "outputs_in_prompt": Planted("A", member("prompt.txt", b"For instance Stat1 -> Irf1: down\n{pert} {gene}")),
-    "prompt_differs": Planted("B", lambda _: None, facts=RunProvenance("r", prompt="Another text.")),
-    "prompt_unproven": Planted("B", lambda _: None, facts=RunProvenance("r", prompt_fault="the texts of debate have changed")),
-    "code_changed": Planted("B", lambda _: None, facts=RunProvenance("r", changed="made by version 0")),
-    "left_out": Planted("B", lambda _: None, ("Q_R",), facts=RunProvenance("r", left_out=("Q_R",))),
-    "seeds_repeated": Planted("A", lambda _: None, ("P1_G1",), facts=RunProvenance("r", repeated=("P1_G1",))),
+    "prompt_differs": Planted("B", lambda _: None, provenance=RunProvenance("r", prompt="Another text.")),
+    "prompt_unproven": Planted(
+        "B", lambda _: None, provenance=RunProvenance("r", prompt_fault="the texts of debate have changed")
+    ),
+    "code_changed": Planted("B", lambda _: None, provenance=RunProvenance("r", changed="made by version 0")),
+    "left_out": Planted("B", lambda _: None, ("Q_R",), provenance=RunProvenance("r", left_out=("Q_R",))),
+    "seeds_repeated": Planted("A", lambda _: None, ("P1_G1",), provenance=RunProvenance("r", repeated=("P1_G1",))),
 }
 
 
@@ -182,7 +184,7 @@ def test_a_planted_defect_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "tiktoken", fake)
     s = sound(planted.track)
     done = planted.plant(s)
-    found = problems(done if isinstance(done, bytes) else s.zip(), planted.track, planted.facts)
+    found = problems(done if isinstance(done, bytes) else s.zip(), planted.track, planted.provenance)
     ours = [problem for problem in found if problem.rule == name]
     assert [problem.rows for problem in ours] == [planted.rows]
     assert {problem.rule for problem in found} == {name, *planted.also}
