@@ -54,7 +54,7 @@ def work_on(
     found = _find(workspace, run)
     dependencies = Dependencies(
         store=workspace.store,
-        packs=read_packs(workspace),
+        read_packs=partial(read_packs, workspace),
         cache=workspace.settings.cache / CACHE,
         api_key=api_key or workspace.settings.api_key,
         method=method,

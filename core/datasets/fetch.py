@@ -8,11 +8,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
+from typing import TYPE_CHECKING
 
 from core.datasets.sources import SOURCES, PublicFile
 from core.errors import InputError, Unreachable, WrongContent
+
+if TYPE_CHECKING:
+    from httpx2 import Client, Response
 
 GITHUB = "https://raw.githubusercontent.com"
 RECORD = "sha256.json"  # hashes at the first download of files without a pinned hash
@@ -49,10 +51,12 @@ def fetch(
     """
     if group not in SOURCES:
         raise InputError(f"no public files called {group!r}, expected one of {', '.join(SOURCES)}")
+    import httpx2
+
     report = progress or (lambda _name, _done, _total: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with httpx.Client(
+        with httpx2.Client(
             timeout=timeout_s, follow_redirects=True, headers={"Accept-Encoding": "identity"}
         ) as client:  # identity, so that bytes on the wire are bytes of the file and a range means what it says
             return [_fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report) for file in SOURCES[group]]
@@ -60,7 +64,9 @@ def fetch(
         raise InputError(f"{folder}: cannot be written ({error})") from error
 
 
-def _fetch_file(client: httpx.Client, file: PublicFile, folder: Path, url: str, progress: Progress) -> Path:
+def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progress: Progress) -> Path:
+    import httpx2
+
     target = folder / file.file
     recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
@@ -71,7 +77,7 @@ def _fetch_file(client: httpx.Client, file: PublicFile, folder: Path, url: str, 
     part = target.with_name(f"{target.name}.part")
     try:
         _download(client, _Transfer(url, file, part, progress))
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise Unreachable(f"{url}: {str(error) or type(error).__name__}; try again, or {_INSTEAD}") from error
     found = _sha256(part)
     if expected and found != expected:
@@ -83,8 +89,10 @@ def _fetch_file(client: httpx.Client, file: PublicFile, folder: Path, url: str, 
     return target
 
 
-def _download(client: httpx.Client, transfer: _Transfer) -> None:
+def _download(client: Client, transfer: _Transfer) -> None:
     """Download to the .part file: the missing rest if the server supports ranges, else all of it."""
+    import httpx2
+
     expected, part = transfer.file.bytes, transfer.part
     start = part.stat().st_size if part.exists() else 0
     if start and start == expected:
@@ -92,7 +100,7 @@ def _download(client: httpx.Client, transfer: _Transfer) -> None:
     with client.stream("GET", transfer.url, headers={"Range": f"bytes={start}-"} if start else {}) as response:
         if start and not _may_append(response, start):
             part.unlink()
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != httpx2.codes.OK:
                 response.close()
                 _download(client, transfer)
                 return
@@ -106,14 +114,16 @@ def _download(client: httpx.Client, transfer: _Transfer) -> None:
         raise Unreachable(f"{transfer.url}: stopped after {done:,} of {expected:,} bytes; try again to go on from there")
 
 
-def _may_append(response: httpx.Response, start: int) -> bool:
+def _may_append(response: Response, start: int) -> bool:
     """Whether the answer to a range request is the rest of the file, or a failure after which the .part file is still good."""
-    if response.status_code == httpx.codes.PARTIAL_CONTENT:
+    import httpx2
+
+    if response.status_code == httpx2.codes.PARTIAL_CONTENT:
         return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
-    return response.status_code not in (httpx.codes.OK, httpx.codes.REQUESTED_RANGE_NOT_SATISFIABLE)
+    return response.status_code not in (httpx2.codes.OK, httpx2.codes.REQUESTED_RANGE_NOT_SATISFIABLE)
 
 
-def _save(response: httpx.Response, transfer: _Transfer, start: int, total: int) -> int:
+def _save(response: Response, transfer: _Transfer, start: int, total: int) -> int:
     """Append the body to the .part file, and return its size."""
     done = start
     most = MAX_BYTES if transfer.file.bytes is None else transfer.file.bytes

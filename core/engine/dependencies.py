@@ -27,13 +27,14 @@ INGEST_EVERY_S = 2.0
 class Dependencies:
     """What a worker works with.
 
-    cache: the file of the response cache. api_key: of the model server, in memory only. method: returns the method of a name.
+    read_packs: returns the knowledge packs, called for the methods that read some. cache: the file of the response cache.
+    api_key: of the model server, in memory only. method: returns the method of a name.
     components: as in `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the
     addresses of the public sources of evidence, called for the runs that need them.
     """
 
     store: Store
-    packs: Packs = field(default_factory=Packs)
+    read_packs: Callable[[], Packs] = Packs
     cache: Path | None = None
     api_key: str = field(default="", repr=False)
     method: Callable[[str], Method] = method_named
@@ -89,9 +90,10 @@ def build_context(
     """
     if method.version != spec.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
+    packs = Packs()
     if not isinstance(method, DerivedMethod):  # those read no pack
-        packs: dict[str, str] = {name: source.sha256 for name, source in dependencies.packs.sources.items()}
-        _refuse_changed("knowledge packs", packs, spec.packs)
+        packs = dependencies.read_packs()
+        _refuse_changed("knowledge packs", {name: source.sha256 for name, source in packs.sources.items()}, spec.packs)
     with dependencies.store.read() as db:
         _refuse_changed("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
     known = load_pairs(dependencies.store, spec.dataset)
@@ -102,7 +104,7 @@ def build_context(
         pairs=tuple(_without_label(row) for row in rows),
         options=dict(spec.options),
         view_of=_view_of(known, rows, spec),
-        packs=dependencies.packs,
+        packs=packs,
         client=client,
         model=spec.model,
         seed=spec.seed,
