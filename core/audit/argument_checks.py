@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.audit.brief_checks import check_brief
+from core.audit.brief_checks import OPTIONS_AGAINST, check_brief
 
 FEWEST_SENTENCES = 3
 
@@ -34,7 +34,7 @@ _FALLS = r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w
 _RESULT = (
     r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
 )
-_SAID = {
+_CLAIMS = {
     "unchanged": r"\bno (?:[a-z]+ ){0,3}?(?:change|effect|impact|alteration|difference|response|influence)s?\b"
     rf"|\b(?:not|unlikely to) (?:[a-z]+ly )?(?:be )?{_TOUCH}"
     r"|\b(?:unchanged|unaffected|unaltered)\b",
@@ -58,11 +58,10 @@ _AGAINST = {  # role: the other side's statements, and words that make a sentenc
     "DOWN": (("unchanged", "up"), rf"\b(?:{_WEIGHS})\b|{_FALLS}"),
 }
 _PATTERNS = {
-    role: (re.compile("|".join(_SAID[said] for said in theirs), re.IGNORECASE), re.compile(own, re.IGNORECASE))
+    role: (re.compile("|".join(_CLAIMS[claim] for claim in theirs), re.IGNORECASE), re.compile(own, re.IGNORECASE))
     for role, (theirs, own) in _AGAINST.items()
 }
-_CHOSEN = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
-_LETTERS = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}  # the published question: A up, B down, C none
+_NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
 
 
 def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
@@ -85,10 +84,10 @@ def concludes_against(role: str, text: str) -> bool:
     if role not in _PATTERNS:
         return False
     theirs, own = _PATTERNS[role]
-    said = sentences(text)
-    for sentence in {*said[:1], *said[-2:]}:
-        chosen = _CHOSEN.search(sentence)
-        if chosen and chosen[1] in _LETTERS[role]:
+    every = sentences(text)
+    for sentence in {*every[:1], *every[-2:]}:
+        chosen = _NAMED_OPTION.search(sentence)
+        if chosen and chosen[1] in OPTIONS_AGAINST[role]:
             return True
         if theirs.search(sentence) and not own.search(sentence):
             return True

@@ -9,10 +9,10 @@ from typing import Any
 from core.types import Evidence, Flag, RowResult, TraceEvent
 
 SHORT = 120  # characters; one line of a chat window
-_OPTION = re.compile(r"\W*([ABC])\)")
+_OPENING_OPTION = re.compile(r"\W*([ABC])\)")
 # The published question's options are A up, B down, C none; these contradict the side that a role argues for.
-_AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
-_WORTH_CITING = 4  # characters; shorter terms occur by chance
+OPTIONS_AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
+_MIN_CITED_LENGTH = 4  # characters; shorter terms occur by chance
 
 FINDINGS = {
     "short": f"shorter than {SHORT} characters",
@@ -29,10 +29,10 @@ def check_brief(role: str, text: str, citable: Collection[str] = ()) -> tuple[st
     lower-case terms of the row's dossier.
     """
     found = ["short"] if len(text) < SHORT else []
-    option = _OPTION.match(text)
+    option = _OPENING_OPTION.match(text)
     if option:
         found.append("option")
-        if option[1] in _AGAINST.get(role, ""):
+        if option[1] in OPTIONS_AGAINST.get(role, ""):
             found.append("against")
     if citable:
         lowered = text.lower()
@@ -68,7 +68,7 @@ def _check_event(event: TraceEvent, citable: set[str]) -> tuple[str, ...]:
 def _citable_terms(item: Evidence, known: dict[int, frozenset[str]]) -> frozenset[str]:
     """The strings of a tool's answer that a brief could cite; computed once for an answer that many rows share."""
     if id(item) not in known:
-        known[id(item)] = frozenset(term for term in _strings(item.body) if len(term) >= _WORTH_CITING)
+        known[id(item)] = frozenset(term for term in _strings(item.body) if len(term) >= _MIN_CITED_LENGTH)
     return known[id(item)]
 
 

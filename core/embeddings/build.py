@@ -91,12 +91,12 @@ def build_coresponse(
     Raises InputError if it is empty, or without a labelled row.
     """
     if not built_from_labels:
-        raise InputError(f"space {name!r}: built from labels, but of which dataset and label view?")
+        raise InputError(f"space {name!r}: got no name for the labels that it is built from, expected a dataset and a label view")
     rows = [(p, g, _RESPONSE[label]) for p, g, label in zip(pert, gene, labels, strict=True) if label is not None]
     if not rows:
         raise InputError(f"space {name!r}: no labelled row, expected at least one")
-    things, others = ([row[i] for row in rows] for i in ((1, 0) if of == "gene" else (0, 1)))
-    symbols, row = np.unique(things, return_inverse=True)
+    symbols_of_rows, others = ([row[i] for row in rows] for i in ((1, 0) if of == "gene" else (0, 1)))
+    symbols, row = np.unique(symbols_of_rows, return_inverse=True)
     features, column = np.unique(others, return_inverse=True)
     shape = (len(symbols), len(features))
     counts = csr_array((np.ones(len(rows)), (row, column)), shape=shape)  # entries at the same place add up

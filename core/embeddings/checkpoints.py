@@ -61,7 +61,7 @@ def tensor(path: Path, key: str) -> NDArray[Any]:
     """One tensor of a safetensors file. Raises InputError if it is missing or of a type that NumPy lacks."""
     try:
         with safe_open(path, framework="np") as file:
-            if key not in file.keys():  # noqa: SIM118 (a file of tensors is no mapping)
+            if key not in file.keys():  # noqa: SIM118 (safe_open does not return a mapping)
                 raise InputError(f"{path.name}: tensors {list_some(sorted(file.keys()))}, expected {key}")
             return cast("NDArray[Any]", file.get_tensor(key))
     except (SafetensorError, TypeError) as error:  # TypeError: bfloat16 and smaller

@@ -75,8 +75,8 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     lengths = sorted({part.shape[1] for part in parts})
     if len(lengths) != 1:
         raise InputError(f"{endpoint.base_url}: vectors of lengths {lengths}, expected one length")
-    silent = len(descriptions) - len(texts_by_gene)
-    notes = [_characters_note(characters), *([f"{silent:,} descriptions without text left out"] if silent else [])]
+    n_empty = len(descriptions) - len(texts_by_gene)
+    notes = [_characters_note(characters), *([f"{n_empty:,} descriptions without text left out"] if n_empty else [])]
     source = f"{endpoint.model} at {urlsplit(endpoint.base_url).hostname} of {len(texts):,} descriptions"
     return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
 

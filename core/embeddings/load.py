@@ -90,7 +90,7 @@ def _load_file(path: Path, name: str, named: bool) -> Space:
 
 
 def _load_safetensors(path: Path, name: str) -> Space:
-    """One matrix, with one symbol a line in the metadata, as `save_space` writes it."""
+    """One matrix, with one symbol per line in the metadata, as `save_space` writes it."""
     try:
         with safe_open(path, framework="np") as file:
             keys, metadata = sorted(file.keys()), file.metadata() or {}
@@ -99,7 +99,7 @@ def _load_safetensors(path: Path, name: str) -> Space:
     if len(keys) != 1 or "symbols" not in metadata:
         raise InputError(
             f"{path.name}: tensors {list_some(keys)}, metadata {list_some(sorted(metadata)) or 'none'}; expected one matrix and "
-            "its genes one a line under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
+            "its genes, one per line, under 'symbols' (a Geneformer checkpoint is loaded as a folder with its dictionaries)"
         )
     try:
         notes = [str(note) for note in json.loads(metadata.get("notes", "[]"))]

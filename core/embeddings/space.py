@@ -57,18 +57,18 @@ def make_space(
     """
     names = [symbol.strip() for symbol in symbols]
     values = _check_vectors(names, vectors, source)
-    said = list(notes)
-    names, values = _average_repeated_symbols(names, values, said)
+    all_notes = list(notes)
+    names, values = _average_repeated_symbols(names, values, all_notes)
     nonzero = values.any(axis=1)
     if not nonzero.all():
         dropped = [names[i] for i in np.flatnonzero(~nonzero)]
-        said.append(f"{len(dropped):,} zero vectors dropped: {list_some(dropped)}")
+        all_notes.append(f"{len(dropped):,} zero vectors dropped: {list_some(dropped)}")
         names, values = [names[i] for i in np.flatnonzero(nonzero)], values[nonzero]
     if not names:
         raise InputError(f"{source}: no gene with a vector other than zero, expected at least one")
     values = np.ascontiguousarray(values)
     values.setflags(write=False)
-    return Space(name, tuple(names), values, source, _identity(names, values), tuple(said), built_from_labels)
+    return Space(name, tuple(names), values, source, _identity(names, values), tuple(all_notes), built_from_labels)
 
 
 def save_space(space: Space, path: Path) -> None:

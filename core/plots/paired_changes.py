@@ -29,7 +29,7 @@ def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     table: metric, unit, estimate, low, high (NaN if there is none), n. detectable: the smallest change of the mean that
     two such runs would show, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
     """
-    drawing.require_columns("changes", table, COLUMNS)
+    drawing.require_columns("paired_changes", table, COLUMNS)
     blocks = [
         [_header_row(str(metric), detectable), *map(_change_row, part.itertuples())]
         for metric, part in table.groupby("metric", sort=False)

@@ -22,10 +22,10 @@ def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -
     table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the lowest `score`; the first 20 rows
     with both ranks are drawn. A mark's customdata is its pair_id. Raises InputError if no row has both ranks.
     """
-    drawing.require_columns("movers", table, COLUMNS)
-    known = table.assign(label=label_signs.label_column("movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)
+    drawing.require_columns("rank_movers", table, COLUMNS)
+    known = table.assign(label=label_signs.label_column("rank_movers", table)).dropna(subset=["rank_a", "rank_b"]).head(SHOWN)
     if known.empty:
-        raise InputError(f"movers: got no row with a rank in both {before} and {after}; expected at least one")
+        raise InputError(f"rank_movers: got no row with a rank in both {before} and {after}; expected at least one")
     rows = pd.DataFrame([_row(row) for row in known.itertuples()])
     runs = f"dot in {drawing.escape(before, _RUN_LENGTH)}, sign in {drawing.escape(after, _RUN_LENGTH)}"
     chart = forest_plot.draw_forest(rows, [], f"rank of {score} (1 is lowest)<br>{runs}", _REACH)

@@ -52,8 +52,8 @@ def figure(table: pd.DataFrame) -> go.Figure:
 
     table: task, who, n, auroc, fpr, tpr, the points of each curve in order.
     """
-    drawing.require_columns("roc", table, COLUMNS)
-    drawing.require_values("roc", table, "task", TASKS)
+    drawing.require_columns("roc_curves", table, COLUMNS)
+    drawing.require_values("roc_curves", table, "task", TASKS)
     present = [task for task in TASKS if task in set(table["task"])]
     chart = make_subplots(cols=max(1, len(present)), horizontal_spacing=0.09)
     chosen = next((who for who in table["who"] if who != CONTROL), None)

@@ -25,8 +25,8 @@ def figure(table: pd.DataFrame, score: str) -> go.Figure:
 
     table: label ("up or down", "none", "up", "down") and value of each row. score: the value's name, such as "P(DE)".
     """
-    drawing.require_columns("distributions", table, COLUMNS)
-    drawing.require_values("distributions", table, "label", KINDS)
+    drawing.require_columns("score_histograms", table, COLUMNS)
+    drawing.require_values("score_histograms", table, "label", KINDS)
     edges = _edges(table["value"].to_numpy(dtype=np.float64))
     parts = table.groupby("label", sort=False)["value"]
     counts = {str(label): np.histogram(round_for_ranks(part), edges)[0] for label, part in parts}

@@ -19,7 +19,7 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
     estimate shows the reason. overall: the run's value in the same metric; control: the count-only control's, NaN draws
     none. title: of the value axis.
     """
-    drawing.require_columns("slices", table, COLUMNS)
+    drawing.require_columns("slice_scores", table, COLUMNS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
     lines = [
         *drawing.reference_lines({"count-only": control}),

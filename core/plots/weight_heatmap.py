@@ -32,7 +32,7 @@ def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.Data
     values, flags = np.asarray(mean, dtype=np.float64), np.asarray(plateau, dtype=np.bool_)
     for name, array in (("mean", values), ("plateau", flags)):
         if array.shape != (n, n):
-            raise InputError(f"weight_plane: {name}: got an array of shape {array.shape}; expected {(n, n)}")
+            raise InputError(f"weight_heatmap: {name}: got an array of shape {array.shape}; expected {(n, n)}")
     columns = (np.repeat(grid, n), np.tile(grid, n), values.ravel(), flags.ravel())
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
@@ -44,11 +44,11 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     at least two weights each. now: the current weights of DE and DIR, on the grid or not; best: a pair of the table.
     Raises InputError if the table lacks a pair or has one twice, and if `best` is not in it.
     """
-    drawing.require_columns("weight_plane", table, COLUMNS)
+    drawing.require_columns("weight_heatmap", table, COLUMNS)
     mean, plateau = _grid(table, "mean"), _grid(table, "plateau")
     at_best = table.loc[np.isclose(table["w_de"], best[0]) & np.isclose(table["w_dir"], best[1]), "mean"]
     if len(at_best) != 1:
-        raise InputError(f"weight_plane: best: got {best}; expected a pair of weights of the table")
+        raise InputError(f"weight_heatmap: best: got {best}; expected a pair of weights of the table")
     x, y = (_borders(axis.to_numpy(dtype=np.float64)) for axis in (mean.columns, mean.index))
     chart = go.Figure()
     _draw_surface(chart, mean, plateau)
@@ -69,7 +69,7 @@ def _grid(table: pd.DataFrame, column: str) -> pd.DataFrame:
     n_de, n_dir = table["w_de"].nunique(), table["w_dir"].nunique()
     if min(n_de, n_dir) < 2 or len(table) != n_de * n_dir or table.duplicated(["w_de", "w_dir"]).any():
         got = f"got {len(table)} rows of {n_de} weights of DE and {n_dir} of DIR"
-        raise InputError(f"weight_plane: {got}; expected one row a pair of at least two weights each")
+        raise InputError(f"weight_heatmap: {got}; expected one row per pair of at least two weights each")
     return table.pivot(index="w_dir", columns="w_de", values=column)
 
 

@@ -46,8 +46,8 @@ def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def available_slices(rows: pd.DataFrame) -> list[str]:
     """The slices that apply to a run's rows; those by neighbours only if the run has neighbours."""
-    near = bool(rows["support"].notna().any())
-    return [name for name in SLICES if near or not name.endswith("neighbours")]
+    has_neighbours = bool(rows["support"].notna().any())
+    return [name for name in SLICES if has_neighbours or not name.endswith("neighbours")]
 
 
 def name_codes(names: pd.Series) -> np.ndarray:
@@ -77,7 +77,7 @@ def score_of(
 ) -> ScoreIntervals:
     """DE, DIR and their mean with all intervals, and in `scored` which pairs of rows they count; arrays of shape (n_rows,).
 
-    protocol: of the run itself, or of the component that a fusion inherits it from; None where no labels were used.
+    protocol: of the run itself, or of the component that a fusion inherits it from; None if no labels were used.
     cells: each row's cell of that protocol's folds (see `protocols.cells_of`); only pairs inside a cell count, since
     pairs across cells let the base rates of folds in. None scores over all rows. Raises InputError for folds without
     cells and for cells without folds.
@@ -170,8 +170,8 @@ def _gene_row_slices(counts: pd.Series) -> pd.Series:
 
 
 def _coverage_slices(flags: pd.Series) -> pd.Series:
-    silent = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
-    return flags.map(lambda each: "without a neighbour" if silent.intersection(each) else "with neighbours")
+    uncovered = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
+    return flags.map(lambda each: "without a neighbour" if uncovered.intersection(each) else "with neighbours")
 
 
 def _support_slices(support: pd.Series) -> pd.Series:

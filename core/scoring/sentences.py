@@ -23,7 +23,7 @@ def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
     change = mean.change.two_way
     if math.isnan(change.estimate):
         return [f"{result.n_labelled:,} labelled rows, but only one class: no AUROC, so no comparison."]
-    sentences = [_of_mean(change, a, b)]
+    sentences = [_mean_sentence(change, a, b)]
     if change.low <= 0 <= change.high:
         sentences.append(
             f"That is not evidence that they are equal: with 80% power these {result.n_labelled:,} rows show a difference of "
@@ -44,7 +44,7 @@ def _differs(change: Interval) -> bool:
     return not change.low <= 0 <= change.high
 
 
-def _of_mean(change: Interval, a: str, b: str) -> str:
+def _mean_sentence(change: Interval, a: str, b: str) -> str:
     interval = interval_text(change, signed=True)
     if change.low > 0:
         return f"{b} is better than {a}: mean of DE and DIR {interval}, by perturbations and genes."
@@ -68,7 +68,7 @@ def knn_sentences(evaluation: Evaluation, protocol: EvaluationProtocol) -> list[
         )
     if protocol.kind == "loo":
         lines.append(
-            "Leave-one-out moves flat similarities against the labels that it takes away: read it beside its null, "
+            "Leave-one-out biases flat similarities against the labels that it leaves out: read it beside its null, "
             "and claim from folds."
         )
     else:

@@ -1,6 +1,6 @@
 """Bootstrap of scores and of paired differences: rows, perturbations, genes, or both axes at once.
 
-Rows are sorted once. A resample is a vector of weights, one a unit (how often it was drawn); blocks of resamples of
+Rows are sorted once. A resample is a vector of weights, one per unit (how often it was drawn); blocks of resamples of
 bounded memory are scored together (see `weighted_auroc`). Two runs are always scored under the same weights.
 """
 

@@ -39,7 +39,7 @@ class Comparison(Metrics[Difference]):
 
 
 def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike) -> Comparison:
-    """Paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row a pair of both runs.
+    """Paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row per shared pair.
 
     DIR counts rows for which both runs have a p_up. NaN throughout without labels.
     """

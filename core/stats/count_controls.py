@@ -18,7 +18,7 @@ from core.stats.delong import Estimate, two_way_delong
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of
 
-ROWS_A_PERT = 9  # matched rows that the sampling aims at for each perturbation
+ROWS_PER_PERT = 9  # matched rows that the sampling aims at for each perturbation
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class LeakageAudit:
 
 
 def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
-    """A DE score from row counts: 0 where the gene occurs once, else 9 / max(1, n_pert - singletons_pert) · 2⌊c/2⌋/c.
+    """A DE score from row counts: 0 if the gene occurs once, else 9 / max(1, n_pert - singletons_pert) · 2⌊c/2⌋/c.
 
     c: rows of the row's gene; n_pert: rows of its perturbation; singletons_pert: those of them whose gene occurs once.
     pert, gene: names or codes of shape (n_rows,); the counts are over exactly these rows.
@@ -49,7 +49,7 @@ def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
     validate.same_length(pert=perts, gene=count)
     matched = sum_by_group(perts, perts.max(initial=-1) + 1, count > 1)
     parity = 2 * (count // 2) / count
-    score: Floats = np.where(count == 1, 0.0, ROWS_A_PERT / np.maximum(1, matched)[perts] * parity)
+    score: Floats = np.where(count == 1, 0.0, ROWS_PER_PERT / np.maximum(1, matched)[perts] * parity)
     return score
 
 

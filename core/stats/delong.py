@@ -93,7 +93,7 @@ def two_way_delong(positive: ArrayLike, values: ArrayLike, pert: ArrayLike, gene
 
 
 def two_way_variance(row: Floats, pert: Floats, gene: Floats) -> Floats:
-    """V_pert + V_gene - V_row; the largest of the three where few units make that negative."""
+    """V_pert + V_gene - V_row; the largest of the three if few units make that negative."""
     combined = pert + gene - row
     return np.where(combined < 0, np.maximum(np.maximum(row, pert), gene), combined)
 

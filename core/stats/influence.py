@@ -71,7 +71,7 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
 
 
 def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
-    """The covariances of the k AUROCs, of shape (n_strata, k, k); independent are clusters, or rows if `clusters` is None.
+    """The covariances of the k AUROCs, of shape (n_strata, k, k); clusters are independent, or rows if `clusters` is None.
 
     NaN for a pair of AUROCs if one of their classes has fewer than two units.
     """

@@ -54,7 +54,7 @@ class ScoreIntervals(Metrics[Estimate]):
 def official_score(
     labels: ArrayLike, prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None
 ) -> Score:
-    """(AUROC_DE + AUROC_DIR) / 2 of a submission; all of shape (n_rows,), labels None where unknown.
+    """(AUROC_DE + AUROC_DIR) / 2 of a submission; all of shape (n_rows,), labels None if unknown.
 
     The file's numbers are ranked as they are. Raises InputError, which names the rows (by `ids` if given), for a NaN, an
     infinity, a number outside [0, 1] or a sum above 1.

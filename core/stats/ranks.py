@@ -41,7 +41,7 @@ def percentiles(values: ArrayLike) -> Floats:
 def percentiles_against(reference: ArrayLike, values: ArrayLike) -> Floats:
     """The percentile of each value among the reference values, which does not depend on the other `values`.
 
-    Equal to `percentiles` where `values` is the reference itself. A value that does not occur in the reference lies half
+    Equal to `percentiles` if `values` is the reference itself. A value that does not occur in the reference lies half
     a rank above the reference values below it. NaN in the reference is left out, NaN in `values` stays NaN.
     """
     known = round_for_ranks(validate.numbers("reference", reference, missing=True))

@@ -19,10 +19,10 @@ _LABEL_CODES: dict[object, int] = {None: -1, "": -1, **{label: code for code, la
 
 def named_rows(rows: Bools, ids: Sequence[str] | None = None) -> str:
     """The names of the rows that are True, by id if ids are given, the first few of many."""
-    where = np.flatnonzero(rows)
-    names = [str(ids[i]) if ids is not None else str(i) for i in where[:SHOWN]]
-    more = f" and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
-    return f"row{'s' if len(where) > 1 else ''} {', '.join(names)}{more}"
+    positions = np.flatnonzero(rows)
+    names = [str(ids[i]) if ids is not None else str(i) for i in positions[:SHOWN]]
+    more = f" and {len(positions) - SHOWN} more" if len(positions) > SHOWN else ""
+    return f"row{'s' if len(positions) > 1 else ''} {', '.join(names)}{more}"
 
 
 def same_length(**arrays: Any) -> int:
@@ -41,7 +41,7 @@ def numbers(name: str, values: ArrayLike, *, missing: bool = False, ids: Sequenc
     except (TypeError, ValueError) as error:
         raise InputError(f"{name}: {error}; expected numbers") from error
     if array.ndim != 1:
-        raise InputError(f"{name}: got an array of shape {array.shape}; expected one number a row")
+        raise InputError(f"{name}: got an array of shape {array.shape}; expected one number per row")
     bad = np.isinf(array) if missing else ~np.isfinite(array)
     if bad.any():
         raise InputError(f"{name}: {named_rows(bad, ids)}: got {array[bad][0]}; expected a finite number")
@@ -61,7 +61,7 @@ def flags(name: str, values: ArrayLike) -> Bools:
     """`values` as booleans of shape (n_rows,). Raises InputError for values other than False, True, 0 and 1."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise InputError(f"{name}: got an array of shape {array.shape}; expected one flag a row")
+        raise InputError(f"{name}: got an array of shape {array.shape}; expected one flag per row")
     if array.dtype == np.bool_:
         return array
     bad = ~np.isin(array, (0, 1))
@@ -79,7 +79,7 @@ def names_and_codes(name: str, values: ArrayLike) -> tuple[Any, Codes]:
     """The sorted distinct values, and each row's position among them. Raises InputError for missing values."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise InputError(f"{name}: got an array of shape {array.shape}; expected one name or code a row")
+        raise InputError(f"{name}: got an array of shape {array.shape}; expected one name or code per row")
     missing = array != array if array.dtype.kind == "f" else np.zeros(len(array), dtype=np.bool_)
     if array.dtype.kind == "O":
         missing = np.array([not isinstance(value, str | int | np.integer) for value in array], dtype=np.bool_)
@@ -95,7 +95,7 @@ def labels(values: ArrayLike) -> Codes:
     """Each label's position in `Label`, of shape (n_rows,); -1 if it is unknown (None, NaN or "")."""
     array = np.asarray(values, dtype=object)
     if array.ndim != 1:
-        raise InputError(f"labels: got an array of shape {array.shape}; expected one label a row")
+        raise InputError(f"labels: got an array of shape {array.shape}; expected one label per row")
     found = np.array([_LABEL_CODES.get(value, _NO_LABEL) for value in array], dtype=np.intp)
     rest = found == _NO_LABEL
     rest[rest] = np.array([value == value for value in array[rest]], dtype=np.bool_)  # NaN alone differs from itself

@@ -18,7 +18,7 @@ FAR = 0.25  # of a step between percentiles; a wrong weight leaves half the rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecoveredComponent:
-    """The other component's percentiles, of shape (n_rows,), NaN where it does not cover the row.
+    """The other component's percentiles, of shape (n_rows,), NaN for rows that it does not cover.
 
     farthest: the largest distance, before rounding, from a number to the nearest possible percentile, in steps between
     percentiles, for DE and for DIR.
@@ -37,8 +37,8 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
     """The component that was fused with the base at weights w_de and w_dir in (0, 1]; both runs of shape (n_rows,).
 
     base: with its probabilities as they were ranked (from the trace: sums of rounded predictions break ties that the
-    fusion had). Raises InputError where the results are not percentiles, so that the weights or the runs cannot be those
-    of the fusion.
+    fusion had). Raises InputError if the results are not percentiles: then the weights or the runs are not those of
+    the fusion.
     """
     n = validate.same_length(base=base, fused=fused)
     for name, weight in (("w_de", w_de), ("w_dir", w_dir)):
@@ -56,7 +56,7 @@ def decompose_fusion(base: Scores, fused: Scores, w_de: float, w_dir: float) -> 
 
 
 def _snap_to_percentiles(name: str, values: Floats) -> tuple[Floats, float]:
-    """The nearest percentiles, and how far they are at most; InputError where that is farther than rounding explains."""
+    """The nearest percentiles, and the largest distance to one. Raises InputError if rounding does not explain that distance."""
     snapped, farthest = nearest_percentiles(values)
     if not farthest <= FAR:
         raise InputError(

@@ -100,6 +100,7 @@ def weighted_label_sums(
 
 
 def require_similarity(similarity: Similarity | None, axis: str) -> Similarity:
+    """The similarity itself. Raises InputError if there is none for this axis."""
     if similarity is None:
         raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
     return similarity

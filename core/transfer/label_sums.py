@@ -21,7 +21,7 @@ from core.transfer.similarity import Similarity
 CHUNK_WEIGHTS = 2**24  # weights in memory at a time: 128 MB
 BATCH_GROUPS = 128  # groups summed by one product, so that the weights are read once for all of them
 GATHER_COST = 16  # time to gather one element of a block, in elements of a matrix product
-CANCELLATION = 1e-4  # a sum of which a subtraction leaves a smaller share is computed anew
+CANCELLATION = 1e-4  # if a subtraction leaves a smaller share of a sum, that sum is computed anew
 STRETCH_ROWS = 2**17  # rows handled at a time: 4 MB of sums, which stay in the processor's caches
 TIE_FACTOR = 1 - 1e-9  # weights whose ratio is above this are ties: rounding makes them differ
 
@@ -203,7 +203,7 @@ def _stretch_sums(chunk: WeightChunk, table: LabelSumTable, everything: Floats, 
 
 
 def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) -> Floats:
-    """Sums over the known rows outside each row's group whose weight is at least `least`, the k-th largest."""
+    """Sums over the known rows outside each row's group whose weight is at least the row's threshold, the k-th largest."""
     sums = np.empty((len(chunk.rows), 4))
     for group, rows in slices_by_group(chunk.group):
         others = table.sums_outside(group)
@@ -214,16 +214,16 @@ def _nearest_sums(chunk: WeightChunk, table: LabelSumTable, thresholds: Floats) 
 
 
 def zero_below(weights: Floats, thresholds: Floats) -> Floats:
-    """The rows of weights with 0 in place of weights below each row's `least`; changes `weights`."""
+    """The rows of weights with 0 in place of weights below each row's threshold; changes `weights`."""
     weights *= weights >= thresholds[:, None]
     return weights
 
 
 def kth_largest_weights(chunk: WeightChunk, table: LabelSumTable, k: int) -> Floats:
     """Each row's k-th largest weight among the genes with known rows outside its group; 0 if there are fewer."""
-    least, weights = np.zeros(len(chunk.rows)), chunk.weights
+    thresholds, weights = np.zeros(len(chunk.rows)), chunk.weights
     if not weights.shape[1]:
-        return least
+        return thresholds
     width = min(k + table.max_genes_lost(), weights.shape[1])
     near = np.argpartition(-weights, width - 1, axis=1)[:, :width]
     near_weights = np.take_along_axis(weights, near, axis=1)
@@ -233,5 +233,5 @@ def kth_largest_weights(chunk: WeightChunk, table: LabelSumTable, k: int) -> Flo
         visible = table.sums_outside(group)[:, 0] > 0
         gene = chunk.gene[rows]
         last = np.cumsum(visible[near[gene]], axis=1) == k
-        least[rows] = np.where(last.any(axis=1), near_weights[gene, last.argmax(axis=1)], 0.0)
-    return least * TIE_FACTOR
+        thresholds[rows] = np.where(last.any(axis=1), near_weights[gene, last.argmax(axis=1)], 0.0)
+    return thresholds * TIE_FACTOR

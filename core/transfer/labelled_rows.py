@@ -97,7 +97,7 @@ def visible_rows(row: tuple[int, int], known: Rows, parts: Parts | None) -> Bool
 def _codes(name: str, values: ArrayLike) -> Codes:
     array = np.asarray(values)
     if array.ndim != 1 or (len(array) and array.dtype.kind not in "iu"):
-        raise InputError(f"{name}: got an array of {array.dtype} of shape {array.shape}; expected one code a row")
+        raise InputError(f"{name}: got an array of {array.dtype} of shape {array.shape}; expected one code per row")
     if len(array) and array.min() < 0:
         raise InputError(f"{name}: {validate.named_rows(array < 0)}: got {array.min()}; expected codes from 0")
     return array.astype(np.intp, copy=False)

@@ -1,4 +1,4 @@
-"""A fusion whose weights change while somebody watches: what does not depend on the weights is computed once."""
+"""A fusion whose weights change on a page: what does not depend on the weights is computed once."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def live_fusion(
     baseline: Scores | None = None,
     cells: Codes | None = None,
 ) -> LiveFusion:
-    """Prepare a fusion of components, the base first, on rows of shape (n_rows,); baseline: None for the base by itself."""
+    """Prepare a fusion of components, the base first, on rows of shape (n_rows,); baseline: None for the base alone."""
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, rows=rows, base=components[0].p_de)
     found = percentiles_of(components, reference)

@@ -1,4 +1,4 @@
-"""A kNN whose settings change while somebody watches: similarities are cached, so a new power, k or space is cheap."""
+"""A kNN whose settings change on a page: similarities are cached, so a new power, k or space is cheap."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.stats.arrays import Codes, Floats
-from core.transfer.knn import DEFAULT, Similarities, Weighting
+from core.transfer.knn import DEFAULT, Similarities, Weighting, require_similarity
 from core.transfer.label_sums import TIE_FACTOR, kth_largest_weights, label_sum_table, slices_by_group, weight_chunks
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Parts, Rows, visible_rows
 from core.transfer.similarity import Similarity
@@ -54,9 +54,7 @@ def explain_prior(
     similarity, per_space = np.ones(len(rows)), np.empty((0, len(rows)))
     axes = ("pert", "gene") if weighting.axis == "both" else (weighting.axis,)
     for axis in axes:
-        given = similar.gene if axis == "gene" else similar.pert
-        if given is None:
-            raise InputError(f"similarity: got none for the {axis} axis; expected one, or another axis")
+        given = require_similarity(similar.gene if axis == "gene" else similar.pert, axis)
         code, codes = (row[1], known.rows.gene) if axis == "gene" else (row[0], known.rows.pert)
         nearest, per_space = _similarity_on_axis(given, code, codes[rows], weighting.k)
         similarity = similarity * nearest
@@ -94,12 +92,12 @@ def heaviest_symbols(
     results: list[HeaviestSymbols | None] = [None] * len(queries)
     power = weighting.powers[0]
     for chunk in weight_chunks(queries, table, given, power, parts):
-        least = None if weighting.k is None else kth_largest_weights(chunk, table, weighting.k)
+        thresholds = None if weighting.k is None else kth_largest_weights(chunk, table, weighting.k)
         for group, rows in slices_by_group(chunk.group):
             visible = table.sums_outside(group)
             for row in range(rows.start, rows.stop):
                 weights = chunk.weights[chunk.gene[row]]
-                near = weights if least is None else np.where(weights >= least[row], weights, 0.0)
+                near = weights if thresholds is None else np.where(weights >= thresholds[row], weights, 0.0)
                 results[chunk.rows[row]] = _heaviest_of_row(near, visible, table.genes, power, n)
     return [result for result in results if result is not None]
 

@@ -177,16 +177,16 @@ def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluat
     return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
 
 
-def evaluate_priors(labels: ArrayLike, rows: Rows, found_priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
+def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
     """The score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
     labels = np.asarray(labels, dtype=object)
-    scores = (_score_covered(labels, rows, some, cells) for some in (found_priors, null))
-    return Evaluation(float(found_priors.covered.mean()) if len(rows) else float("nan"), *scores)
+    scores = (_score_covered(labels, rows, some, cells) for some in (priors, null))
+    return Evaluation(float(priors.covered.mean()) if len(rows) else float("nan"), *scores)
 
 
-def _score_covered(labels: ArrayLike, rows: Rows, found_priors: Priors, cells: Codes | None) -> ScoreIntervals:
-    covered = found_priors.covered
-    scores = scores_from_probabilities(found_priors.de[covered], found_priors.up[covered])
+def _score_covered(labels: ArrayLike, rows: Rows, priors: Priors, cells: Codes | None) -> ScoreIntervals:
+    covered = priors.covered
+    scores = scores_from_probabilities(priors.de[covered], priors.up[covered])
     return score_within_cells(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
 
 
@@ -206,13 +206,14 @@ def _groups_by_cell(
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)
         visible = visible_rows((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
-        own = [space if space.rebuild is None else _rebuild_space(space, visible) for space in spaces]
+        rebuilt = [_rebuild_space(space, visible) for space in spaces]
         base = known.take(visible)
-        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(own, base, setting), None))
+        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, setting), None))
     return tuple(groups)
 
 
 def _rebuild_space(space: Space, visible: Bools) -> Space:
+    """The space from the visible labelled rows alone; the same space if it was not built from labels."""
     if space.rebuild is None:
         return space
     return Space(space.name, space.rebuild(visible))

@@ -43,16 +43,16 @@ def two_axis_sums(
     sums = np.empty((len(queries), 4))
     for near in weight_chunks(queries, genes, similarities[0], power, parts):
         spread = [near.weights @ label for label in labels] if k is None else []
-        near_least = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
+        near_thresholds = np.zeros(len(near.rows)) if k is None else kth_largest_weights(near, genes, k)
         for far in weight_chunks(queries.take(near.rows).swap_axes(), perts, similarities[1], power, swapped):
-            far_least = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
+            far_thresholds = np.zeros(len(far.rows)) if k is None else kth_largest_weights(far, perts, k)
             for batch in batches(len(far.rows), CHUNK_WEIGHTS // max(near.weights.shape[1] + far.weights.shape[1], 1)):
                 batch_rows = far.rows[batch]
-                pert_weights = zero_below(far.weights[far.gene[batch]], far_least[batch])
+                pert_weights = zero_below(far.weights[far.gene[batch]], far_thresholds[batch])
                 if k is None:
                     reached = [part[near.gene[batch_rows]] for part in spread]
                 else:
-                    chosen = csr_array(zero_below(near.weights[near.gene[batch_rows]], near_least[batch_rows]))
+                    chosen = csr_array(zero_below(near.weights[near.gene[batch_rows]], near_thresholds[batch_rows]))
                     reached = [(chosen @ label).toarray() for label in labels]
                 sums[near.rows[batch_rows]] = np.stack([np.einsum("qp,qp->q", part, pert_weights) for part in reached], axis=1)
     return sums

@@ -72,7 +72,7 @@ def test_one_row_is_drawn() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(InputError, match="gene_counts: missing column with_effect"):
+    with pytest.raises(InputError, match="gene_row_counts: missing column with_effect"):
         gene_row_counts.figure(gene_row_counts.table(LABELS, GENES).drop(columns="with_effect"))
     with pytest.raises(InputError, match="arrays of different lengths"):
         gene_row_counts.table(LABELS, GENES[:2])

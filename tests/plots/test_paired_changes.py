@@ -63,5 +63,5 @@ def test_what_cannot_be_seen_is_shaded_in_the_rows_of_the_mean() -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="changes: missing column unit"):
+    with pytest.raises(InputError, match="paired_changes: missing column unit"):
         paired_changes.figure(TABLE.drop(columns="unit"))

@@ -71,10 +71,10 @@ def test_a_row_that_did_not_move_has_a_range() -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="movers: missing columns rank_a, rank_b"):
+    with pytest.raises(InputError, match="rank_movers: missing columns rank_a, rank_b"):
         rank_movers.figure(TABLE.drop(columns=["rank_a", "rank_b"]), "a", "b")
-    with pytest.raises(InputError, match="movers: label: got 'high'"):
+    with pytest.raises(InputError, match="rank_movers: label: got 'high'"):
         rank_movers.figure(TABLE.assign(label="high"), "a", "b")
     for rows in (TABLE.head(0), TABLE.iloc[[2]]):
-        with pytest.raises(InputError, match="movers: got no row with a rank in both a and b; expected at least one"):
+        with pytest.raises(InputError, match="rank_movers: got no row with a rank in both a and b; expected at least one"):
             rank_movers.figure(rows, "a", "b")

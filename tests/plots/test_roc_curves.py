@@ -101,7 +101,7 @@ def test_one_task_and_none() -> None:
 
 def test_a_wrong_table_is_refused() -> None:
     table = roc_curves.table(LABELS, {"run": RUN})
-    with pytest.raises(InputError, match="roc: missing columns fpr, tpr"):
+    with pytest.raises(InputError, match="roc_curves: missing columns fpr, tpr"):
         roc_curves.figure(table.drop(columns=["fpr", "tpr"]))
-    with pytest.raises(InputError, match="roc: task: got 'mean'; expected DE, DIR"):
+    with pytest.raises(InputError, match="roc_curves: task: got 'mean'; expected DE, DIR"):
         roc_curves.figure(table.assign(task="mean"))

@@ -63,7 +63,7 @@ def test_one_row_is_drawn() -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="distributions: missing column value; got label"):
+    with pytest.raises(InputError, match="score_histograms: missing column value; got label"):
         score_histograms.figure(TABLE[["label"]], "P(DE)")
-    with pytest.raises(InputError, match="distributions: label: got 'changed'; expected up or down, none, up, down"):
+    with pytest.raises(InputError, match="score_histograms: label: got 'changed'; expected up or down, none, up, down"):
         score_histograms.figure(TABLE.assign(label="changed"), "P(DE)")

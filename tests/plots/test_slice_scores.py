@@ -61,5 +61,5 @@ def test_long_names_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="slices: missing column cost; got"):
+    with pytest.raises(InputError, match="slice_scores: missing column cost; got"):
         slice_scores.figure(TABLE.drop(columns="cost"), 0.58, 0.62)

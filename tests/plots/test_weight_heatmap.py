@@ -26,7 +26,7 @@ def test_table_is_one_row_a_pair() -> None:
 
 
 def test_arrays_of_another_shape_are_refused() -> None:
-    with pytest.raises(InputError, match=r"weight_plane: plateau: got an array of shape \(9,\); expected \(3, 3\)"):
+    with pytest.raises(InputError, match=r"weight_heatmap: plateau: got an array of shape \(9,\); expected \(3, 3\)"):
         weight_heatmap.table(GRID, MEAN, np.ravel(PLATEAU))
 
 
@@ -98,13 +98,13 @@ def test_weights_beside_the_grid_are_inside_the_plot() -> None:
 
 
 def test_a_wrong_table_is_refused() -> None:
-    with pytest.raises(InputError, match="weight_plane: missing column plateau"):
+    with pytest.raises(InputError, match="weight_heatmap: missing column plateau"):
         weight_heatmap.figure(TABLE.drop(columns="plateau"), (0, 0), (0.5, 1))
-    with pytest.raises(InputError, match="weight_plane: got 8 rows of 3 weights of DE and 3 of DIR; expected one row a pair"):
+    with pytest.raises(InputError, match="weight_heatmap: got 8 rows of 3 weights of DE and 3 of DIR; expected one row per pair"):
         weight_heatmap.figure(TABLE.head(8), (0, 0), (0.5, 1))
-    with pytest.raises(InputError, match="weight_plane: got 9 rows"):
+    with pytest.raises(InputError, match="weight_heatmap: got 9 rows"):
         weight_heatmap.figure(pd.concat([TABLE.head(8), TABLE.head(1)]), (0, 0), (0.5, 1))
-    with pytest.raises(InputError, match="weight_plane: got 0 rows"):
+    with pytest.raises(InputError, match="weight_heatmap: got 0 rows"):
         weight_heatmap.figure(TABLE.head(0), (0, 0), (0.5, 1))
-    with pytest.raises(InputError, match=r"weight_plane: best: got \(0.4, 1\); expected a pair of weights of the table"):
+    with pytest.raises(InputError, match=r"weight_heatmap: best: got \(0.4, 1\); expected a pair of weights of the table"):
         weight_heatmap.figure(TABLE, (0, 0), (0.4, 1))
