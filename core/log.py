@@ -24,7 +24,7 @@ from core.net.secrets import scrub
 LOGGER = logging.getLogger("perturbdesk")
 LOGGER.addHandler(logging.NullHandler())  # without one, warnings would go to standard error
 _MAX_BYTES = 1_000_000
-_KEPT_FILES = 3  # beside the newest
+_BACKUP_FILES = 3  # beside the newest
 _LOCK_TIMEOUT_S = 5.0
 _PROBLEM = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+Z (WARNING|ERROR) ")
 _RECORDED = "_perturbdesk_recorded"
@@ -110,15 +110,15 @@ class _SharedRotatingFile(RotatingFileHandler):
     """
 
     def __init__(self, file: Path) -> None:
-        super().__init__(file, maxBytes=_MAX_BYTES, backupCount=_KEPT_FILES, encoding="utf-8", errors="replace", delay=True)
+        super().__init__(file, maxBytes=_MAX_BYTES, backupCount=_BACKUP_FILES, encoding="utf-8", errors="replace", delay=True)
         self._file = file
-        self._one_writer = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
+        self._file_lock = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Writes one event."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
-            with self._one_writer:
+            with self._file_lock:
                 super().emit(record)
                 self._close_stream()
         except (OSError, Timeout):

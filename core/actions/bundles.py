@@ -191,9 +191,9 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
 
     Raises StateError if it has other content here, unless options.replace; InputError if no dataset knows its rows.
     """
-    sent = file.bundle.run
+    bundled = file.bundle.run
     with workspace.store.read() as db:
-        existing = _find_run(db, sent.id)
+        existing = _find_run(db, bundled.id)
         differ = [] if existing is None else differences(_build(db, workspace.settings, existing)[0], file.bundle)
     if existing is not None and not differ:
         message = f"{path}: its run is here already, as {existing.name}, with the same content; nothing changed"
@@ -201,12 +201,12 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     if existing is not None and not options.replace:
         message = f"its run is here already, as {existing.name}, with other content ({', '.join(differ)})"
         raise StateError(f"{path}: {message}; expected a run that is not here, or --replace")
-    if existing is None and run_folders.folder_of(workspace, sent.id).exists:
-        raise StateError(f"{path}: a journal of its run lies in data/runs/{sent.id}; expected none, so move it away first")
+    if existing is None and run_folders.folder_of(workspace, bundled.id).exists:
+        raise StateError(f"{path}: a journal of its run lies in data/runs/{bundled.id}; expected none, so move it away first")
     with workspace.change("import", path) as (db, detail):
         outcome = _store_run(db, workspace, file, path, options, detail)
-        cache_versions.bump(db, "runs", "datasets", "notes", f"run:{sent.id}")
-        detail |= {"kind": file.kind, "name": outcome.name, "run": sent.id, "rows": outcome.rows}
+        cache_versions.bump(db, "runs", "datasets", "notes", f"run:{bundled.id}")
+        detail |= {"kind": file.kind, "name": outcome.name, "run": bundled.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
     if "replaced" in detail:
         run_folders.remove_folder(workspace, detail["replaced"])
@@ -220,45 +220,45 @@ def _find_run(db: Cursor, run: str) -> Run | None:
 def _store_run(
     db: Cursor, workspace: Workspace, file: BundleFile, path: str, options: ImportOptions, detail: dict[str, Any]
 ) -> Imported:
-    sent = file.bundle.run
-    _refuse_unusable(db, sent, path)
+    bundled = file.bundle.run
+    _refuse_unusable(db, bundled, path)
     target, keep, rejected = _match_rows(db, file.bundle, path, options)
-    existing = _find_run(db, sent.id)
+    existing = _find_run(db, bundled.id)
     if existing is not None:
         detail |= delete_replaced_run(db, workspace, existing)
     naming = replace_in(options, replace=options.replace and existing is None)  # a file replaces one run, not two
-    name, other = free_name(db, target.id, sent.name, path, file.sha256, naming)
-    if other is not None and other.id in sent.parents:
+    name, other = free_name(db, target.id, bundled.name, path, file.sha256, naming)
+    if other is not None and other.id in bundled.parents:
         raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
     if other is not None:
         detail |= delete_replaced_run(db, workspace, other)
     parts = file.bundle.parts if all(keep) else _select_rows(file.bundle.parts, pa.array(keep))
-    values = _record_values(sent) | {"name": name, "dataset": target.id, "total": sent.total - len(rejected)}
-    values["origin"] = SIMULATED if sent.origin == SIMULATED else "imported"
+    values = _record_values(bundled) | {"name": name, "dataset": target.id, "total": bundled.total - len(rejected)}
+    values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
-    records.add(db, sent.id, parts)
-    records.add_origin(db, sent.id, sent.origin, sent.parent_names)
-    ingest.update_counts(db, sent.id)
-    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, sent.id))
-    missing = missing_parents(db, [runs.find(db, sent.id)])
+    records.add(db, bundled.id, parts)
+    records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
+    ingest.update_counts(db, bundled.id)
+    record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))
+    missing = missing_parents(db, [runs.find(db, bundled.id)])
     message = f"made from {', '.join(missing.values())}, not in this workspace" if missing else ""
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
 
 
-def _refuse_unusable(db: Cursor, sent: BundledRun, path: str) -> None:
+def _refuse_unusable(db: Cursor, bundled: BundledRun, path: str) -> None:
     """Raises InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
-    run = Run(**_record_values(sent), dataset="")
+    run = Run(**_record_values(bundled), dataset="")
     try:
-        if sent.method == "knn":
-            read_knn_settings(sent.spec).describe()
+        if bundled.method == "knn":
+            read_knn_settings(bundled.spec).describe()
         prompts_of([run])
-        int(sent.spec.get("options", {}).get("shots", 0))
+        int(bundled.spec.get("options", {}).get("shots", 0))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"{path}: the specification of its {sent.method} cannot be read ({error!r})") from error
-    parents = [parent for key in sent.parents if (parent := _find_run(db, key)) is not None]
+        raise InputError(f"{path}: the specification of its {bundled.method} cannot be read ({error!r})") from error
+    parents = [parent for key in bundled.parents if (parent := _find_run(db, key)) is not None]
     ancestors = [ancestor for parent in parents for ancestor in lineage(db, parent)]
-    if sent.id in sent.parents or any(sent.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
-        raise InputError(f"{path}: its run {sent.id} is among its own parents; expected runs that were there before it")
+    if bundled.id in bundled.parents or any(bundled.id in (ancestor.id, *ancestor.parents) for ancestor in ancestors):
+        raise InputError(f"{path}: its run {bundled.id} is among its own parents; expected runs that were there before it")
 
 
 def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -> tuple[Dataset, list[bool], list[Rejected]]:
@@ -278,20 +278,21 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
     return target, keep, rejected
 
 
-def _choose_dataset(db: Cursor, sent: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
+def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
     """Returns the chosen dataset, else that of the same kind with most of the ids; among several, the one with the same pairs."""
-    theirs = printable(f"{sent.name} ({sent.kind}, {sent.organism}, {sent.context}; {sent.rows:,} rows, hash {sent.sha256[:10]})")
+    about = f"{bundled.kind}, {bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
+    theirs = printable(f"{bundled.name} ({about})")
     if options.dataset is not None:
         chosen = datasets.find(db, options.dataset)
-        if chosen.kind != sent.kind:
+        if chosen.kind != bundled.kind:
             raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.kind}")
         return chosen
     known = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
-    of_kind = [(dataset, n) for dataset, n in known if dataset.kind == sent.kind]
+    of_kind = [(dataset, n) for dataset, n in known if dataset.kind == bundled.kind]
     if not of_kind:
         raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
     best = [dataset for dataset, n in of_kind if n == of_kind[0][1]]
-    same = [dataset for dataset in best if _bundled_dataset(db, dataset).sha256 == sent.sha256] if len(best) > 1 else []
+    same = [dataset for dataset in best if _bundled_dataset(db, dataset).sha256 == bundled.sha256] if len(best) > 1 else []
     if len(same or best) > 1:
         names = ", ".join(dataset.name for dataset in same or best)
         raise StateError(f"{path}: its dataset {theirs} could be {names}; say which with --dataset")

@@ -51,17 +51,17 @@ def neighbours_of(
     pair_id: str,
     settings: KnnSettings,
     *,
-    chosen: bool = True,
+    protocol_chosen: bool = True,
     without: Sequence[str] = (),
 ) -> Neighbours:
     """Returns the labelled rows behind one row's priors.
 
-    chosen: whether a person chose the protocol; if not, a row without a label gets the protocol test, which sees every
+    protocol_chosen: whether a person chose the protocol; if not, a row without a label gets the protocol test, which sees every
     labelled row. without: ids of labelled rows to leave out.
     """
     index = load_index(workspace, dataset)
     row = int(index.positions_of([pair_id])[0])
-    if index.labels[row] is None and not chosen:
+    if index.labels[row] is None and not protocol_chosen:
         settings = replace(settings, protocol=EvaluationProtocol("test"))
     query = index.rows.take(np.array([row]))
     loaded = load_spaces(workspace, index, dataset, settings.spaces)

@@ -52,7 +52,7 @@ class BundleFile:
     sha256: str
 
 
-Found = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
+FileContent = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
 
 
 def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
@@ -69,14 +69,14 @@ def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
     return files
 
 
-def recognise(path: Path) -> Found:
+def recognise(path: Path) -> FileContent:
     """Returns what a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
     if path.is_dir():
         return SpaceFile(load_space(path, path.name))
     return _recognise_file(path, path.name, None)
 
 
-def recognise_upload(content: bytes, name: str) -> Found:
+def recognise_upload(content: bytes, name: str) -> FileContent:
     """As `recognise`, from bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(name).name
@@ -84,7 +84,7 @@ def recognise_upload(content: bytes, name: str) -> Found:
         return _recognise_file(path, name, content)
 
 
-def _recognise_file(path: Path, name: str, content: bytes | None) -> Found:
+def _recognise_file(path: Path, name: str, content: bytes | None) -> FileContent:
     if _first_character(path) in (b"{", b"["):
         pack = read_knowledge_path(path) if content is None else read_knowledge(content, name)
         return PackFile(pack, path.read_bytes(), pack.kind, pack.sha256)

@@ -124,7 +124,7 @@ def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str,
 
 @dataclass(frozen=True, slots=True)
 class ImportedRows:
-    """The rows that a file brought. dataset, run: ids; None for spaces and packs, and for files that make no run."""
+    """How many rows a file brought, and those rejected. dataset, run: ids; None for spaces and packs, and without a run."""
 
     rows: int
     rejected: Sequence[Rejected] = ()
@@ -132,18 +132,18 @@ class ImportedRows:
     run: str | None = None
 
 
-def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, brought: ImportedRows) -> str:
+def record_import(db: Cursor, workspace: Workspace, file: ImportedContent, path: str, rows: ImportedRows) -> str:
     """Records that a file was imported; returns the import's id."""
     entry = Import(
         id=file.sha256[:12],
         sha256=file.sha256,
         file=Path(path).name,
         kind=file.kind,
-        dataset=brought.dataset,
-        run=brought.run,
-        rows=brought.rows,
-        rejected=len(brought.rejected),
+        dataset=rows.dataset,
+        run=rows.run,
+        rows=rows.rows,
+        rejected=len(rows.rejected),
         author=workspace.settings.author,
     )
-    imports.add(db, entry, brought.rejected)
+    imports.add(db, entry, rows.rejected)
     return entry.id

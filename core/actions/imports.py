@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core import embeddings
 from core.actions import bundles, packs, run_folders, run_writer, spaces
-from core.actions.files import BundleFile, Found, PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.import_target import (
     DEFAULT_OPTIONS,
     Imported,
@@ -50,7 +50,7 @@ def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOpt
 
 
 def _import_files(workspace: Workspace, files: Sequence[tuple[Path, bool]], options: ImportOptions) -> list[Imported]:
-    tables: list[tuple[Path, Found]] = []
+    tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
     for path, chosen in files:
         try:
@@ -92,7 +92,7 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
         return space_records.find(db, str(outcome.name))
 
 
-def _import_or_report(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
+def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> Imported:
     try:
         return _import_content(workspace, table, path, options)
     except DeskError as error:
@@ -105,7 +105,7 @@ def _failed(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) ->
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
 
-def _import_content(workspace: Workspace, table: Found, path: str, options: ImportOptions) -> Imported:
+def _import_content(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         existing = None if earlier is None else _describe_existing(db, earlier, path)
@@ -150,7 +150,7 @@ def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 
-def _restore_file(workspace: Workspace, table: Found, existing: Imported) -> Imported:
+def _restore_file(workspace: Workspace, table: FileContent, existing: Imported) -> Imported:
     """Returns the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):

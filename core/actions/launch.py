@@ -32,19 +32,19 @@ def resolve(
     workspace: Workspace,
     request: RunRequest,
     *,
-    checked: Health | None = None,
+    known_health: Health | None = None,
     components: ComponentLoader | None = None,
     method: FindMethod = method_named,
 ) -> RunSpec:
     """Returns the specification of a request: all that the identity of its run is made from.
 
-    checked: the health of the model server if known; without it, a request that names no model asks the server for its models.
+    known_health: of the model server; without it, a request that names no model asks the server for its models.
     components: by default loaded from the workspace. Raises InputError for invalid options or rows, Unreachable without a model.
     """
     found = method(request.method)
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
     if found.needs_model and not request.model:
-        request = replace(request, model=_first_model(workspace, request.endpoint, checked))
+        request = replace(request, model=_first_model(workspace, request.endpoint, known_health))
     return resolve_request(workspace.store, request, found, loader, pack_hashes(workspace))
 
 
@@ -146,9 +146,9 @@ def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
     return default_dataset(workspace, request.dataset)
 
 
-def _first_model(workspace: Workspace, endpoint: str | None, checked: Health | None) -> str:
-    if checked is not None and checked.models:
-        return checked.models[0]
+def _first_model(workspace: Workspace, endpoint: str | None, known_health: Health | None) -> str:
+    if known_health is not None and known_health.models:
+        return known_health.models[0]
     found = asyncio.run(health(workspace, endpoint))
     if not found.models:
         raise Unreachable(found.problem)

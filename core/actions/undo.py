@@ -18,7 +18,7 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
     with workspace.change("undo import", name) as (db, detail):
         found = _find_import(db, name)
         detail |= {"import": found.id, "file": found.file, "kind": found.kind, "rows": found.rows}
-        files = _forget_packs_and_spaces(db, workspace, found)
+        files = _delete_packs_and_spaces(db, workspace, found)
         if found.run is not None:
             runs.delete(db, found.run)
             cache_versions.bump(db, f"run:{found.run}")
@@ -33,15 +33,15 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
     return found
 
 
-def _forget_packs_and_spaces(db: Cursor, workspace: Workspace, found: Import) -> list[Callable[[], None]]:
-    """Deletes the records; returns what deletes their files afterwards. Genes keep their descriptions."""
+def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) -> list[Callable[[], None]]:
+    """Deletes the records that an import brought; returns what deletes their files afterwards. Genes keep their descriptions."""
     removals: list[Callable[[], None]] = []
     for pack in knowledge_packs.list_all(db):
-        if pack.source_file == found.id:
+        if pack.source_file == entry.id:
             knowledge_packs.delete(db, pack.name)
             removals.append(partial(packs.remove_file, workspace, pack))
     for space in spaces.list_all(db):
-        if space.source_file == found.id:
+        if space.source_file == entry.id:
             spaces.delete(db, space.id)
             removals.append(partial(space_actions.remove_file, workspace, space))
     return removals
@@ -52,16 +52,16 @@ def _find_import(db: Cursor, name: str) -> Import:
     return by_run or imports.find(db, name)
 
 
-def _undo_pairs(workspace: Workspace, db: Cursor, found: Import, with_runs: bool) -> list[Callable[[], None]]:
+def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool) -> list[Callable[[], None]]:
     """Deletes the rows and the runs that predict them; returns what deletes the runs' journals afterwards."""
-    dependent = runs.names_using_import(db, found.id)
+    dependent = runs.names_using_import(db, entry.id)
     if dependent and not with_runs:
-        raise StateError(f"{found.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")
+        raise StateError(f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")
     removals: list[Callable[[], None]] = []
-    for run in runs.list_all(db, found.dataset):
+    for run in runs.list_all(db, entry.dataset):
         if run.name in dependent:
             run_folders.refuse_live(workspace, run.id)
             imports.delete_with_run(db, run.id)
             removals.append(partial(run_folders.remove_folder, workspace, run.id))
-    pairs.delete_import(db, found.id)
+    pairs.delete_import(db, entry.id)
     return removals

@@ -138,7 +138,9 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
 
 
 @app.command()
-def delete(context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE")], as_json: Json = False) -> None:
+def delete(
+    context: typer.Context, name: Annotated[str, typer.Argument(metavar="SPACE", help="A space's name.")], as_json: Json = False
+) -> None:
     """Delete a space; runs that were made with it stay."""
     gone = actions.delete(context.obj, name)
     show({"deleted": gone.name}, as_json, f"{gone.name}: deleted")

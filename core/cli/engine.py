@@ -22,6 +22,7 @@ from core.store import runs
 app = typer.Typer()
 
 Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
+Model = Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
 
 
@@ -33,7 +34,7 @@ def run(
     rows: Annotated[str, typer.Option(help='Such as "split=test", "sample=500,seed=0", "ids=FILE", joined by ";".')] = "",
     name: Annotated[str | None, typer.Option(help="The run's name; by default made from the method and the rows.")] = None,
     endpoint: Address = None,
-    model: Annotated[str | None, typer.Option(help="By default the first that the server lists.")] = None,
+    model: Model = None,
     values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
     labels: Annotated[
         str, typer.Option(help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.")
@@ -122,7 +123,7 @@ def log(
 
 
 @app.command()
-def endpoint(context: typer.Context, endpoint: Address = None, model: str | None = None, as_json: Json = False) -> None:
+def endpoint(context: typer.Context, endpoint: Address = None, model: Model = None, as_json: Json = False) -> None:
     """Check a model server: whether it answers, and what it can do."""
     health = asyncio.run(launch.health(context.obj, endpoint, model))
     result = asdict(health) | {"models": list(health.models)}

@@ -46,7 +46,7 @@ def import_(
 @app.command()
 def fetch(
     context: typer.Context,
-    group: Annotated[str, typer.Argument(metavar="challenge|published|perturbqa")],
+    group: Annotated[str, typer.Argument(metavar="challenge|published|perturbqa", help="Which files.")],
     as_json: Json = False,
 ) -> None:
     """Download public files, pinned and checked, and import them."""

@@ -21,6 +21,9 @@ from core.store.runs import Run
 
 app = typer.Typer()
 
+RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.")]
+RunB = Annotated[str, typer.Argument(metavar="B", help="The name or id of another run.")]
+
 
 @app.command()
 def score(
@@ -82,7 +85,7 @@ def _run_and_rows(workspace: Workspace, run: str) -> tuple[Run, pd.DataFrame]:
 
 
 @app.command()
-def compare(context: typer.Context, a: RunName, b: RunName, as_json: Json = False) -> None:
+def compare(context: typer.Context, a: RunA, b: RunB, as_json: Json = False) -> None:
     """Compare run B with run A, on the rows that both have."""
     (first, rows_a), (second, rows_b) = _run_and_rows(context.obj, a), _run_and_rows(context.obj, b)
     shared = run_scores.pair_runs(first, rows_a, second, rows_b)

@@ -61,7 +61,9 @@ def set_(
 
 
 @app.command()
-def rename(context: typer.Context, run: RunName, name: str, as_json: Json = False) -> None:
+def rename(
+    context: typer.Context, run: RunName, name: Annotated[str, typer.Argument(help="The new name.")], as_json: Json = False
+) -> None:
     """Give a run another name."""
     _show_run(context.obj, run_actions.rename(context.obj, run, name), as_json)
 
@@ -70,7 +72,7 @@ def rename(context: typer.Context, run: RunName, name: str, as_json: Json = Fals
 def note(
     context: typer.Context,
     run: RunName,
-    text: str,
+    text: Annotated[str, typer.Argument(help="What to note.")],
     row: Annotated[str | None, typer.Option(help="A row's id; without it the note is about the whole run.")] = None,
     as_json: Json = False,
 ) -> None:

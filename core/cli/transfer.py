@@ -117,7 +117,7 @@ def neighbours(
             EvaluationProtocol(protocol or "folds", folds, seed),
             _similarity_settings(centre, power, de_power, k, axis, 0.0),
         ),
-        chosen=protocol is not None,
+        protocol_chosen=protocol is not None,
         without=without or (),
     )
     result = json_shapes.neighbours(found.why, found.pair_ids, found.labels)

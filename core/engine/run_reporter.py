@@ -54,8 +54,8 @@ class RunReporter:
         heartbeat = Heartbeat(self.state, self.counts, self._total, self._progress.bytes, self._begun_at, rate)
         write_heartbeat(self._folder, heartbeat)
 
-    async def ingest_until(self, over: asyncio.Event, every_s: float) -> None:
-        """Brings the store up to date every so many seconds until `over` is set; if the store is busy, the next time will do.
+    async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
+        """Brings the store up to date every so many seconds until `stop` is set; if the store is busy, the next time will do.
 
         Large tables take longer to write, so the store is left alone for longer then. Raises NotFound if the store has no such
         run any more.
@@ -64,7 +64,7 @@ class RunReporter:
         took_s = 0.0
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(over.wait(), max(every_s, _REST * took_s))
+                await asyncio.wait_for(stop.wait(), max(every_s, _REST * took_s))
                 return
             present = (self._progress.bytes, self.state)
             if present == ingested:

@@ -167,13 +167,13 @@ def read_letters(letters: Sequence[str]) -> Reader[dict[str, float]]:
     return read
 
 
-def show_probability(problem: Unparsed) -> str:
-    """Returns the second question after a reply without a readable probability: it repeats the format."""
+def ask_probability_again(problem: Unparsed) -> str:
+    """Returns the second request for a probability, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_prob"), reason=problem.reason)
 
 
-def show_letter(problem: Unparsed, letters: Sequence[str]) -> str:
-    """Returns the second question after a reply without a readable letter."""
+def ask_letter_again(problem: Unparsed, letters: Sequence[str]) -> str:
+    """Returns the second request for a letter, with the reason why the first answer was rejected."""
     return fill(prompt_text("reask_letter"), reason=problem.reason, letters=", ".join(letters))
 
 

@@ -21,13 +21,13 @@ from core.methods.conversation import (
     ConversationMethod,
     ReadAnswer,
     RowConversation,
+    ask_letter_again,
+    ask_probability_again,
     base_rates,
     event_of,
     gather_all,
     read_letters,
     read_probability,
-    show_letter,
-    show_probability,
     system_tokens,
 )
 from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Stage
@@ -194,8 +194,8 @@ async def _ask_verdict(
     """Returns the judge's probability of yes, None if neither of its two answers could be read, and the events."""
     by_letter = case.options["judge"] == "logprob"
     spec = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
-    reader, show = (_read_yes, _show_letter) if by_letter else (read_probability, show_probability)
-    found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, show)
+    reader, re_ask = (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
+    found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, re_ask)
     p = None if isinstance(found.value, Unparsed) else found.value
     return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, p=p, fallback=False))
 
@@ -206,5 +206,5 @@ def _read_yes(reply: Reply) -> float | Unparsed:
     return odds if isinstance(odds, Unparsed) else odds[texts.YES]
 
 
-def _show_letter(problem: Unparsed) -> str:
-    return show_letter(problem, texts.ANSWERS)
+def _ask_letter_again(problem: Unparsed) -> str:
+    return ask_letter_again(problem, texts.ANSWERS)

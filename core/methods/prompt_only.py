@@ -15,11 +15,11 @@ from core.methods.conversation import (
     CallSpec,
     ConversationMethod,
     RowConversation,
+    ask_letter_again,
     base_rates,
     event_of,
     gather_all,
     read_letters,
-    show_letter,
 )
 from core.methods.prompt_options import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
 from core.methods.prompt_texts import check_fields, fill, prompt_text
@@ -143,7 +143,7 @@ async def _ask_under_seed(
     by_logprobs = options["answers"] == "logprobs"
     spec = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
     reader = _read_letter_odds if by_logprobs else _read_letter
-    found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: show_letter(problem, LETTERS))
+    found = await conversation.read(spec, (Message("user", prompt),), reader, lambda problem: ask_letter_again(problem, LETTERS))
     prediction = None if isinstance(found.value, Unparsed) else found.value
     up, down = prediction or (None, None)
     exact = _prompt_tokens(found.reply, counted)

@@ -366,7 +366,9 @@ def test_shares_sum_to_one_and_to_the_priors_of_the_run(
 def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) -> None:
     run = knn(workspace, "knn")
     for pair_id in ("Q0_H0", "Q1_H3"):
-        found = derived_runs.neighbours_of(workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), chosen=False)
+        found = derived_runs.neighbours_of(
+            workspace, dataset_of(workspace), pair_id, KnnSettings(("near",)), protocol_chosen=False
+        )
         assert found.settings.protocol.kind == "test"
         assert found.why.prior_de == pytest.approx(trace_of(workspace, run, pair_id)["meta"]["prior_de"], abs=1e-9)
     with pytest.raises(InputError, match="protocol test: row 0: in the knowledge base with its own label"):
@@ -376,10 +378,10 @@ def test_a_test_row_sees_all_labelled_rows(workspace: Workspace, world: Screen) 
 
 
 def test_without_rows_as_if_they_had_never_been_imported(workspace: Workspace, world: Screen) -> None:
-    near = derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False)
+    near = derived_runs.neighbours_of(workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), protocol_chosen=False)
     out = near.pair_ids[:5]
     found = derived_runs.neighbours_of(
-        workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), chosen=False, without=out
+        workspace, dataset_of(workspace), "Q0_H0", KnnSettings(("near",)), protocol_chosen=False, without=out
     )
     keep = [i for i, key in enumerate(world.ids) if key not in out]
     fewer = Screen(

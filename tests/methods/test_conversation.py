@@ -19,12 +19,12 @@ from core.methods.conversation import (
     CallSpec,
     NoBaseRates,
     RowConversation,
+    ask_letter_again,
+    ask_probability_again,
     base_rates,
     gather_all,
     raise_with_calls,
     read_probability,
-    show_letter,
-    show_probability,
 )
 from core.methods.debate import METHOD
 from core.methods.registry import methods
@@ -41,7 +41,7 @@ ANYONE = CallSpec("de", "JUDGE", 1, 100)
 async def asking(url: str, *voices: CallSpec) -> tuple[Call, ...]:
     async with Client(Endpoint(url, retries=0)) as client:
         row = RowConversation(context(METHOD, client), TEST)
-        await asyncio.gather(*(row.read(voice, WORDS, read_probability, show_probability) for voice in voices))
+        await asyncio.gather(*(row.read(voice, WORDS, read_probability, ask_probability_again) for voice in voices))
         return row.calls
 
 
@@ -61,7 +61,7 @@ def test_what_is_read_at_once_is_not_asked_again() -> None:
     async def read(url: str) -> tuple[float | Unparsed, int]:
         async with Client(Endpoint(url)) as client:
             row = RowConversation(context(METHOD, client), TEST)
-            found = await row.read(ANYONE, WORDS, read_probability, show_probability)
+            found = await row.read(ANYONE, WORDS, read_probability, ask_probability_again)
             return found.value, len(row.calls)
 
     def answer(asked: Asked) -> Canned:
@@ -139,9 +139,9 @@ def test_base_rates_are_those_of_the_view() -> None:
 
 def test_the_second_question_shows_the_format_and_why() -> None:
     problem = Unparsed("no number {here}")
-    assert "(no number {here})" in show_probability(problem)
-    assert "<prob>NN</prob>" in show_probability(problem)
-    assert "A, B in this form" in show_letter(problem, ("A", "B"))
+    assert "(no number {here})" in ask_probability_again(problem)
+    assert "<prob>NN</prob>" in ask_probability_again(problem)
+    assert "A, B in this form" in ask_letter_again(problem, ("A", "B"))
 
 
 def test_the_methods_of_this_room_are_found() -> None:

@@ -29,7 +29,7 @@ from core.llm.scripted_server import MODEL, Script, serving
 from core.llm.scripted_text import ScriptedPrompt
 from core.methods import debate, debate_texts, prompt_only, react
 from core.methods.base import Context, Method, read_options
-from core.methods.conversation import Messages, show_letter, show_probability
+from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
 from core.types import Label, Pair, RowResult
 from tests.conftest import SHARED_DATA
@@ -95,7 +95,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))
         yield _exercise("letter", (prompt,), letters)
-        again = show_letter(Unparsed("none of A, B, C is named"), LETTERS)
+        again = ask_letter_again(Unparsed("none of A, B, C is named"), LETTERS)
         yield _exercise("letter", (prompt, Message("assistant", "It could be either."), Message("user", again)), letters)
         found = dossier(asyncio.run(gather(pair, Packs(), seen, debate.tool_names(debated))), pair).text
         yield from _debates(DebateCase(pair.pert, pair.gene, found, "", debated), pairs, rng)
@@ -161,7 +161,7 @@ def _verdict(stage: Stage, case: DebateCase, pairs: Sequence[Pair], rng: random.
     probs = [f"<prob>{prob}</prob>" for prob in PROBS]
     if rng.random() < 0.5:
         return _exercise("verdict", asked, [f"The dossier says little. {prob}" for prob in probs])
-    rejected = Message("assistant", "The evidence is mixed."), Message("user", show_probability(Unparsed("no number")))
+    rejected = Message("assistant", "The evidence is mixed."), Message("user", ask_probability_again(Unparsed("no number")))
     return _exercise("verdict", (*asked, *rejected), probs)
 
 

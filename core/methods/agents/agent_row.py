@@ -13,7 +13,7 @@ from core.llm.tokens import TokenCount
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_options import PromptOutline
 from core.methods.agents.tool_binding import BoundTool
-from core.methods.conversation import base_rates, show_letter, show_probability, system_tokens
+from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
 from core.methods.prompt_options import cell_desc, examples
 from core.methods.prompt_texts import fill, prompt_text
 from core.types import Flag, Label, Prediction, RowResult
@@ -84,15 +84,15 @@ def _largest_request(episode: Episode) -> int | None:
 
 
 async def _read_probabilities(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float, tuple[Flag, ...]]:
-    p_de = await _read_field(episode, "p_de", fields["p_de"], probability, show_probability)
-    p_up = await _read_field(episode, "p_up_given_de", fields["p_up_given_de"], probability, show_probability)
+    p_de = await _read_field(episode, "p_de", fields["p_de"], probability, ask_probability_again)
+    p_up = await _read_field(episode, "p_up_given_de", fields["p_up_given_de"], probability, ask_probability_again)
     flags = tuple(flag for flag, p in ((Flag.DE_FALLBACK, p_de), (Flag.DIR_FALLBACK, p_up)) if p is None)
     rates = base_rates(episode.view, episode.pair) if flags else (0.0, 0.0)
     return rates[0] if p_de is None else p_de, rates[1] if p_up is None else p_up, flags
 
 
 async def _read_letter(episode: Episode, fields: Mapping[str, str]) -> tuple[float, float | None, tuple[Flag, ...]]:
-    found = await _read_field(episode, "answer", fields["answer"], label, lambda problem: show_letter(problem, LETTERS))
+    found = await _read_field(episode, "answer", fields["answer"], label, lambda problem: ask_letter_again(problem, LETTERS))
     if found is None:
         return *base_rates(episode.view, episode.pair), (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
     return *HARD[found], ()

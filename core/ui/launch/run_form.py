@@ -177,7 +177,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
     if health is not None and not health.models:
         return
     try:
-        spec = launch.resolve(context.workspace, wanted, checked=health)
+        spec = launch.resolve(context.workspace, wanted, known_health=health)
         expected = launch.estimate(context.workspace, spec, wanted.concurrency)
     except InputError as error:  # what is still to be chosen, say
         st.markdown(f":orange[{as_text(error)}]")
