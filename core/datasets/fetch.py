@@ -120,7 +120,7 @@ def _may_append(response: Response, start: int) -> bool:
 
     if response.status_code == httpx2.codes.PARTIAL_CONTENT:
         return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
-    return response.status_code not in (httpx2.codes.OK, httpx2.codes.REQUESTED_RANGE_NOT_SATISFIABLE)
+    return response.status_code not in (httpx2.codes.OK, httpx2.codes.RANGE_NOT_SATISFIABLE)
 
 
 def _save(response: Response, transfer: _Transfer, start: int, total: int) -> int:
