@@ -91,7 +91,7 @@ def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
 
 
 def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
-    """Show the gene spaces or runs that an option may name; returns the chosen ones with commas between them."""
+    """Show the gene spaces or runs that an option may name; return the chosen ones with commas between them."""
     key, title = f"option-{method.name}-{option.name}", option.name.replace("_", " ")
     if option.kind == "spaces":
         return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], key=key, help=option.help))

@@ -24,7 +24,7 @@ STATES = {
     "running": "running",
     "pausing": "finishing rows in flight",
     "paused": "paused",
-    "crashed": "its worker ended unexpectedly; can be resumed",
+    "crashed": "crashed; can be resumed",
     "interrupted": "its worker was told to end; can be resumed",
     "stopped": "stopped; can be resumed",
     "budget": "token budget spent; can be resumed with a larger one",
