@@ -190,7 +190,7 @@ class _Worker:
         await self.not_paused.wait()
         results = await asyncio.to_thread(method.predict_batch, context.pairs, context)
         if [result.prediction.pair_id for result in results] != [pair.pair_id for pair in context.pairs]:
-            raise InputError(f"method {self.spec.method}: gave other rows than it was asked for, expected one each, in order")
+            raise InputError(f"method {self.spec.method}: gave other rows than it was asked for, expected one for each, in order")
         for result in results:
             await self.not_paused.wait()
             if result.prediction.pair_id in missing:

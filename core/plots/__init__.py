@@ -1,4 +1,4 @@
-"""One figure a file: a finished result in, a plotly Figure out.
+"""One file per figure: a finished result in, a plotly Figure out.
 
 theme             colours, signs and the plotly template     drawing           checks, lines, error bars, texts
 label_signs       the signs of labels, and their key         forest_plot       rows of dots with error bars
