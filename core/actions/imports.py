@@ -56,9 +56,11 @@ def _import_files(workspace: Workspace, files: Sequence[tuple[Path, bool]], opti
         try:
             tables.append((path, recognise(path)))
         except UnknownFormat as error:
-            outcomes.append(_failed(str(path), error) if chosen else Imported(str(path), "unknown", None, message=str(error)))
+            outcomes.append(
+                _failed_import(str(path), error) if chosen else Imported(str(path), "unknown", None, message=str(error))
+            )
         except DeskError as error:
-            outcomes.append(_failed(str(path), error))
+            outcomes.append(_failed_import(str(path), error))
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
     for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
@@ -77,7 +79,7 @@ def import_upload(workspace: Workspace, content: bytes, name: str, options: Impo
     try:
         table = recognise_upload(content, name)
     except DeskError as error:
-        return _failed(name, error)
+        return _failed_import(name, error)
     return _import_or_report(workspace, table, name, options)
 
 
@@ -96,10 +98,10 @@ def _import_or_report(workspace: Workspace, table: FileContent, path: str, optio
     try:
         return _import_content(workspace, table, path, options)
     except DeskError as error:
-        return _failed(path, error, table.rejected)
+        return _failed_import(path, error, table.rejected)
 
 
-def _failed(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
+def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
     """Returns the outcome of a file that could not be imported; its error is in the log."""
     record_error(f"import {path}", error)
     return Imported(path, "failed", None, rejected=rejected, message=str(error))

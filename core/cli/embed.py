@@ -133,7 +133,7 @@ def list_(context: typer.Context, dataset: DatasetName = None, as_json: Json = F
     """List the spaces."""
     with context.obj.store.read() as db:
         found = spaces.list_all(db)
-    records = [_listed(context.obj, space, dataset) for space in found]
+    records = [_list_record(context.obj, space, dataset) for space in found]
     show({"spaces": records}, as_json, "\n".join(map(_line, records)) or "no spaces yet; try: perturbdesk embed --help")
 
 
@@ -159,7 +159,7 @@ def _record(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> di
     return _as_json(space, (found.rows_by_gene, found.rows_by_pert, found.rows_by_both) if found else NO_COVERAGE)
 
 
-def _listed(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
+def _list_record(workspace: Workspace, space: SpaceRecord, dataset: str | None) -> dict[str, Any]:
     """As `_record`; a space that cannot be loaded says so in a note and does not hide the others."""
     try:
         return _record(workspace, space, dataset)

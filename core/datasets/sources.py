@@ -34,7 +34,7 @@ def _challenge(file: str, size: int, sha256: str) -> PublicFile:
     return PublicFile(f"{_CHALLENGE}/{file}", file, size, sha256)
 
 
-def _published(path: str, name: str, size: int, sha256: str, public_score: float | None = None) -> PublicFile:
+def _published_file(path: str, name: str, size: int, sha256: str, public_score: float | None = None) -> PublicFile:
     return PublicFile(f"{_PUBLISHED}/{path}", f"{name}.zip", size, sha256, public_score)
 
 
@@ -51,35 +51,35 @@ SOURCES: dict[str, tuple[PublicFile, ...]] = {
         _challenge("sample_submission_track_c.csv", 66_390, "637cf6dd3da7d590eaf398c06504b6ee320d7de3e7473f811dc8c2b5df6ce859"),
     ),
     "published": (
-        _published(
+        _published_file(
             "track_b_adversarial_sharp/submission_track_b.zip",
             "track_b_sharp",
             577_119,
             "ccddaaa6609d54663b04c630443c045cf10fb1415b0d3c711248ff6dbf965885",
             0.569,
         ),
-        _published(
+        _published_file(
             "track_b_adversarial_knn_fusion/submission.zip",
             "track_b_knn_fusion",
             569_798,
             "e08f6fa55ec7a9ead7dfbfefe7fce253559b11a00b775ee798e60f207f29d318",
             0.606,
         ),
-        _published(
+        _published_file(
             "track_b_scgpt_fusion/submission.zip",
             "track_b_scgpt_fusion",
             569_758,
             "c4481924b86a79ab0edaa56a42e033ece27cd25b288b167a2d41bcff322bbef8",
             0.619,
         ),
-        _published(
+        _published_file(
             "track_b_scgpt_fusion_wdir07/submission.zip",
             "track_b_scgpt_fusion_wdir07",
             569_876,
             "8621b7d2ff2e3d98a448be717225c7f084cce6e2623fce5b021efaf2303426f8",
             0.624,
         ),
-        _published(
+        _published_file(
             "wdir_tune_logprobs/submission_track_a.zip",
             "track_a_logprobs_train2499",
             1_832_230,

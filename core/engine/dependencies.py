@@ -9,7 +9,7 @@ from pathlib import Path
 from core.engine.run_state import HEARTBEAT_EVERY_S
 from core.engine.spec import RunSpec, dataset_sha256
 from core.errors import InputError, NotFound, StateError
-from core.evidence.label_view import TRAIN, LabelView, all_training, blinded, fold_views
+from core.evidence.label_view import TRAIN, LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
@@ -124,7 +124,7 @@ def _view_of(known: Mapping[str, Pair], rows: tuple[Pair, ...], spec: RunSpec) -
         predicted = set(spec.rows)
         rows_of_folds = [pair for key, pair in known.items() if (pair.label and pair.split == TRAIN) or key in predicted]
         return fold_views(rows_of_folds, spec.view.k, spec.view.seed).view_of
-    view = all_training(known.values()) if spec.view.kind == "all" else blinded(known.values(), rows)
+    view = all_training(known.values()) if spec.view.kind == "all" else blinded_view(known.values(), rows)
     return lambda _: view
 
 

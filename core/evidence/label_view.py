@@ -133,7 +133,7 @@ def all_training(pairs: Iterable[Pair]) -> LabelView:
     return LabelView(tuple(pair for pair in pairs if pair.label is not None and pair.split == TRAIN))
 
 
-def blinded(pairs: Iterable[Pair], evaluated: Iterable[Pair]) -> LabelView:
+def blinded_view(pairs: Iterable[Pair], evaluated: Iterable[Pair]) -> LabelView:
     """The view of the labelled training rows that share neither a perturbation nor a target gene with any evaluated row.
 
     Symbols that differ in case only count as the same, since tools ignore case.

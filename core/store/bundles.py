@@ -21,14 +21,14 @@ _JOINED = "JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p
 
 def _query(part: str, table: TableSchema) -> str:
     """All rows of a run in one table, its parameter $run."""
-    columns = ", ".join(_selected(column) for column in table.columns)
+    columns = ", ".join(_select_columns(column) for column in table.columns)
     joined = _JOINED if any(column.of_pair for column in table.columns) else ""
     of_run = f"q.id IN (SELECT {part} FROM row_{part} WHERE run = $run)" if table.shared else "q.run = $run"
     order = ", ".join(f"q.{name}" for name in table.order or table.key)
     return f"SELECT {columns} FROM {part} q {joined} WHERE {of_run} ORDER BY {order}"
 
 
-def _selected(column: Column) -> str:
+def _select_columns(column: Column) -> str:
     if column.kind == "words":
         return f"array_to_string(q.{column.name}, ' ') AS {column.name}"
     return f"{'p' if column.of_pair else 'q'}.{column.name}"

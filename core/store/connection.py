@@ -61,7 +61,7 @@ class Store:
             yield outer
             return
         self._prepare()
-        with self._locked("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+        with self._hold_lock("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
             yield cursor
 
     @contextmanager
@@ -71,7 +71,7 @@ class Store:
             raise RuntimeError("a write was begun inside a read or another write of the same thread")
         self._prepare()
         start = time.monotonic()
-        with self._locked("READ_WRITE"), self._attached("READ_WRITE"), self._cursor() as cursor:
+        with self._hold_lock("READ_WRITE"), self._attach_alone("READ_WRITE"), self._cursor() as cursor:
             cursor.begin()
             try:
                 yield cursor
@@ -87,13 +87,13 @@ class Store:
         if self._prepared is not None and self._prepared == self._identity():
             return
         if self._identity() is not None:
-            with self._locked("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
+            with self._hold_lock("READ_ONLY"), self._shared_attachment(), self._cursor() as cursor:
                 self._refuse_truncated(cursor)
                 behind = migrations.is_behind(cursor, self.file)
         else:
             behind = True
         if behind:
-            with self._locked("READ_WRITE"), self._attached("READ_WRITE"), self._cursor() as cursor:
+            with self._hold_lock("READ_WRITE"), self._attach_alone("READ_WRITE"), self._cursor() as cursor:
                 migrations.upgrade(cursor, self.file)
         self._prepared = self._identity()
 
@@ -105,7 +105,7 @@ class Store:
         return stat.st_dev, stat.st_ino
 
     @contextmanager
-    def _locked(self, mode: Mode) -> Iterator[None]:
+    def _hold_lock(self, mode: Mode) -> Iterator[None]:
         lock = ReadWriteLock(self.file.with_name(self.file.name + ".lock"), timeout=self.timeout_s, is_singleton=False)
         try:
             proxy = lock.acquire_read() if mode == "READ_ONLY" else lock.acquire_write()
@@ -145,7 +145,7 @@ class Store:
                     self._connection.execute("DETACH desk")
 
     @contextmanager
-    def _attached(self, mode: Mode) -> Iterator[None]:
+    def _attach_alone(self, mode: Mode) -> Iterator[None]:
         self._attach(mode)
         try:
             yield
@@ -161,12 +161,12 @@ class Store:
         deadline = time.monotonic() + self.timeout_s
         while True:
             try:
-                self._connection.execute(f"ATTACH {_quoted(self.file)} AS desk (TYPE duckdb, {mode})")
+                self._connection.execute(f"ATTACH {_quote_path(self.file)} AS desk (TYPE duckdb, {mode})")
                 return
             except duckdb.Error as error:
                 held = _HELD_BY.search(str(error))
                 if not held:
-                    raise self._damaged(error) from error
+                    raise self._damage_error(error) from error
                 if time.monotonic() > deadline:
                     raise StoreBusy(
                         f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
@@ -174,7 +174,7 @@ class Store:
                     ) from error
                 time.sleep(0.05)
 
-    def _damaged(self, reason: object) -> StoreDamaged:
+    def _damage_error(self, reason: object) -> StoreDamaged:
         return StoreDamaged(
             f"{self.file}: cannot be read, and is left as it is: {_first_line(reason)} Expected a whole PerturbDesk store; "
             "restore it from a backup, or move it away to start anew"
@@ -203,7 +203,7 @@ class Store:
         least = _HEADERS_BYTES + blocks * block_bytes
         size = self.file.stat().st_size
         if size < least:
-            raise self._damaged(f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
+            raise self._damage_error(f"it has {size:,} bytes, its own count of blocks says at least {least:,}.")
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:
@@ -213,7 +213,7 @@ class Store:
             cursor.execute("USE desk")
             yield cursor
         except (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException) as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
         finally:
             self._of_thread.cursor = None
             cursor.close()
@@ -222,12 +222,12 @@ class Store:
 def _closed_connection(folder: Path, scratch: Path, memory_mb: int) -> Cursor:
     """An in-memory connection that can reach two folders and nothing else: no network, no extensions, no other file."""
     connection = duckdb.connect(":memory:")
-    allowed = ", ".join(_quoted(f"{path}/") for path in (folder, scratch))
+    allowed = ", ".join(_quote_path(f"{path}/") for path in (folder, scratch))
     for setting in (
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
-        f"temp_directory = {_quoted(scratch / 'duckdb')}",
+        f"temp_directory = {_quote_path(scratch / 'duckdb')}",
         f"memory_limit = '{memory_mb}MB'",
         f"allowed_directories = [{allowed}]",
         "enable_external_access = false",
@@ -237,7 +237,7 @@ def _closed_connection(folder: Path, scratch: Path, memory_mb: int) -> Cursor:
     return connection
 
 
-def _quoted(path: Path | str) -> str:
+def _quote_path(path: Path | str) -> str:
     """A path as an SQL string."""
     return "'" + str(path).replace("'", "''") + "'"
 

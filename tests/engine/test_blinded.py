@@ -28,7 +28,7 @@ from core.engine.journal import read_entries
 from core.engine.request import RunRequest
 from core.engine.spec import LabelViewSpec
 from core.errors import MissingPackage
-from core.evidence.label_view import blinded, fold_views
+from core.evidence.label_view import blinded_view, fold_views
 from core.evidence.registry import TOOLS
 from core.llm.scripted_server import MODEL, serving
 from core.methods.base import DerivedMethod
@@ -152,7 +152,7 @@ def test_the_worlds_differ_where_they_should() -> None:
     """Both views hide the rows that are changed in one world, and show those that are changed in the other."""
     assert {len(EVALUATED), len(HIDDEN), len(VISIBLE)} == {2, 20, 9}
     for row in EVALUATED:
-        for view in (blinded(ROWS, EVALUATED), FOLDS.view_of(row)):
+        for view in (blinded_view(ROWS, EVALUATED), FOLDS.view_of(row)):
             shown = {other.pair_id for other in view.rows}
             assert not shown & HIDDEN
             assert shown >= VISIBLE

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.evidence.label_view import LabelView, all_training, blinded, fold_views
+from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.registry import TOOLS
 from core.evidence.tool import Answer, Query, Tool
 from core.types import Label, Pair
@@ -31,23 +31,23 @@ def relabelled(labels: dict[str, Label | None]) -> tuple[Pair, ...]:
 @given(labels=st.tuples(*[st.sampled_from([*Label, None])] * len(HIDDEN)))
 def test_no_answer_changes_with_a_hidden_label(name: str, labels: tuple[Label | None, ...]) -> None:
     changed = relabelled({row.pair_id: label for row, label in zip(HIDDEN, labels, strict=True)})
-    before, after = (list(answers(name, PACKS, blinded(pairs, EVALUATED))) for pairs in (PAIRS, changed))
+    before, after = (list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) for pairs in (PAIRS, changed))
     assert before == after
 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_no_answer_changes_when_hidden_labels_are_shuffled_rows_reordered_or_taken_away(name: str) -> None:
-    before = list(answers(name, PACKS, blinded(PAIRS, EVALUATED)))
+    before = list(answers(name, PACKS, blinded_view(PAIRS, EVALUATED)))
     shuffled = relabelled(dict(zip((row.pair_id for row in HIDDEN), (NONE, DOWN, DOWN), strict=True)))
     more = (*PAIRS, pair("Stat1_Actb", UP), pair("Psmd4_Cxcl10", UP))
     for pairs in (shuffled, PAIRS[::-1], VISIBLE, more):
-        assert list(answers(name, PACKS, blinded(pairs, EVALUATED))) == before
+        assert list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) == before
 
 
 @pytest.mark.parametrize("name", TOOLS)
 def test_answers_change_with_visible_labels_exactly_where_the_tool_says_so(name: str) -> None:
     flipped = relabelled({row.pair_id: FLIPPED[row.label] for row in VISIBLE if row.label})
-    before, after = (list(answers(name, PACKS, blinded(pairs, EVALUATED))) for pairs in (PAIRS, flipped))
+    before, after = (list(answers(name, PACKS, blinded_view(pairs, EVALUATED))) for pairs in (PAIRS, flipped))
     assert ([item.body for item in before] != [item.body for item in after]) == TOOLS[name].sees_labels
 
 
@@ -78,7 +78,7 @@ def test_a_tool_that_does_not_say_so_gets_no_label(sees_labels: bool) -> None:
 
 
 def test_nothing_hidden_can_be_reached_from_a_view() -> None:
-    view = blinded(PAIRS, EVALUATED)
+    view = blinded_view(PAIRS, EVALUATED)
     for name in TOOLS:
         assert list(answers(name, PACKS, view))  # fills whatever is worked out once and kept
     reachable = pickle.dumps(view)

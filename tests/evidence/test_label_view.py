@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.evidence.label_view import Counts, LabelView, all_training, blinded, count_labels, fold_views, pool_counts
+from core.evidence.label_view import Counts, LabelView, all_training, blinded_view, count_labels, fold_views, pool_counts
 from core.transfer.labelled_rows import rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from core.types import Pair
@@ -34,20 +34,20 @@ def test_a_view_refuses_rows_that_are_not_labelled_training_rows(row: Pair, got:
 
 
 def test_blinding_hides_the_perturbations_and_the_genes_of_the_evaluated_rows() -> None:
-    view = blinded(PAIRS, [TRAINING[0]])  # Stat1_Cxcl10: two rows of Stat1, one more of Cxcl10
+    view = blinded_view(PAIRS, [TRAINING[0]])  # Stat1_Cxcl10: two rows of Stat1, one more of Cxcl10
     assert {row.pair_id for row in view.rows} == {row.pair_id for row in TRAINING[3:]}
-    assert blinded(PAIRS, [TEST]).name == all_training(PAIRS).name  # shares nothing with the others
-    assert len(blinded(PAIRS, TRAINING)) == 0
+    assert blinded_view(PAIRS, [TEST]).name == all_training(PAIRS).name  # shares nothing with the others
+    assert len(blinded_view(PAIRS, TRAINING)) == 0
 
 
 def test_blinding_takes_symbols_that_differ_in_case_only_for_the_same() -> None:
     evaluated = pair("STAT1_CXCL10", None, "test")
-    assert blinded(PAIRS, [evaluated]).name == blinded(PAIRS, [TRAINING[0]]).name
+    assert blinded_view(PAIRS, [evaluated]).name == blinded_view(PAIRS, [TRAINING[0]]).name
 
 
 def test_a_symbol_is_hidden_in_the_role_that_it_was_evaluated_in() -> None:
     rows = [pair("Stat1_Il6", UP), pair("Psmd1_Stat1", DOWN)]
-    assert [row.pair_id for row in blinded(rows, [rows[0]]).rows] == ["Psmd1_Stat1"]
+    assert [row.pair_id for row in blinded_view(rows, [rows[0]]).rows] == ["Psmd1_Stat1"]
 
 
 def test_the_name_is_that_of_the_content() -> None:

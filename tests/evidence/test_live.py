@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.evidence import testing
-from core.evidence.label_view import LabelView, all_training, blinded
+from core.evidence.label_view import LabelView, all_training, blinded_view
 from core.evidence.packs import Packs, Partner
 from core.evidence.registry import TOOLS
 from core.evidence.render import render
@@ -119,7 +119,7 @@ def test_neither_answers_nor_requests_change_with_a_hidden_label(tmp_path: Path,
     said, sent = [], []
     for number, pairs in enumerate((PAIRS, other)):
         with testing.serve_fake_sources(WORLD) as server:
-            view = blinded(pairs, EVALUATED)
+            view = blinded_view(pairs, EVALUATED)
             found = run_with_client(
                 server, tmp_path / str(number), lambda client, view=view: everything(client, name, view), rate_factor=1_000.0
             )

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from core.errors import InputError
-from core.evidence.label_view import LabelView, all_training, blinded
+from core.evidence.label_view import LabelView, all_training, blinded_view
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.types import Evidence
@@ -74,7 +74,7 @@ def test_pathway_neighbours_are_the_25_best_partners_that_are_in_view() -> None:
     view = LabelView(tuple(pair(f"P{i}_Il6", UP) for i in range(20, 30)))
     found = ask("pathway_neighbours", "Jak1", packs=Packs(edges=edges, sources=SOURCES), view=view)
     assert [partner["symbol"] for partner in found.body["partners"]] == ["P20", "P21", "P22", "P23", "P24"]
-    without = blinded(PAIRS, [pair("Stat1_X", None), pair("Irf1_Y", None)])
+    without = blinded_view(PAIRS, [pair("Stat1_X", None), pair("Irf1_Y", None)])
     assert ask("pathway_neighbours", "Jak1", view=without).status == "empty"
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from core.datasets import PairTable, knowledge_packs, read_path
-from core.evidence.label_view import LabelView, all_training, blinded, fold_views
+from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs, Source
 from core.evidence.registry import TOOLS
 from core.evidence.render import MAX_CHARACTERS, dossier
@@ -122,7 +122,7 @@ def test_a_blinded_benchmark_leaves_what_was_measured(train: tuple[Pair, ...]) -
     frame = pd.DataFrame([(pair.pert, pair.gene) for pair in train], columns=["pert", "gene"])
     sample = frame.sample(500, random_state=0)
     left = ~frame["pert"].isin(sample["pert"]) & ~frame["gene"].isin(sample["gene"])
-    assert len(blinded(train, [train[i] for i in sample.index])) == left.sum() < 1_500
+    assert len(blinded_view(train, [train[i] for i in sample.index])) == left.sum() < 1_500
     folds = fold_views(train)
     assert all(0.6 < len(folds.view_of(pair)) / len(train) < 0.68 for pair in train[:200])
 

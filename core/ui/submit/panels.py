@@ -217,4 +217,4 @@ def _show_problem(problem: Problem, run: Run | None) -> None:
             ]
             config = {"read it": st.column_config.LinkColumn(display_text="open in Debates", width=140)}
         st.caption(f"{len(table):,} rows")
-        st.dataframe(table, hide_index=True, column_config=config, height=min(LISTED_PX, 38 + 35 * len(table)))
+        st.dataframe(table, hide_index=True, column_config=config, height=min(LISTED_PX, 38 + 35 * len(table)), placeholder="–")
