@@ -19,7 +19,7 @@ class DebateAudit:
     roles: one row for each role; columns: role, n (briefs), median_length (characters), and the numbers of briefs with the
     findings short, option, against and cites (see audit.brief_checks.FINDINGS). collapsed: rows with a collapsed role.
     de_fallbacks, dir_fallbacks: rows whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded to
-    9 decimals, among `rows` rows.
+    14 decimals, among `rows` rows.
     """
 
     roles: pd.DataFrame

@@ -13,13 +13,12 @@ from core.errors import InputError
 from core.stats.arrays import Codes
 from core.stats.comparison import Comparison, compare
 from core.stats.count_controls import LeakageAudit, count_only, leakage_audit, rarer_gene
-from core.stats.official_score import ScoreIntervals
+from core.stats.official_score import ScoreIntervals, score_with_intervals
 from core.stats.ranks import equal_groups
 from core.stats.scores_and_labels import Scores, scores_from_probabilities, scores_from_submission
 from core.store.predictions import GENE_ROWS
 from core.store.runs import Run
 from core.symbols import symbol_kind
-from core.transfer.cell_auroc import score_within_cells
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.labelled_rows import Rows, rows_of
 from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
@@ -86,7 +85,7 @@ def score_of(
     if under_folds != (cells is not None):
         expected = "the cells of its folds" if under_folds else "no cells, since the run was not made under folds"
         raise InputError(f"cells: got {'none' if cells is None else 'some'}; expected {expected}")
-    return replace(score_within_cells(labels, scores, rows, cells), scored=describe_scoring(protocol))
+    return replace(score_with_intervals(labels, scores, rows.pert, rows.gene, cells), scored=describe_scoring(protocol))
 
 
 def describe_scoring(protocol: EvaluationProtocol | None) -> str:

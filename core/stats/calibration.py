@@ -80,7 +80,7 @@ def _means(total: Floats, rows: Floats) -> Floats:
 
 
 def tie_bounds(positive: ArrayLike, values: ArrayLike) -> TieBounds:
-    """The AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 9 decimals.
+    """The AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 14 decimals.
 
     positive: flags, values: finite numbers, both of shape (n_rows,).
     """

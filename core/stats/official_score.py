@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
+from core.stats.arrays import Codes
 from core.stats.auroc import placements
+from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
-from core.stats.influence import influence_of
 from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, scores_from_submission, tasks
 
 DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
@@ -70,13 +71,19 @@ def point_score(labels: ArrayLike, scores: Scores) -> Score:
     return Score(*row_counts(outcome, n), de, direction, (de + direction) / 2)
 
 
-def score_with_intervals(labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike) -> ScoreIntervals:
-    """DE, DIR and their mean, each with four intervals; labels, pert and gene: names or codes of shape (n_rows,)."""
+def score_with_intervals(
+    labels: ArrayLike, scores: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None
+) -> ScoreIntervals:
+    """DE, DIR and their mean, each with its intervals; labels, pert and gene: names or codes of shape (n_rows,).
+
+    cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs.
+    """
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes)
-    de, direction, mean = estimates(influence_of(tasks(outcome, scores)), perts, genes, [DE, DIR, MEAN])
-    return ScoreIntervals(*row_counts(outcome, n), de[0], direction[0], mean[0])
+    influence = influence_within_cells(tasks(outcome, scores), cells)
+    de, direction, mean = (found[0] for found in estimates(influence, perts, genes, [DE, DIR, MEAN]))
+    return ScoreIntervals(*row_counts(outcome, n), de, direction, mean)
 
 
 def row_counts(outcome: Outcome, n: int) -> tuple[int, int, int]:

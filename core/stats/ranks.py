@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Floats
 
-DECIMALS = 9  # sums of decimals (0.1 + 0.2) must not break ties
+# Sums of decimals (0.1 + 0.2) must not break ties, and log-probabilities near 0 and 1 must not be made equal.
+DECIMALS = 14
 
 
 def round_for_ranks(values: ArrayLike) -> Floats:
-    """`values` rounded to 9 decimals, so that numbers that were meant to be equal are equal; NaN stays NaN."""
+    """`values` rounded to 14 decimals, so that numbers that were meant to be equal are equal; NaN stays NaN."""
     return np.asarray(np.round(np.asarray(values, dtype=np.float64), DECIMALS), dtype=np.float64)
 
 

@@ -54,7 +54,7 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
 
 
 def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
-    """Scores from numbers on any scale (a control's need not be probabilities), rounded to 9 decimals.
+    """Scores from numbers on any scale (a control's need not be probabilities), rounded to 14 decimals.
 
     Both of shape (n_rows,); p_up is NaN if a run predicts no direction.
     """

@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes
+from core.stats.cell_auroc import influence_within_cells
 from core.stats.comparison import paired_estimates
 from core.stats.delong import Estimate
 from core.stats.official_score import Metrics, row_counts
 from core.stats.scores_and_labels import Outcome, Scores, outcome_of, shared_rows, tasks
-from core.transfer.cell_auroc import influence_within_cells
 from core.transfer.fusion import Component, FusionResult, Percentiles, Reference, Weights, fuse, percentiles_of, weights_of
 from core.transfer.labelled_rows import Rows
 

@@ -19,9 +19,8 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.official_score import ScoreIntervals
+from core.stats.official_score import ScoreIntervals, score_with_intervals
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.transfer.cell_auroc import score_within_cells
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Knowledge, Parts, Rows, visible_rows
 from core.transfer.prior_support import shrink_to_half, support_range
@@ -187,7 +186,9 @@ def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors,
 def _score_covered(labels: ArrayLike, rows: Rows, priors: Priors, cells: Codes | None) -> ScoreIntervals:
     covered = priors.covered
     scores = scores_from_probabilities(priors.de[covered], priors.up[covered])
-    return score_within_cells(np.asarray(labels)[covered], scores, rows.take(covered), None if cells is None else cells[covered])
+    some = rows.take(covered)
+    inside = None if cells is None else cells[covered]
+    return score_with_intervals(np.asarray(labels)[covered], scores, some.pert, some.gene, inside)
 
 
 def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:

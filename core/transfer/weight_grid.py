@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
+from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates
 from core.stats.official_score import MEAN
 from core.stats.scores_and_labels import Outcome, Scores, tasks
 from core.stats.selection_optimism import Optimism, tuning_optimism
-from core.transfer.cell_auroc import influence_within_cells
 from core.transfer.fusion import fuse, weights_of
 from core.transfer.live_fusion import LiveFusion
 

@@ -9,15 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from core.stats import validate
 from core.stats.arrays import Codes, sum_by_group
-from core.stats.delong import estimates
 from core.stats.influence import Influence, influence_of
-from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, row_counts
-from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
-from core.transfer.labelled_rows import Rows
+from core.stats.scores_and_labels import Task
 
 
 def influence_within_cells(tasks: Sequence[Task], cells: Codes | None) -> Influence:
@@ -38,11 +33,3 @@ def influence_within_cells(tasks: Sequence[Task], cells: Codes | None) -> Influe
         found.members,
         np.zeros(len(cells), dtype=np.intp),
     )
-
-
-def score_within_cells(labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None) -> ScoreIntervals:
-    """DE, DIR and their mean within cells (None: over all pairs), each with four intervals; arrays of shape (n_rows,)."""
-    outcome = outcome_of(labels)
-    n = validate.same_length(labels=outcome.labelled, scores=scores, rows=rows)
-    de, direction, mean = estimates(influence_within_cells(tasks(outcome, scores), cells), rows.pert, rows.gene, [DE, DIR, MEAN])
-    return ScoreIntervals(*row_counts(outcome, n), de[0], direction[0], mean[0])

@@ -6,7 +6,6 @@ import pytest
 from core.stats.official_score import score_with_intervals
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.stats.stratified_score import stratified_score
-from core.transfer.cell_auroc import score_within_cells
 from core.transfer.labelled_rows import rows_of
 
 N = 400
@@ -19,7 +18,7 @@ SCORES = scores_from_probabilities(np.round(RNG.random(N), 2), P_UP)
 
 
 def test_values_are_those_of_stratified_scores() -> None:
-    ours, theirs = score_within_cells(LABELS, SCORES, ROWS, CELLS), stratified_score(LABELS, SCORES, CELLS)
+    ours, theirs = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, CELLS), stratified_score(LABELS, SCORES, CELLS)
     assert ours.de.value == pytest.approx(theirs.de.interval.estimate, abs=1e-12)
     assert ours.dir.value == pytest.approx(theirs.dir.interval.estimate, abs=1e-12)
     assert ours.mean.value == pytest.approx(theirs.mean.estimate, abs=1e-12)
@@ -27,8 +26,8 @@ def test_values_are_those_of_stratified_scores() -> None:
 
 def test_without_cells_and_with_a_single_one_it_is_the_ordinary_score() -> None:
     plain = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene)
-    assert score_within_cells(LABELS, SCORES, ROWS, None) == plain
-    single = score_within_cells(LABELS, SCORES, ROWS, np.zeros(N, dtype=np.intp))
+    assert score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, None) == plain
+    single = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, np.zeros(N, dtype=np.intp))
     for unit in ("row", "pert", "gene", "two_way"):
         assert getattr(single.mean, unit).se == pytest.approx(getattr(plain.mean, unit).se)
 
@@ -39,7 +38,7 @@ def test_the_standard_error_is_that_of_independent_simulations() -> None:
         rng = np.random.default_rng(seed)
         labels = rng.choice(["up", "down", "none"], N)
         scores = scores_from_probabilities(rng.random(N) + 0.4 * (labels != "none") + CELLS, rng.random(N))
-        de = score_within_cells(labels, scores, ROWS, CELLS).de
+        de = score_with_intervals(labels, scores, ROWS.pert, ROWS.gene, CELLS).de
         found.append(de.value)
         errors.append(de.row.se)
     assert np.mean(errors) == pytest.approx(np.std(found), rel=0.15)
@@ -47,4 +46,4 @@ def test_the_standard_error_is_that_of_independent_simulations() -> None:
 
 def test_one_class_everywhere_is_undefined() -> None:
     cells = (LABELS != "none").astype(np.intp)
-    assert np.isnan(score_within_cells(LABELS, SCORES, ROWS, cells).de.value)
+    assert np.isnan(score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, cells).de.value)
