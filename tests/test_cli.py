@@ -150,11 +150,16 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
     score = core_json(place, "score", "simulated debate")
     assert {"n", "n_labelled", "n_de", "de", "dir", "mean", "unit"} <= set(score)
     assert score["de"]["low"] < score["de"]["estimate"] < score["de"]["high"]
+    plain = score["units"]["two_way"]["mean"]
+    assert score["mean"]["se"] >= plain["se"]
+    assert score["mean"]["high"] - score["mean"]["low"] > plain["high"] - plain["low"]
+    assert score["mean"]["clusters"] > 1
     slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
     compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
     assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "verdict"} <= set(compared)
     assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])
+    assert compared["delta_mean"]["clusters"] > 1
     unlabelled = core_json(place, "score", "simulated debate test")
     assert (unlabelled["n_labelled"], unlabelled["mean"]) == (0, None)
     leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")

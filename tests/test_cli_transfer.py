@@ -145,7 +145,7 @@ def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -
         assert set(found["intervals"].values()) == {None}
         return
     assert all(0 <= number <= 1 for number in numbers)
-    assert set(found["intervals"]["de"]) == {"estimate", "low", "high", "se"}
+    assert set(found["intervals"]["de"]) == {"estimate", "low", "high", "se", "clusters"}
     assert found["intervals"]["de"]["estimate"] == found["de"]
     if protocol == "folds":
         assert numbers[2:] == pytest.approx([0.5, 0.5])

@@ -45,7 +45,7 @@ def score(
         show(json_shapes.score(found, None), as_json, f"{counts}: no labels here, so no score")
         return
     parts = {"DE": found.de, "DIR": found.dir, "mean": found.mean}
-    lines = [f"{name:5} {sentences.interval_text(part.two_way)}  by perturbations and genes" for name, part in parts.items()]
+    lines = [f"{name:5} {sentences.interval_text(part.shown)}  {sentences.axes_text(part.shown)}" for name, part in parts.items()]
     show(json_shapes.score(found, _product_interval(rows, seed)), as_json, "\n".join([counts, *lines]))
 
 

@@ -12,7 +12,7 @@ from core.plots import drawing, forest_plot, theme
 from core.stats.comparison import Comparison
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
-UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "two_way": "both axes"}
+UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "shown": "both axes"}
 
 
 def table(comparison: Comparison) -> pd.DataFrame:

@@ -1,4 +1,7 @@
-"""The JSON that commands print for numbers: an interval is {estimate, low, high, se}, or null without labels."""
+"""The JSON that commands print for numbers: an interval is {estimate, low, high, se}, or null without labels.
+
+The interval that is shown of an estimate has the number of clusters behind its limits too.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +28,22 @@ def interval(value: Interval) -> dict[str, float] | None:
     return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
 
 
+def shown(value: Estimate) -> dict[str, float | int | None] | None:
+    """The interval that is shown, and the number of clusters behind its limits (null with one perturbation and one gene)."""
+    found = interval(value.shown)
+    return None if found is None else {**found, "clusters": value.shown.clusters}
+
+
 def score(result: ScoreIntervals, product: BothAxes | None) -> dict[str, Any]:
-    """`score`: the two-way intervals first, every unit in `units`; product: the mean's conservative bootstrap."""
+    """`score`: the intervals shown first, every unit in `units`; product: the mean's conservative bootstrap."""
     parts = {"de": result.de, "dir": result.dir, "mean": result.mean}
     units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
     units["product"] = {"mean": interval(product.product) if product else None}
     return {
         **_counts(result),
-        **{name: interval(part.two_way) for name, part in parts.items()},
-        "unit": "perturbations and genes: V_pert + V_gene - V_row",
+        **{name: shown(part) for name, part in parts.items()},
+        "unit": "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene and row "
+        "standard errors, Student's t by clusters",
         "units": units,
     }
 
@@ -49,7 +59,7 @@ def slices(by_slice: tuple[Slice, ...]) -> dict[str, Any]:
             {
                 "name": part.name,
                 **_counts(part),
-                **{name: interval(getattr(part, name).score.two_way) for name in ("de", "dir", "mean")},
+                **{name: shown(getattr(part, name).score) for name in ("de", "dir", "mean")},
                 "cost": part.mean.cost,
             }
             for part in sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
@@ -70,7 +80,7 @@ def comparison(result: Comparison, words: list[str]) -> dict[str, Any]:
 
 
 def _change(part: Difference) -> dict[str, Any] | None:
-    top = interval(part.change.two_way)
+    top = shown(part.change)
     return None if top is None else {**top, **{unit: interval(getattr(part.change, unit)) for unit in UNITS}}
 
 
@@ -88,7 +98,7 @@ def knn(evaluation: Evaluation, seconds: float) -> dict[str, Any]:
         "seconds": seconds,
         "n": evaluation.null.n,
         "n_covered": evaluation.score.n,
-        "intervals": {name: interval(part.two_way) for name, part in parts.items()},
+        "intervals": {name: shown(part) for name, part in parts.items()},
     }
 
 
@@ -117,5 +127,5 @@ def leakage(result: LeakageAudit) -> dict[str, Any]:
         "shared_genes": result.shared_genes,
         "singletons": result.singletons,
         "singletons_none": result.singletons_none,
-        "intervals": {name: interval(value.two_way) for name, value in values.items()},
+        "intervals": {name: shown(value) for name, value in values.items()},
     }

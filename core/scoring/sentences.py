@@ -6,8 +6,24 @@ import math
 
 from core.plots.drawing import estimate_text, number_text
 from core.stats.comparison import Comparison
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, Unit
 from core.transfer.protocols import Evaluation, EvaluationProtocol
+
+FEW_CLUSTERS = 40  # fewer are named beside an interval
+_AXES: dict[Unit, str] = {
+    "two-way": "by perturbations and genes",
+    "pert": "by perturbations",
+    "gene": "by genes",
+    "row": "by rows",
+    "stratum": "by strata",
+}
+_SINGLE: dict[Unit, tuple[str, ...]] = {
+    "two-way": (),
+    "pert": ("a single gene",),
+    "gene": ("a single perturbation",),
+    "row": (),
+    "stratum": (),
+}
 
 
 def interval_text(value: Interval, *, signed: bool = False) -> str:
@@ -15,12 +31,19 @@ def interval_text(value: Interval, *, signed: bool = False) -> str:
     return estimate_text(value.estimate, value.low, value.high, "+.3f" if signed else ".3f")
 
 
+def axes_text(shown: Interval) -> str:
+    """What the interval shown of an estimate takes to be independent, with the number of clusters where they are few."""
+    few = shown.clusters is not None and shown.clusters < FEW_CLUSTERS
+    remarks = [*_SINGLE[shown.unit], *([f"{shown.clusters} clusters"] if few else [])]
+    return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")
+
+
 def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
     """What can and what cannot be concluded about run `b` against run `a`, one sentence each."""
     if result.n_labelled == 0:
         return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
     mean = result.mean
-    change = mean.change.two_way
+    change = mean.change.shown
     if math.isnan(change.estimate):
         return [f"{result.n_labelled:,} labelled rows, but only one class: no AUROC, so no comparison."]
     sentences = [_mean_sentence(change, a, b)]
@@ -34,7 +57,7 @@ def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
             f"By rows alone the interval is {interval_text(mean.change.row, signed=True)}; rows share perturbations and genes, "
             "so the wider one counts."
         )
-    moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if _differs(part.change.two_way)]
+    moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if _differs(part.change.shown)]
     if len(moved) == 1:
         sentences.append(f"Only {moved[0]} differs by itself.")
     return sentences
@@ -47,10 +70,10 @@ def _differs(change: Interval) -> bool:
 def _mean_sentence(change: Interval, a: str, b: str) -> str:
     interval = interval_text(change, signed=True)
     if change.low > 0:
-        return f"{b} is better than {a}: mean of DE and DIR {interval}, by perturbations and genes."
+        return f"{b} is better than {a}: mean of DE and DIR {interval}, {axes_text(change)}."
     if change.high < 0:
-        return f"{b} is worse than {a}: mean of DE and DIR {interval}, by perturbations and genes."
-    return f"These rows do not tell {b} from {a}: mean of DE and DIR {interval}, by perturbations and genes."
+        return f"{b} is worse than {a}: mean of DE and DIR {interval}, {axes_text(change)}."
+    return f"These rows do not tell {b} from {a}: mean of DE and DIR {interval}, {axes_text(change)}."
 
 
 def knn_sentences(evaluation: Evaluation, protocol: EvaluationProtocol) -> list[str]:
@@ -64,7 +87,7 @@ def knn_sentences(evaluation: Evaluation, protocol: EvaluationProtocol) -> list[
         ("DIR", evaluation.score.dir, evaluation.null.dir),
     ):
         lines.append(
-            f"{name} {interval_text(score.two_way)} by perturbations and genes; an empty space would score {null.value:.3f} here"
+            f"{name} {interval_text(score.shown)} {axes_text(score.shown)}; an empty space would score {null.value:.3f} here"
         )
     if protocol.kind == "loo":
         lines.append(
@@ -91,7 +114,7 @@ def knn_sentence(evaluation: Evaluation, protocol: EvaluationProtocol) -> str:
 
 def beats_control(against_counts: Comparison) -> str:
     """Whether a run's DE is above the count-only control's on the same rows: yes, no or cannot tell."""
-    change = against_counts.de.change.two_way
+    change = against_counts.de.change.shown
     if math.isnan(change.estimate):
         return "–"
     return "yes" if change.low > 0 else "no" if change.high < 0 else "cannot tell"

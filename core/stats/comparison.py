@@ -21,8 +21,8 @@ from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
 class Difference:
     """One metric of a and of b, and the change b - a, each with intervals by row, perturbation, gene and both axes.
 
-    p_gt_0: probability that b is better, by the two-way interval. correlation: of the two runs' estimates, by the two-way
-    standard errors. detectable: the smallest true difference that two such runs would show with 80% power on as many rows.
+    p_gt_0: probability that b is better, by the interval shown. correlation: of the two runs' estimates, by the standard
+    errors shown. detectable: the smallest true difference that two such runs would show with 80% power on as many rows.
     """
 
     a: Estimate
@@ -66,6 +66,6 @@ def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[tup
 
 
 def _difference(a: Estimate, b: Estimate, change: Estimate) -> Difference:
-    widest: Interval = change.two_way
-    together = correlation(a.two_way.se, b.two_way.se, widest.se)
-    return Difference(a, b, change, p_gt_0(widest), together, detectable_difference(widest.se))
+    shown: Interval = change.shown
+    together = correlation(a.shown.se, b.shown.se, shown.se)
+    return Difference(a, b, change, p_gt_0(shown), together, detectable_difference(shown.se, df=shown.df))

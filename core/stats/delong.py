@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
-from core.stats.influence import Influence, covariance, influence_of, variance_of
-from core.stats.intervals import Interval, Unit, normal_interval
+from core.stats.influence import Influence, cluster_counts, covariance, influence_of, variance_of
+from core.stats.intervals import Interval, Unit, normal_interval, widest_interval
 from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
@@ -31,12 +31,17 @@ METHODS: dict[Unit, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One number with its intervals by row, perturbation, gene and both axes, which are always shown together."""
+    """One number with its intervals by row, perturbation, gene and both axes.
+
+    two_way: V_pert + V_gene - V_row with the normal quantile, which is too narrow with few clusters. shown: what pages,
+    commands and figures show and what conclusions rest on (see `intervals.widest_interval`).
+    """
 
     row: Interval
     pert: Interval
     gene: Interval
     two_way: Interval
+    shown: Interval
 
     @property
     def value(self) -> float:
@@ -105,27 +110,35 @@ def estimates(
     weights: Sequence[Floats],
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
-    """For each combination of AUROCs in `weights` and each stratum, its value with four intervals."""
+    """For each combination of AUROCs in `weights` and each stratum, its value with all intervals.
+
+    The interval shown takes the smallest number of clusters of the AUROCs that are combined.
+    """
     by_unit: dict[Unit, Floats] = {
         "row": covariance(influence),
         "pert": covariance(influence, pert),
         "gene": covariance(influence, gene),
     }
-    found = []
+    perts, genes = cluster_counts(influence, pert), cluster_counts(influence, gene)
+    found: list[list[Estimate]] = []
     for combination in weights:
         variances = {unit: variance_of(combination, matrix) for unit, matrix in by_unit.items()}
         variances["two-way"] = two_way_variance(variances["row"], variances["pert"], variances["gene"])
         values = influence.combine(combination)
-        counts = influence.counts[np.flatnonzero(combination)].max(axis=0)
-        found.append(
-            [
-                Estimate(
-                    *(
-                        normal_interval(value, variances[unit][s], counts[s], unit, method, limits)
-                        for unit, method in METHODS.items()
-                    )
-                )
-                for s, value in enumerate(values)
-            ]
-        )
+        used = np.flatnonzero(combination)
+        counts, n_perts, n_genes = influence.counts[used].max(axis=0), _fewest(perts[used]), _fewest(genes[used])
+        found.append([])
+        for s, value in enumerate(values):
+            by: dict[Unit, Interval] = {
+                unit: normal_interval(value, variances[unit][s], counts[s], unit, method, limits)
+                for unit, method in METHODS.items()
+            }
+            shown = widest_interval([*by.values()], int(n_perts[s]), int(n_genes[s]), limits)
+            found[-1].append(Estimate(by["row"], by["pert"], by["gene"], by["two-way"], shown))
     return found
+
+
+def _fewest(clusters: Floats) -> Floats:
+    """The smallest number of clusters above 1 along the first axis; 1 where there is none."""
+    several = np.where(clusters > 1, clusters, np.inf).min(axis=0)
+    return np.where(np.isinf(several), 1.0, several)

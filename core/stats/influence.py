@@ -86,6 +86,13 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     return covariances
 
 
+def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
+    """The number of clusters among the rows of each AUROC, of shape (k, n_strata)."""
+    _, present, stratum = _unit_sums(influence, clusters)
+    either = np.maximum(present[::2], present[1::2])
+    return np.stack([sum_by_group(stratum, influence.n_strata, used) for used in either])
+
+
 def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
     """For each part and unit, its summed influence and whether it has rows of that part; and each unit's stratum."""
     if clusters is None:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri, stdtr, stdtrit
 
 Unit = Literal["row", "pert", "gene", "two-way", "stratum"]
 Z95 = float(ndtri(0.975))
+WIDEST_METHODS: dict[Unit, str] = {
+    "two-way": "largest defined of the two-way, perturbation, gene and row standard errors, Student's t",
+    "pert": "larger of the perturbation and row standard errors, Student's t; a single gene",
+    "gene": "larger of the gene and row standard errors, Student's t; a single perturbation",
+    "row": "DeLong; a single perturbation and a single gene",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A 95% interval. low, high and se are NaN if the data do not determine them; all are NaN without an estimate.
 
-    n: rows behind the estimate. unit: what was resampled or counted as independent. method: its name.
+    n: rows behind the estimate. unit: what was resampled or counted as independent. method: its name. clusters: the number
+    of clusters that the quantile of the limits depends on; None for the normal quantile.
     """
 
     estimate: float
@@ -26,6 +34,12 @@ class Interval:
     n: int
     unit: Unit
     method: str
+    clusters: int | None = field(default=None, kw_only=True)
+
+    @property
+    def df(self) -> float:
+        """The degrees of freedom of Student's t behind the limits; infinite for the normal quantile."""
+        return float("inf") if self.clusters is None else self.clusters - 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +65,37 @@ def normal_interval(
     return Interval(float(estimate), float(low), float(high), se, int(n), unit, method)
 
 
+def widest_interval(
+    by_unit: Sequence[Interval], n_perts: int, n_genes: int, limits: tuple[float, float] = (0.0, 1.0)
+) -> Interval:
+    """The interval of the largest standard error that is defined, with Student's t for the number of clusters.
+
+    by_unit: intervals of one estimate by row, perturbation, gene and both axes. n_perts, n_genes: clusters of its rows. The
+    degrees of freedom are the smaller of the two less one; an axis of a single cluster is constant and left out. An estimate
+    at one of the `limits`, such as the AUROC of a perfect ranking, has a standard error of 0, which says nothing: NaN.
+    """
+    unit = _unit_of_axes(n_perts > 1, n_genes > 1)
+    axes = [n for n in (n_perts, n_genes) if n > 1]
+    first = by_unit[0]
+    se = max((one.se for one in by_unit if not np.isnan(one.se)), default=float("nan"))
+    if se == 0 and first.estimate in limits:
+        se = float("nan")
+    clusters = min(axes) if axes else None
+    half = se * (float(stdtrit(clusters - 1, 0.975)) if clusters else Z95)
+    low, high = np.clip((first.estimate - half, first.estimate + half), *limits)
+    return Interval(first.estimate, float(low), float(high), se, first.n, unit, WIDEST_METHODS[unit], clusters=clusters)
+
+
+def _unit_of_axes(by_pert: bool, by_gene: bool) -> Unit:
+    if by_pert and by_gene:
+        return "two-way"
+    return "pert" if by_pert else "gene" if by_gene else "row"
+
+
 def p_gt_0(interval: Interval) -> float:
-    """The probability that a difference is above 0, by its normal approximation; 0.5 for exactly 0 ± 0."""
+    """The probability that a difference is above 0, by Student's t or the normal approximation; 0.5 for exactly 0 ± 0."""
     if interval.se > 0:
-        return float(ndtr(interval.estimate / interval.se))
+        return float(stdtr(interval.df, interval.estimate / interval.se))
     return float("nan") if np.isnan(interval.se) else float((np.sign(interval.estimate) + 1) / 2)
 
 

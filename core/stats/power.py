@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri
+from scipy.special import stdtrit
 
 from core.stats import validate
 from core.stats.bootstrap import ResamplingPlan, ResamplingUnit, bootstrap_difference, bootstrap_score
@@ -35,15 +35,16 @@ class PublicPart:
         return ResamplingPlan(self.unit, self.seed, self.resamples, np.sqrt(share) if self.unit == "two-way" else share)
 
 
-def detectable_difference(se: float, power: float = POWER, level: float = LEVEL) -> float:
+def detectable_difference(se: float, power: float = POWER, level: float = LEVEL, df: float = float("inf")) -> float:
     """The smallest true difference that a two-sided test at `level` detects with probability `power`.
 
-    se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`).
-    (z_{1 - level/2} + z_power) · se: 2.80 standard errors at 80% and 5%.
+    se: standard error of the difference, on as many rows as the claim will have (see `se_of_difference`). df: degrees of
+    freedom of Student's t, the number of clusters less one; infinite for the normal distribution.
+    (t_{1 - level/2} + t_power) · se (Bloom 1995): 2.80 standard errors at 80%, 5% and infinite df.
     """
     validate.between("power", power, 0, 1)
     validate.between("level", level, 0, 1)
-    return float((ndtri(1 - level / 2) + ndtri(power)) * se)
+    return float((stdtrit(df, 1 - level / 2) + stdtrit(df, power)) * se)
 
 
 def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wanted: int) -> float:

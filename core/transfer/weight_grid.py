@@ -30,7 +30,7 @@ class WeightGrid:
     """The scores at the weights `grid`, each the sum of the weights of all components but the base.
 
     de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: the
-    position of its largest value; se: two-way standard error of that value; plateau: flags of the means within one
+    position of its largest value; se: the standard error shown for that value; plateau: flags of the means within one
     standard error of it.
     """
 
@@ -55,7 +55,7 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLik
     mean = (de[:, None] + direction) / 2
     i, j = int(de.argmax()), int(direction.argmax())
     best = influence_within_cells(tasks(live.outcome, Scores(scores[i].p_de, scores[j].p_up)), live.cells)
-    se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].two_way.se
+    se = estimates(best, live.rows.pert, live.rows.gene, [MEAN])[0][0].shown.se
     return WeightGrid(tuple(grid), de, direction, mean, (i, j), se, mean >= mean[i, j] - se)
 
 

@@ -129,7 +129,7 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     )
     pair = run_scores.pair_runs(bad, rows_bad, good, rows_good)
     result = run_scores.compare_rows(pair.rows, pair.a, pair.b)
-    assert result.mean.change.two_way.low > 0
+    assert result.mean.change.shown.low > 0
     assert "is better than" in sentences.comparison_sentences(result, bad.name, good.name)[0]
     back = run_scores.compare_rows(pair.rows, pair.b, pair.a)
     assert "is worse than" in sentences.comparison_sentences(back, good.name, bad.name)[0]
@@ -144,7 +144,7 @@ def test_one_class_is_said_and_not_scored() -> None:
     scores = run_scores.scores_from_probabilities(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
     result = run_scores.compare_rows(rows, scores, scores)
     assert "only one class" in sentences.comparison_sentences(result, "a", "b")[0]
-    assert math.isnan(result.mean.change.two_way.estimate)
+    assert math.isnan(result.mean.change.shown.estimate)
 
 
 def test_leakage_needs_labels(small_workspace: Workspace) -> None:

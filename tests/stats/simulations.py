@@ -23,15 +23,38 @@ class Simulated:
     truth: float
 
 
+@dataclass(frozen=True)
+class Design:
+    """How many perturbations, genes and rows there are, each row another pair, and how far both axes move scores."""
+
+    perts: int
+    genes: int
+    rows: int
+    pert_spread: float = 0.0
+    gene_spread: float = 0.0
+
+
 def simulated(rng: np.random.Generator, rows: int, pert_spread: float = 0.0, gene_spread: float = 0.0) -> Simulated:
-    """About 6 rows a perturbation and 5 a gene, crossed at random, as in the pool of numbers.md.
+    """About 6 rows per perturbation and 5 per gene, crossed at random, as in the pool of numbers.md."""
+    pert, gene = rng.integers(0, rows // 6, rows), rng.integers(0, rows // 5, rows)
+    return _scored(rng, pert, gene, pert_spread, gene_spread)
+
+
+def simulated_design(rng: np.random.Generator, design: Design) -> Simulated:
+    """Rows of a design: pairs of a perturbation and a gene, drawn without replacement."""
+    pairs = rng.choice(design.perts * design.genes, design.rows, replace=False)
+    return _scored(rng, pairs // design.genes, pairs % design.genes, design.pert_spread, design.gene_spread)
+
+
+def _scored(rng: np.random.Generator, pert: np.ndarray, gene: np.ndarray, pert_spread: float, gene_spread: float) -> Simulated:
+    """Labels and scores of rows that share perturbations and genes.
 
     A perturbation (or gene) moves the scores of its rows by normal effects of standard deviation `spread`: one that all
     its rows share, and one that its positive rows share (a signal that is stronger in some perturbations). A positive
     score is then normal around the signal, a negative one around 0, and their difference has variance
     2 (1 + p² + g²) + p² + g² for spreads p and g, so that the true AUROC is Φ(signal / its root).
     """
-    pert, gene = rng.integers(0, rows // 6, rows), rng.integers(0, rows // 5, rows)
+    rows = len(pert)
     labels = rng.choice(["up", "down", "none"], rows, p=[0.306, 0.141, 0.553])
     total = pert_spread**2 + gene_spread**2
     width = np.sqrt(2 * (1 + total) + total)

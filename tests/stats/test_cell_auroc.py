@@ -28,7 +28,7 @@ def test_without_cells_and_with_a_single_one_it_is_the_ordinary_score() -> None:
     plain = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene)
     assert score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, None) == plain
     single = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, np.zeros(N, dtype=np.intp))
-    for unit in ("row", "pert", "gene", "two_way"):
+    for unit in ("row", "pert", "gene", "two_way", "shown"):
         assert getattr(single.mean, unit).se == pytest.approx(getattr(plain.mean, unit).se)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from core.errors import InputError
 from core.stats.comparison import compare
@@ -35,11 +36,13 @@ def test_row_intervals_are_delongs_paired_ones() -> None:
     assert found.dir.change.row.se == pytest.approx(paired.se, abs=1e-14)
 
 
-def test_power_and_probability_follow_from_the_two_way_interval() -> None:
+def test_power_and_probability_follow_from_the_interval_shown() -> None:
     mean = compare(LABELS, A, B, PERT, GENE).mean
-    se = mean.change.two_way.se
-    assert mean.detectable == pytest.approx(2.8015852 * se, rel=1e-7)  # 1.9599640 + 0.8416212
-    a, b = mean.a.two_way.se, mean.b.two_way.se
+    se, t = mean.change.shown.se, scipy.stats.t(mean.change.shown.clusters - 1)
+    assert mean.change.shown.clusters == 30  # perturbations among the rows with an effect
+    assert mean.detectable == pytest.approx((t.ppf(0.975) + t.ppf(0.8)) * se)
+    assert mean.p_gt_0 == pytest.approx(t.cdf(mean.change.value / se))
+    a, b = mean.a.shown.se, mean.b.shown.se
     assert se**2 == pytest.approx(a**2 + b**2 - 2 * mean.correlation * a * b)
     assert 0.5 < mean.correlation < 1  # b is a with noise
     swapped = compare(LABELS, B, A, PERT, GENE).mean
@@ -49,7 +52,7 @@ def test_power_and_probability_follow_from_the_two_way_interval() -> None:
 
 def test_a_run_against_itself_shows_nothing() -> None:
     same = compare(LABELS, A, A, PERT, GENE).mean
-    assert (same.change.value, same.change.two_way.se, same.p_gt_0, same.detectable) == (0.0, 0.0, 0.5, 0.0)
+    assert (same.change.value, same.change.shown.se, same.p_gt_0, same.detectable) == (0.0, 0.0, 0.5, 0.0)
     assert same.correlation == pytest.approx(1.0)
 
 

@@ -67,6 +67,8 @@ def test_two_way_is_pert_plus_gene_minus_row() -> None:
     assert found.pert == clustered_delong(positive, values, pert, "pert")
     assert found.gene == clustered_delong(positive, values, gene, "gene")
     assert (found.value, found.n) == (found.row.estimate, 200)
+    assert found.shown.se == max(found.row.se, found.pert.se, found.gene.se, found.two_way.se)
+    assert (found.shown.clusters, found.shown.unit) == (20, "two-way")
 
 
 def test_a_negative_two_way_variance_is_replaced_by_the_largest() -> None:

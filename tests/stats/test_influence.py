@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from core.stats.influence import covariance, influence_of, variance_of
+from core.stats.influence import cluster_counts, covariance, influence_of, variance_of
 from core.stats.scores_and_labels import outcome_of, scores_from_probabilities, tasks
 from tests.stats.oracles import some_rows
 
@@ -32,6 +32,16 @@ def test_covariance_of_de_and_dir_is_the_sum_over_the_rows_of_both() -> None:
     m = (labels != "none").sum()
     assert found[0, 1] == pytest.approx(by_row[0] @ by_row[1] * m / (m - 1), abs=1e-15)
     assert found[1, 0] == found[0, 1]
+
+
+def test_clusters_are_counted_among_the_rows_that_count() -> None:
+    labels, de, up = some_rows(np.random.default_rng(RNG_SEED), 300)
+    cluster, stratum = np.random.default_rng(1).integers(0, 90, (2, 300))
+    stratum %= 4
+    found = cluster_counts(influence_of(tasks(outcome_of(labels), scores_from_probabilities(de, up)), stratum, 4), cluster)
+    for s in range(4):
+        assert found[0, s] == len(set(cluster[stratum == s]))
+        assert found[1, s] == len(set(cluster[(stratum == s) & (labels != "none")]))
 
 
 def test_a_weight_of_zero_keeps_an_undefined_auroc_out() -> None:

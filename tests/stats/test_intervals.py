@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
-from core.stats.intervals import normal_interval, p_gt_0, wilson_interval
+from core.stats.intervals import Interval, normal_interval, p_gt_0, widest_interval, wilson_interval
 
 
 def test_normal_interval_by_hand() -> None:
@@ -30,6 +30,50 @@ def test_p_gt_0(estimate: float, variance: float, expected: float) -> None:
 
 def test_p_gt_0_is_unknown_without_a_standard_error() -> None:
     assert np.isnan(p_gt_0(normal_interval(0.1, float("nan"), 9, "row", "DeLong")))
+
+
+def four_intervals(*variances: float) -> list[Interval]:
+    units = ("row", "pert", "gene", "two-way")
+    return [normal_interval(0.6, variance, 50, unit, "DeLong") for unit, variance in zip(units, variances, strict=True)]
+
+
+def test_the_widest_interval_by_hand() -> None:
+    # the perturbations' standard error is the largest, and of 8 perturbations and 20 genes the 8 leave 7 degrees of freedom
+    found = widest_interval(four_intervals(0.0004, 0.0025, 0.0009, 0.0016), 8, 20)
+    assert found.se == pytest.approx(0.05)
+    assert (found.low, found.high) == pytest.approx((0.6 - 2.364624 * 0.05, 0.6 + 2.364624 * 0.05))
+    assert (found.clusters, found.df, found.unit, found.n) == (8, 7, "two-way", 50)
+    assert widest_interval(four_intervals(0.0004, 0.25, 0.0009, 0.0016), 8, 20).high == 1.0
+
+
+@pytest.mark.parametrize(
+    ("n_perts", "n_genes", "unit", "clusters"), [(1, 20, "gene", 20), (8, 1, "pert", 8), (1, 1, "row", None)]
+)
+def test_an_axis_of_a_single_cluster_is_left_out(n_perts: int, n_genes: int, unit: str, clusters: int | None) -> None:
+    nan = float("nan")
+    by_unit = four_intervals(0.0004, nan if n_perts == 1 else 0.0025, nan if n_genes == 1 else 0.0009, nan)
+    found = widest_interval(by_unit, n_perts, n_genes)
+    assert (found.unit, found.clusters) == (unit, clusters)
+    assert found.se == pytest.approx({"gene": 0.03, "pert": 0.05, "row": 0.02}[unit])
+    assert found.method != widest_interval(by_unit, 8, 20).method
+
+
+def test_no_standard_error_has_no_limits() -> None:
+    found = widest_interval(four_intervals(*[float("nan")] * 4), 3, 4)
+    assert found.estimate == 0.6
+    assert np.isnan([found.se, found.low, found.high]).all()
+
+
+def test_a_perfect_ranking_has_no_interval_and_no_change_has_one() -> None:
+    perfect = [normal_interval(1.0, 0.0, 9, "row", "DeLong")] * 4
+    assert np.isnan(widest_interval(perfect, 3, 4).low)
+    unchanged = [normal_interval(0.0, 0.0, 9, "row", "DeLong", (-1.0, 1.0))] * 4
+    assert (widest_interval(unchanged, 3, 4, (-1.0, 1.0)).low, widest_interval(unchanged, 3, 4, (-1.0, 1.0)).high) == (0, 0)
+
+
+def test_p_gt_0_of_few_clusters_is_students() -> None:
+    found = widest_interval(four_intervals(0.0004, 0.09, 0.0009, 0.0016), 5, 20, (-1.0, 1.0))
+    assert p_gt_0(found) == pytest.approx(t(4).cdf(2.0))
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 5), (3, 7), (7, 7), (50, 200)])

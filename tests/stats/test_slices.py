@@ -30,7 +30,7 @@ def test_a_slice_scores_like_its_rows_alone() -> None:
         for metric in ("de", "dir", "mean"):
             ours, theirs = getattr(found, metric).score, getattr(alone, metric)
             assert ours.value == pytest.approx(theirs.value, abs=1e-15)
-            for unit in ("row", "pert", "gene", "two_way"):
+            for unit in ("row", "pert", "gene", "two_way", "shown"):
                 assert getattr(ours, unit).se == pytest.approx(getattr(theirs, unit).se, abs=1e-12)
                 assert getattr(ours, unit).n == getattr(theirs, unit).n
 
@@ -72,3 +72,15 @@ def test_without_labels_slices_only_count() -> None:
     (found,) = by_slice([None] * 3, scores_from_probabilities([0.1] * 3, [0.1] * 3), ["a"] * 3, range(3), range(3))
     assert (found.n, found.n_labelled) == (3, 0)
     assert np.isnan([found.mean.score.value, found.mean.loss, found.mean.cost]).all()
+
+
+def test_a_slice_of_one_perturbation_takes_its_interval_from_its_genes() -> None:
+    for found in by_slice(LABELS, SCORES, PERT, PERT, GENE):
+        inside = found.name == PERT.astype(str)
+        effect = inside & (LABELS != "none")
+        for part, rows in ((found.de, inside), (found.dir, effect), (found.mean, effect)):
+            if not np.isnan(part.score.value):
+                assert (part.score.shown.unit, part.score.shown.clusters) == ("gene", len(set(GENE[rows])))
+                expected = max(part.score.row.se, part.score.gene.se)
+                degenerate = np.isnan(expected) or (expected == 0 and part.score.value in (0, 1))
+                assert np.isnan(part.score.shown.se) if degenerate else part.score.shown.se == expected

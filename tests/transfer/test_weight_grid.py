@@ -27,7 +27,7 @@ def test_the_plateau_is_within_one_standard_error_of_the_best() -> None:
     prepared = live_fusion(LABELS, ROWS, [BASE, OTHER])
     plane = weight_grid(prepared, GRID)
     i, j = plane.best
-    assert plane.se == pytest.approx(prepared.score_at(weights_of([GRID[i]], [GRID[j]])).mean.after.two_way.se)
+    assert plane.se == pytest.approx(prepared.score_at(weights_of([GRID[i]], [GRID[j]])).mean.after.shown.se)
     np.testing.assert_array_equal(plane.plateau, plane.mean >= plane.mean.max() - plane.se)
     assert plane.plateau.any()
     assert not plane.plateau.all()

@@ -86,7 +86,7 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
 
 def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
     scored = getattr(part, metric.lower())
-    interval = scored.score.two_way
+    interval = scored.score.shown
     return {
         "slice": part.name,
         "n": part.n,

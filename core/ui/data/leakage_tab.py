@@ -40,15 +40,15 @@ def _show_audit(result: LeakageAudit) -> None:
     first.metric(
         "count-only DE", f"{result.count_only_de.value:.3f}", help="AUROC of a score made from row counts. Chance is 0.5."
     )
-    first.caption(range_text(result.count_only_de.two_way))
+    first.caption(range_text(result.count_only_de.shown))
     second.metric("without single-row genes", f"{result.count_only_de_without_singletons.value:.3f}")
-    second.caption(range_text(result.count_only_de_without_singletons.two_way))
+    second.caption(range_text(result.count_only_de_without_singletons.shown))
     third.metric(
         "rarer gene → up, DIR",
         f"{result.rarer_up_dir.value:.3f}",
         help="AUROC of the rule: the fewer rows a gene has, the more likely it goes up.",
     )
-    third.caption(range_text(result.rarer_up_dir.two_way))
+    third.caption(range_text(result.rarer_up_dir.shown))
     fourth.metric(
         "shared by labelled and other rows",
         f"{result.shared_perts} + {result.shared_genes}",

@@ -137,7 +137,7 @@ def show_ladder(context: PageContext) -> None:
 
 
 def _ladder_lines(run: Run, chosen: Run | None) -> list[dict[str, object]]:
-    mean = loaders.run_score(run.id).mean.two_way
+    mean = loaders.run_score(run.id).mean.shown
     shared = {"run": run.name, "chosen": chosen is not None and run.id == chosen.id}
     lines: list[dict[str, object]] = []
     if mean.estimate == mean.estimate:

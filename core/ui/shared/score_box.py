@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.scoring.sentences import interval_text
+from core.scoring.sentences import axes_text, interval_text
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
@@ -22,7 +22,7 @@ def score_text(value: Estimate) -> str:
     """A score with its interval by perturbations and genes, "0.621 [0.604, 0.638]"; the reason if there is no estimate."""
     if value.value != value.value:
         return "one class" if value.n else "no labels"
-    return interval_text(value.two_way)
+    return interval_text(value.shown)
 
 
 def show_score(score: ScoreIntervals) -> None:
@@ -34,8 +34,7 @@ def show_score(score: ScoreIntervals) -> None:
     ):
         column.metric(name, f"{part.value:.3f}" if part.value == part.value else "–", help=SCORE_HELP[name])
         column.caption(
-            f"{range_text(part.two_way)} by perturbations and genes  \n{range_text(part.row)} by rows alone  \n"
-            f"n = {n:,}, chance 0.5"
+            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5"
         )
 
 

@@ -13,7 +13,7 @@ import streamlit as st
 from core.errors import InputError
 from core.plots import rank_movers as movers_plot
 from core.plots import rank_scatter, weight_heatmap
-from core.scoring.sentences import interval_text
+from core.scoring.sentences import axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import midranks
@@ -47,8 +47,8 @@ def show_numbers(found: FusionComparison, baseline: Run) -> None:
     """Show DE, DIR and mean with intervals, and the change against the baseline."""
     score_box.show_score(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
     change = found.mean.change
-    text = f"**Δ mean {interval_text(change.two_way, signed=True)}** against {as_text(baseline.name)} by perturbations and genes"
-    text += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.two_way):.2f}"
+    text = f"**Δ mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} {axes_text(change.shown)}"
+    text += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.shown):.2f}"
     st.markdown(text)
 
 
