@@ -1,1 +1,0 @@
-"""The evidence tools: one file per tool, each with a `TOOL`. A new file here is a new tool; it is listed nowhere else."""

@@ -1,1 +1,0 @@
-"""The pages of one perturbation and of one target gene."""
