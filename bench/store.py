@@ -22,7 +22,7 @@ from bench.measure import alone, median_s
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.store import cache_versions, predictions, runs, traces
+from core.store import changes, predictions, runs, traces
 from core.store.predictions import RowFilter
 
 ROWS = 100_000
@@ -142,7 +142,7 @@ def mixed_use(workspace: Path) -> dict[str, float]:
         waits = sorted(pool.submit(_keep_writing, workspace).result())
         reads = sum(reader.result() for reader in readers)
     with _workspace(workspace).store.read() as db:
-        lost = len(waits) - cache_versions.read(db)["runs"]
+        lost = len(waits) - changes.versions(db)["runs"]
     return {
         "mixed_s": MIXED_S,
         "mixed_reads": reads,
@@ -157,7 +157,7 @@ def _keep_reading(workspace: Path) -> int:
     store, count, end = _workspace(workspace).store, 0, time.monotonic() + MIXED_S
     while time.monotonic() < end:
         with store.read() as db:
-            cache_versions.read(db)
+            changes.versions(db)
         count += 1
     return count
 
@@ -168,5 +168,5 @@ def _keep_writing(workspace: Path) -> list[float]:
         start = time.perf_counter()
         with store.write() as db:
             waits.append(time.perf_counter() - start)
-            cache_versions.bump(db, "runs")
+            changes.bump(db, "runs")
     return waits

@@ -16,7 +16,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.llm.scripted_server import serving
 from core.methods.debate import Debate
-from core.store import audit_log, run_records, runs
+from core.store import changes, run_records, runs
 from core.types import RowResult
 from tests import cases, worlds
 from tests.commands import core, core_json
@@ -206,7 +206,7 @@ def test_another_file_is_not_written_over(made: Path, tmp_path: Path) -> None:
 def test_a_package_stands_in_the_trail(made: Path, tmp_path: Path) -> None:
     result = packaged(made, "debate", "B", tmp_path / "d.zip")
     with open_workspace(Settings(workspace=made)).store.read() as db:
-        last = audit_log.latest(db).iloc[0]
+        last = changes.latest(db).iloc[0]
     assert (last["action"], last["subject"]) == ("package", "debate")
     assert json.loads(last["detail"])["sha256"] == result["sha256"]
 

@@ -33,7 +33,7 @@ from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, dif
 from core.engine.run_state import status_of
 from core.errors import InputError, StateError
 from core.row_schema import TABLES, field_names
-from core.store import Cursor, cache_versions, datasets, ingest, pairs, runs
+from core.store import Cursor, changes, datasets, ingest, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -205,7 +205,7 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
         raise StateError(f"{path}: a journal of its run lies in data/runs/{bundled.id}; expected none, so move it away first")
     with workspace.change("import", path) as (db, detail):
         outcome = _store_run(db, workspace, file, path, options, detail)
-        cache_versions.bump(db, "runs", "datasets", "notes", f"run:{bundled.id}")
+        changes.bump(db, "runs", "datasets", "notes", f"run:{bundled.id}")
         detail |= {"kind": file.kind, "name": outcome.name, "run": bundled.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
     if "replaced" in detail:

@@ -8,7 +8,7 @@ from core.actions import run_writer, spaces
 from core.actions.workspace import Workspace
 from core.datasets.demo import simulate
 from core.embeddings import make_space
-from core.store import cache_versions, datasets, imports, pairs, runs
+from core.store import changes, datasets, imports, pairs, runs
 from core.store.datasets import DEMO, Dataset
 from core.store.imports import Import
 from core.store.runs import Run
@@ -41,6 +41,6 @@ def make_demo(workspace: Workspace, seed: int = SEED) -> list[Run]:
                 db, run_writer.RunMetadata(run_key, key[:8], run.name, run.method, "simulated", spec, note=run.note), batch
             )
         spaces.record_space(db, workspace, space, "simulated", {"seed": seed}, key[:12])
-        cache_versions.bump(db, "datasets")
+        changes.bump(db, "datasets")
         detail |= {"seed": seed, "rows": len(demo.pairs), "runs": [run.name for run in demo.runs]}
         return runs.list_all(db, key[:8])

@@ -10,7 +10,7 @@ from typing import Protocol
 from core.actions import run_folders
 from core.actions.workspace import Workspace
 from core.errors import InputError, StateError
-from core.store import Cursor, cache_versions, datasets, imports, notes, pairs, runs
+from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.runs import Run
@@ -118,7 +118,7 @@ def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str,
     run_folders.refuse_live(workspace, run.id)
     detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
     imports.delete_with_run(db, run.id)
-    cache_versions.bump(db, "notes", f"run:{run.id}")
+    changes.bump(db, "notes", f"run:{run.id}")
     return detail
 
 

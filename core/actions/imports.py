@@ -27,7 +27,7 @@ from core.datasets import PairTable, SubmissionTable
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
-from core.store import Cursor, cache_versions, datasets, imports, knowledge_packs, pairs, runs
+from core.store import Cursor, changes, datasets, imports, knowledge_packs, pairs, runs
 from core.store import spaces as space_records
 from core.store.datasets import Dataset
 from core.store.imports import Import
@@ -130,7 +130,7 @@ def _import_content(workspace: Workspace, table: FileContent, path: str, options
         else:
             outcome, replaced = _write_run(db, workspace, table, batch, path, options)
             detail |= replaced
-        cache_versions.bump(db, "datasets")
+        changes.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
     if "replaced" in detail:
         run_folders.remove_folder(workspace, detail["replaced"])

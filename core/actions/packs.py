@@ -13,7 +13,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Pack, Regu
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
 from core.file_io import replace_file
-from core.store import Cursor, cache_versions, knowledge_packs, pairs
+from core.store import Cursor, changes, knowledge_packs, pairs
 from core.store.knowledge_packs import PackRecord
 
 if TYPE_CHECKING:  # it imports the reader of every kind of file
@@ -34,7 +34,7 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
     knowledge_packs.delete(db, name)
     knowledge_packs.add(db, record)
     describe_genes(workspace, db)
-    cache_versions.bump(db, "spaces", "datasets")
+    changes.bump(db, "spaces", "datasets")
     return record
 
 

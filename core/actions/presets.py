@@ -7,7 +7,7 @@ from typing import Any
 
 from core.actions.workspace import Workspace
 from core.errors import InputError
-from core.store import cache_versions, presets
+from core.store import changes, presets
 
 MAX_NAME = 60  # characters
 
@@ -19,7 +19,7 @@ def save(workspace: Workspace, page: str, name: str, settings: Mapping[str, Any]
         raise InputError(f"preset: got a name of {len(name)} characters, expected 1 to {MAX_NAME}")
     with workspace.change("preset", name) as (db, detail):
         presets.save(db, page, name, settings, workspace.settings.author)
-        cache_versions.bump(db, "presets")
+        changes.bump(db, "presets")
         detail |= {"page": page, "settings": dict(settings)}
 
 
@@ -28,4 +28,4 @@ def delete(workspace: Workspace, page: str, name: str) -> None:
     with workspace.change("delete preset", name) as (db, _):
         if not presets.delete(db, page, name):
             raise InputError(f"preset {name!r}: not in this workspace")
-        cache_versions.bump(db, "presets")
+        changes.bump(db, "presets")

@@ -23,7 +23,7 @@ from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method
 from core.methods.fusion_components import ComponentLoader
 from core.methods.registry import method_named
-from core.store import Cursor, cache_versions, ingest, runs
+from core.store import Cursor, changes, ingest, runs
 from core.store.runs import Run
 from core.version import describe as describe_version
 
@@ -96,7 +96,7 @@ def start(
         replaced = run_writer.delete_named_run(db, spec, name)
         folder_of(workspace, spec.key).create(spec, settings)
         runs.add(db, _new_run(db, spec, name, calls))
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
         detail |= {"run": spec.key, "rows": len(spec.rows), "method": spec.method}
     for run in replaced:
         remove_folder(workspace, run)

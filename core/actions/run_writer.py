@@ -11,7 +11,7 @@ from core.actions.workspace import Workspace
 from core.audit import brief_checks
 from core.engine.spec import RunSpec
 from core.errors import StateError
-from core.store import Cursor, cache_versions, evidence, imports, predictions, runs, traces
+from core.store import Cursor, changes, evidence, imports, predictions, runs, traces
 from core.store.runs import Run
 from core.types import FALLBACKS, Flag, RowResult
 from core.version import describe as describe_version
@@ -78,7 +78,7 @@ def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:
     replaced = [run.id for run in runs.list_all(db, spec.dataset) if run.name == name]
     for run in replaced:
         imports.delete_with_run(db, run)
-        cache_versions.bump(db, f"run:{run}")
+        changes.bump(db, f"run:{run}")
     return replaced
 
 
@@ -110,5 +110,5 @@ def write_run(db: Cursor, metadata: RunMetadata, batch: AuditedRows) -> Run:
     predictions.add(db, run.id, batch.rows, batch.flags)
     traces.add(db, run.id, batch.rows, batch.findings)
     evidence.add(db, run.id, batch.rows)
-    cache_versions.bump(db, "runs", f"run:{run.id}")
+    changes.bump(db, "runs", f"run:{run.id}")
     return run

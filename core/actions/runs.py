@@ -8,7 +8,7 @@ from math import isfinite
 from core.actions import run_folders
 from core.actions.workspace import Workspace
 from core.errors import InputError
-from core.store import cache_versions, imports, notes, runs
+from core.store import changes, imports, notes, runs
 from core.store.runs import Run
 
 MAX_NAME = 120  # characters
@@ -24,7 +24,7 @@ def rename(workspace: Workspace, run: str, name: str) -> Run:
         if name != found.name:
             runs.refuse_taken_name(db, found.dataset, name)
             runs.change(db, found.id, name=name)
-            cache_versions.bump(db, "runs")
+            changes.bump(db, "runs")
         detail |= {"run": found.id, "from": found.name, "to": name}
         return runs.find(db, found.id)
 
@@ -42,7 +42,7 @@ def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run
     with workspace.change("set", run) as (db, detail):
         found = runs.find(db, run)
         runs.change(db, found.id, **checked)
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
         detail |= {"run": found.id, **checked}
         return runs.find(db, found.id)
 
@@ -69,7 +69,7 @@ def delete(workspace: Workspace, run: str) -> Run:
         detail |= {"run": found.id, "name": found.name, "rows": found.done}
         detail["notes"] = notes.of_run(db, found.id).to_dict("records")
         imports.delete_with_run(db, found.id)
-        cache_versions.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
+        changes.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
     run_folders.remove_folder(workspace, found.id)
     return found
 
@@ -84,7 +84,7 @@ def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, aut
         if pair_id is not None:
             runs.refuse_unknown_row(db, found.id, pair_id)
         note = notes.add(db, found.id, pair_id, author.strip() or workspace.settings.author, text)
-        cache_versions.bump(db, "notes", f"run:{found.id}")
+        changes.bump(db, "notes", f"run:{found.id}")
         detail |= {"run": found.id, "note": note, "text": text}
         return note
 
@@ -94,4 +94,4 @@ def delete_note(workspace: Workspace, note: str) -> None:
     with workspace.change("delete note", note) as (db, _):
         if not notes.delete(db, note):
             raise InputError(f"note {note!r}: not in this workspace")
-        cache_versions.bump(db, "notes")
+        changes.bump(db, "notes")

@@ -20,7 +20,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
-from core.store import Cursor, cache_versions, datasets, imports, knowledge_packs, pairs, spaces
+from core.store import Cursor, changes, datasets, imports, knowledge_packs, pairs, spaces
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
@@ -188,7 +188,7 @@ def delete(workspace: Workspace, name: str) -> SpaceRecord:
     with workspace.change("delete space", name) as (db, detail):
         found = spaces.find(db, name)
         _delete_record(db, found)
-        cache_versions.bump(db, "spaces")
+        changes.bump(db, "spaces")
         detail |= {"space": found.id, "name": found.name, "kind": found.kind}
     remove_file(workspace, found)
     return found
@@ -274,7 +274,7 @@ def record_space(
     for old in replaced:
         _delete_record(db, old)
     spaces.add(db, record)
-    cache_versions.bump(db, "spaces")
+    changes.bump(db, "spaces")
     return record, [old for old in replaced if old.id != record.id]
 
 

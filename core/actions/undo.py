@@ -9,7 +9,7 @@ from core.actions import packs, run_folders
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.errors import StateError
-from core.store import Cursor, cache_versions, datasets, imports, knowledge_packs, pairs, runs, spaces
+from core.store import Cursor, changes, datasets, imports, knowledge_packs, pairs, runs, spaces
 from core.store.imports import Import
 
 
@@ -21,13 +21,13 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
         files = _delete_packs_and_spaces(db, workspace, found)
         if found.run is not None:
             runs.delete(db, found.run)
-            cache_versions.bump(db, f"run:{found.run}")
+            changes.bump(db, f"run:{found.run}")
         elif found.dataset is not None:
             files += _undo_pairs(workspace, db, found, with_runs)
         imports.delete(db, found.id)
         if found.dataset is not None:
             datasets.drop_if_empty(db, found.dataset)
-        cache_versions.bump(db, "runs", "datasets", "notes", "spaces")
+        changes.bump(db, "runs", "datasets", "notes", "spaces")
     for remove in files:
         remove()
     return found

@@ -10,7 +10,7 @@ from typing import Any
 from core.config import Settings, load_settings
 from core.errors import ReadOnly
 from core.log import LOGGER
-from core.store import Cursor, Store, audit_log, open_store
+from core.store import Cursor, Store, changes, open_store
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Workspace:
         with self.store.write() as cursor:
             detail: dict[str, Any] = {}
             yield cursor, detail
-            audit_log.append(cursor, self.settings.author, action, subject, detail)
+            changes.record(cursor, self.settings.author, action, subject, detail)
         LOGGER.info("%s %s", action, subject)
 
     def refuse_if_read_only(self, action: str, subject: str) -> None:

@@ -15,7 +15,7 @@ from core.engine.journal import RunFolder, read_entries
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_state import LIVE_STATES, State
 from core.errors import NotFound
-from core.store import Cursor, Store, cache_versions, calls, evidence, ingest, predictions, traces
+from core.store import Cursor, Store, calls, changes, evidence, ingest, predictions, traces
 from core.types import Failed, RowResult
 
 BATCH_ROWS = 500
@@ -53,7 +53,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
         _ingested_bytes(db, folder)
         ended = None if state in LIVE_STATES or state == "crashed" else _now()  # the time of a crash is not known
         ingest.update_run(db, folder.run, status=state, cause=cause, finished_at=ended)
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
     return written
 
 
@@ -62,7 +62,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
     with store.write() as db:
         _ingested_bytes(db, folder)
         ingest.update_run(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
 
 
 def _batches(folder: RunFolder, start: int) -> Iterator[_Batch]:
@@ -95,7 +95,7 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
         ingest.update_counts(db, run)
         ingest.add_spent(db, run, batch.spent)
         ingest.update_run(db, run, folded_bytes=batch.end)
-        cache_versions.bump(db, "runs", f"run:{run}")
+        changes.bump(db, "runs", f"run:{run}")
     return len(results) + len(failures)
 
 

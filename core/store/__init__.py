@@ -1,11 +1,10 @@
-"""The only room that imports duckdb: the gate to the file, its schema, and and one query module per table.
+"""The only room that imports duckdb: the gate to the file, its schema, and one query module per table.
 
 connection      who may use the file when: many readers or one writer, across threads and processes
 migrations      the schema, as numbered steps
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports, notes, knowledge_packs, spaces, presets: one table each
-audit_log       who changed what, when
-cache_versions  counters that caches are keyed by
+changes         the audit log, and the counters that caches are keyed by
 ingest          what ingesting a journal changes in the store
 run_records     rows of a run as records of core.types
 bundles         everything about a run, in bulk

@@ -20,7 +20,7 @@ from core.config import Settings
 from core.engine.journal import Journal
 from core.errors import InputError, StateError
 from core.methods.fusion_components import FusionSettings
-from core.store import audit_log
+from core.store import changes
 from core.store import runs as run_records
 from core.submission.rules.registry import Problem
 from core.types import Call, Evidence, Failed, Pair
@@ -66,7 +66,7 @@ def test_it_says_where_it_comes_from(small_workspace: Workspace, other: Workspac
     assert (outcome.kind, outcome.name, outcome.rows, outcome.new) == ("bundle", "debate", 4, True)
     with other.store.read() as db:
         run = run_records.find(db, "debate")
-        last = audit_log.latest(db).iloc[0]
+        last = changes.latest(db).iloc[0]
     assert run.origin == "imported"
     assert (last["action"], last["author"], json.loads(last["detail"])["run"]) == ("import", "colleague", run.id)
     assert stored(other, "debate") == stored(small_workspace, "debate")
@@ -101,7 +101,7 @@ def test_a_run_that_changed_since_is_refused_or_replaced(small_workspace: Worksp
     assert stored(small_workspace, "debate") == original
     with small_workspace.store.read() as db:
         assert len(run_records.list_all(db)) == 1
-        assert "since then" in audit_log.latest(db).iloc[0]["detail"]
+        assert "since then" in changes.latest(db).iloc[0]["detail"]
 
 
 def test_replacing_takes_one_run_and_no_other_of_that_name(small_workspace: Workspace, other: Workspace, sent: bytes) -> None:

@@ -12,7 +12,7 @@ from core.actions.imports import ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.store import audit_log, datasets, imports, pairs, predictions, runs
+from core.store import changes, datasets, imports, pairs, predictions, runs
 from core.types import Flag
 from tests import cases
 
@@ -209,6 +209,6 @@ def test_perturbqa_makes_a_dataset_of_its_own_kind(small_workspace: Workspace) -
 
 def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
-        changes = audit_log.latest(db)
-    assert changes["action"].tolist() == ["import"] * 3
-    assert set(changes["author"]) == {"tester"}
+        logged = changes.latest(db)
+    assert logged["action"].tolist() == ["import"] * 3
+    assert set(logged["author"]) == {"tester"}

@@ -15,7 +15,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.datasets.knowledge_packs import read_knowledge
 from core.errors import InputError, StateError
-from core.store import audit_log, imports, knowledge_packs, pairs
+from core.store import changes, imports, knowledge_packs, pairs
 from tests import cases, worlds
 from tests.actions.test_imports import everything
 from tests.embeddings.hostile import touches
@@ -176,7 +176,7 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(workspace:
     assert not (tmp_path / "marker").exists()
     assert descriptions(workspace) == {**DESCRIBED, "Pa": None}
     with workspace.store.read() as db:
-        assert set(audit_log.latest(db)["action"]) == {"import"}
-        assert len(audit_log.latest(db)) == 6
+        assert set(changes.latest(db)["action"]) == {"import"}
+        assert len(changes.latest(db)) == 6
     again = {o.new for o in import_paths(workspace, [folder]) if o.kind not in ("unknown", "failed")}
     assert again == {False}

@@ -13,7 +13,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import ReadOnly, StateError
-from core.store import audit_log, runs
+from core.store import changes, runs
 from core.types import Failed
 from tests.engine.cases import fast, status, wish, workspace_with
 from tests.engine.methods import Counting, here
@@ -69,7 +69,7 @@ def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
     assert run_control.resume(workspace, "r", begin=here(method)).status == "done"
     assert len(method.asked) == 8
     with workspace.store.read() as db:
-        assert audit_log.latest(db)["action"].tolist()[:3] == ["resume", "cancel", "run"]
+        assert changes.latest(db)["action"].tolist()[:3] == ["resume", "cancel", "run"]
 
 
 def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: Workspace) -> None:

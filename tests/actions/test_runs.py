@@ -11,7 +11,7 @@ from core.actions import runs as actions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.store import audit_log, notes, runs
+from core.store import changes, notes, runs
 from tests import cases
 
 
@@ -83,7 +83,7 @@ def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again
         assert runs.list_all(db) == []
         for table in ("prediction", "trace_event", "note"):
             assert db.execute(f"SELECT count(*) FROM {table}").fetchall() == [(0,)]
-        last = audit_log.latest(db).iloc[0]
+        last = changes.latest(db).iloc[0]
     assert last["action"] == "delete"
     assert json.loads(last["detail"])["notes"][0]["text"] == "worth keeping"
     assert import_upload(small_workspace, cases.DEBATES, "debate.csv").new

@@ -14,7 +14,7 @@ from core.engine.ingest import ingest_journal
 from core.engine.journal import Journal, RunFolder
 from core.engine.row_codec import Entry, RetryMark
 from core.errors import NotFound
-from core.store import audit_log, cache_versions, calls, predictions, runs
+from core.store import calls, changes, predictions, runs
 from core.store.runs import Run
 from core.types import Failed, Flag, RowResult, TraceEvent
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
@@ -87,9 +87,9 @@ def test_a_crash_between_two_transactions_costs_nothing(at: int, tmp_path: Path,
         if next(steps) == at:
             raise KeyboardInterrupt
 
-    versions_bump = cache_versions.bump
+    versions_bump = changes.bump
     with monkeypatch.context() as patched:
-        patched.setattr(cache_versions, "bump", dies)
+        patched.setattr(changes, "bump", dies)
         with pytest.raises(KeyboardInterrupt):
             ingest_journal(workspace.store, folder, "running")
     assert len(found(workspace)[1]) == at  # the transaction in which it died left nothing
@@ -126,11 +126,11 @@ def test_a_run_that_the_store_lost_is_said_to_be_gone(tmp_path: Path) -> None:
 def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -> None:
     workspace, folder = begun(tmp_path)
     with workspace.store.read() as db:
-        before, said = cache_versions.read(db), len(audit_log.latest(db))
+        before, said = changes.versions(db), len(changes.latest(db))
     append(folder, row(IDS[0]))
     ingest_journal(workspace.store, folder, "running")
     with workspace.store.read() as db:
-        after = cache_versions.read(db)
-        assert len(audit_log.latest(db)) == said
+        after = changes.versions(db)
+        assert len(changes.latest(db)) == said
     assert after["runs"] > before["runs"]
     assert after[f"run:{folder.run}"] == 1

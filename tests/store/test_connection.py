@@ -16,7 +16,7 @@ import duckdb
 import pytest
 
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
-from core.store import Cursor, Store, cache_versions
+from core.store import Cursor, Store, changes
 
 SECONDS = 4  # of mixed reading and writing; soak/test_store.py takes 30
 
@@ -26,7 +26,7 @@ def store_at(folder: Path, timeout_s: float = 30.0) -> Store:
 
 
 def bumps(cursor: Cursor, scope: str = "runs") -> int:
-    return cache_versions.read(cursor).get(scope, 0)
+    return changes.versions(cursor).get(scope, 0)
 
 
 def child(code: str, folder: Path) -> subprocess.Popen[str]:
@@ -34,7 +34,7 @@ def child(code: str, folder: Path) -> subprocess.Popen[str]:
     program = f"""
 import os, sys, time
 from pathlib import Path
-from core.store import Store, cache_versions
+from core.store import Store, changes
 store = Store(Path({str(folder)!r}) / "data" / "desk.duckdb", Path({str(folder)!r}) / "cache", 30.0)
 {textwrap.dedent(code)}
 """
@@ -58,21 +58,21 @@ def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
-        cache_versions.bump(db, "runs", "runs", "datasets")
+        changes.bump(db, "runs", "runs", "datasets")
         assert bumps(db) == 2  # a write sees its own changes
         with store.read() as inner:
             assert bumps(inner) == 2
     with store.read() as db:
-        assert cache_versions.read(db) == {"runs": 2, "datasets": 1}
+        assert changes.versions(db) == {"runs": 2, "datasets": 1}
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with pytest.raises(ZeroDivisionError), store.write() as db:
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
         raise ZeroDivisionError
     with store.read() as db:
-        assert cache_versions.read(db) == {}
+        assert changes.versions(db) == {}
 
 
 def test_a_write_within_a_read_is_refused_and_not_a_deadlock(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def write_and_read_in_processes(folder: Path, seconds: float) -> Mixed:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             with store.read() as db:
-                seen = cache_versions.read(db)
+                seen = changes.versions(db)
                 assert seen.get("runs", 0) == seen.get("datasets", 0), seen  # never half a transaction
                 assert seen.get("runs", 0) >= last
                 last = seen.get("runs", 0)
@@ -129,8 +129,8 @@ def write_and_read_in_processes(folder: Path, seconds: float) -> Mixed:
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:
             with store.write() as db:
-                cache_versions.bump(db, "runs")
-                cache_versions.bump(db, "datasets")
+                changes.bump(db, "runs")
+                changes.bump(db, "datasets")
             written += 1
         print(written)
     """.replace("SECONDS", str(seconds))
@@ -155,7 +155,7 @@ def write_and_read_in_threads(folder: Path, seconds: float) -> Mixed:
         while time.monotonic() < end:
             if number < writers:
                 with store.write() as db:
-                    cache_versions.bump(db, "runs")
+                    changes.bump(db, "runs")
             else:
                 with store.read() as db:
                     bumps(db)
@@ -173,12 +173,12 @@ def write_and_read_in_threads(folder: Path, seconds: float) -> Mixed:
 def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, when: str) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
     code = """
         context = store.write()
         db = context.__enter__()
         db.execute("INSERT INTO gene SELECT i::VARCHAR, 'named', repeat('x', 100) FROM range(50000) t(i)")
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
         if WHEN == "after":
             db.commit()
         print("ready", flush=True)
@@ -193,7 +193,7 @@ def test_a_killed_writer_leaves_the_store_as_before_or_after(tmp_path: Path, whe
         [(genes,)] = db.execute("SELECT count(*) FROM gene").fetchall()
         assert (bumps(db), genes) == ((1, 0) if when == "inside" else (2, 50_000))
     with store.write() as db:
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
 
 
 def test_busy_names_the_process_that_writes(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
 def test_a_file_put_in_place_of_another_is_looked_at_anew(tmp_path: Path) -> None:
     store = store_at(tmp_path)
     with store.write() as db:
-        cache_versions.bump(db, "runs")
+        changes.bump(db, "runs")
     store.file.unlink()
     with store.read() as db:
-        assert cache_versions.read(db) == {}
+        assert changes.versions(db) == {}

@@ -18,7 +18,7 @@ import pytest
 from core.actions import runs as actions
 from core.actions.workspace import Workspace, open_workspace
 from core.config import REPOSITORY
-from core.store import Store, cache_versions, pairs, predictions, runs
+from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from tests import cases
@@ -193,4 +193,4 @@ def test_an_interrupt_leaves_nothing_behind(open_tab: OpenTab, small_workspace: 
     assert not list(small_workspace.settings.data.glob("*.holder"))
     hurried = Store(small_workspace.settings.store_file, small_workspace.settings.cache / "scratch", timeout_s=1)
     with hurried.write() as db:
-        cache_versions.bump(db, "notes")
+        changes.bump(db, "notes")

@@ -17,7 +17,7 @@ import streamlit as st
 
 from core import log
 from core.actions.workspace import Workspace, open_workspace
-from core.store import Cursor, cache_versions
+from core.store import Cursor, changes
 from core.version import describe
 
 P = ParamSpec("P")
@@ -49,7 +49,7 @@ def reading() -> Iterator[Cursor]:
 def refresh(*queries: Callable[[Cursor], None]) -> None:
     """Read the counters, and in the same read run `queries`: once at the start of a page's run."""
     with reading() as db:
-        _VERSIONS.set(cache_versions.read(db))
+        _VERSIONS.set(changes.versions(db))
         for query in queries:
             query(db)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.store import audit_log, datasets, imports, pairs, presets, runs
+from core.store import changes, datasets, imports, pairs, presets, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.types import Label, Pair
@@ -78,7 +78,7 @@ def rejected_rows() -> pd.DataFrame:
 def latest_changes() -> pd.DataFrame:
     """The latest entries of the audit log."""
     with reading() as db:
-        return audit_log.latest(db)
+        return changes.latest(db)
 
 
 @cached("presets")

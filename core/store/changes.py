@@ -1,0 +1,40 @@
+"""What every change leaves behind: a line in the audit log, and counters by which caches know that they are out of date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from core.store.connection import Cursor
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def record(cursor: Cursor, author: str, action: str, subject: str, detail: Mapping[str, Any]) -> None:
+    """Add a line to the audit log, in the transaction that makes the change; lines are only ever added."""
+    cursor.execute(
+        "INSERT INTO trail VALUES (now()::TIMESTAMP, ?, ?, ?, ?)",
+        [author, action, subject, json.dumps(detail, default=str)],
+    )
+
+
+def latest(cursor: Cursor, limit: int = 50) -> pd.DataFrame:
+    """The last lines of the audit log, newest first: changed_at, author, action, subject, detail."""
+    return cursor.execute("SELECT * FROM trail ORDER BY changed_at DESC LIMIT ?", [limit]).df()
+
+
+def bump(cursor: Cursor, *scopes: str) -> None:
+    """Increase the counters of what changed, in the transaction that changes it.
+
+    Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", and "run:ID" for the
+    rows of one run.
+    """
+    for scope in scopes:
+        cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])
+
+
+def versions(cursor: Cursor) -> dict[str, int]:
+    """The counters of all scopes; a scope that never changed is absent."""
+    return dict(cursor.execute("SELECT scope, n FROM version").fetchall())
