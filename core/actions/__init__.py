@@ -5,7 +5,8 @@ files          recognises a file by its content
 imports        imports files
 import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back
-runs           renames and deletes runs, records public scores, writes notes
+runs           renames and deletes runs, records public scores, writes notes; saves presets
+export         writes a run's rows as files for other programs
 launch         resolves, estimates and starts a run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
@@ -18,8 +19,6 @@ submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
 fetch          fetches public files and imports them
-presets        saves the controls of a page under a name
-export         writes a run's rows as files for other programs
 demo           makes the simulated workspace
 doctor         the state of an installation and its workspace
 """

@@ -33,7 +33,7 @@ from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, dif
 from core.engine.run_state import status_of
 from core.errors import InputError, StateError
 from core.row_schema import TABLES, field_names
-from core.store import Cursor, changes, datasets, ingest, pairs, runs
+from core.store import Cursor, changes, datasets, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -238,7 +238,7 @@ def _store_run(
     runs.add(db, Run(**values))
     records.add(db, bundled.id, parts)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
-    ingest.update_counts(db, bundled.id)
+    runs.update_counts(db, bundled.id)
     record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))
     missing = missing_parents(db, [runs.find(db, bundled.id)])
     message = f"made from {', '.join(missing.values())}, not in this workspace" if missing else ""

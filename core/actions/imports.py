@@ -27,7 +27,7 @@ from core.datasets import PairTable, SubmissionTable
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
-from core.store import Cursor, changes, datasets, imports, knowledge_packs, pairs, runs
+from core.store import Cursor, changes, datasets, imports, pairs, runs
 from core.store import spaces as space_records
 from core.store.datasets import Dataset
 from core.store.imports import Import
@@ -144,7 +144,7 @@ def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     elif earlier.dataset:
         name = datasets.find(db, earlier.dataset).name
     else:
-        named = {pack.source_file: pack.name for pack in knowledge_packs.list_all(db)}
+        named = {pack.source_file: pack.name for pack in space_records.list_packs(db)}
         named |= {space.source_file: space.name for space in space_records.list_all(db) if space.source_file}
         name = named[earlier.id]
     rejected = imports.rejected_rows_of(db, earlier)
@@ -167,7 +167,7 @@ def _restore_file(workspace: Workspace, table: FileContent, existing: Imported) 
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
     name = options.name or Path(path).stem
     with workspace.change("import", path) as (db, detail):
-        existing = next((pack for pack in knowledge_packs.list_all(db) if pack.name == name), None)
+        existing = next((pack for pack in space_records.list_packs(db) if pack.name == name), None)
         if existing is not None and not options.replace:
             raise StateError(f"{path}: pack {name!r} exists with other content; choose another --name, or use --replace")
         source = record_import(db, workspace, file, path, ImportedRows(len(file.pack)))

@@ -13,8 +13,8 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Pack, Regu
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
 from core.file_io import replace_file
-from core.store import Cursor, changes, knowledge_packs, pairs
-from core.store.knowledge_packs import PackRecord
+from core.store import Cursor, changes, pairs, spaces
+from core.store.spaces import PackRecord
 
 if TYPE_CHECKING:  # it imports the reader of every kind of file
     from core.actions.files import PackFile
@@ -31,8 +31,8 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
     source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
     record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source)
     _write(workspace, name, file.content)
-    knowledge_packs.delete(db, name)
-    knowledge_packs.add(db, record)
+    spaces.delete_pack(db, name)
+    spaces.add_pack(db, record)
     describe_genes(workspace, db)
     changes.bump(db, "spaces", "datasets")
     return record
@@ -40,7 +40,7 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
 
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
     """Sets the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts."""
-    for record in knowledge_packs.list_all(db):
+    for record in spaces.list_packs(db):
         if record.kind == Descriptions.kind and isinstance(pack := read(workspace, record.name), Descriptions):
             pairs.describe(db, pack.texts)
 
@@ -114,5 +114,5 @@ def read_packs(workspace: Workspace) -> Packs:
 def _latest(workspace: Workspace) -> list[PackRecord]:
     """Returns the latest pack of each kind that evidence tools read."""
     with workspace.store.read() as db:
-        latest = {record.kind: record for record in knowledge_packs.list_all(db)}
+        latest = {record.kind: record for record in spaces.list_packs(db)}
     return [record for kind, record in latest.items() if kind in _READ_BY_TOOLS]

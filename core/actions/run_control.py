@@ -23,7 +23,7 @@ from core.evidence.sources import source_settings_of
 from core.methods.base import DerivedMethod, Method
 from core.methods.fusion_components import ComponentLoader
 from core.methods.registry import method_named
-from core.store import Cursor, changes, ingest, runs
+from core.store import Cursor, changes, runs
 from core.store.runs import Run
 from core.version import describe as describe_version
 
@@ -213,7 +213,7 @@ def _send_command(workspace: Workspace, run: Run, folder: RunFolder, command: Co
 def states(workspace: Workspace) -> dict[str, Status]:
     """Returns run id → status, of every run that a worker of this workspace makes or made."""
     with workspace.store.read() as db:
-        known = ingest.statuses(db)
+        known = runs.statuses(db)
     return {run: status_of(folder_of(workspace, run)) for run in known if folder_of(workspace, run).exists}
 
 
@@ -229,7 +229,7 @@ def settle(workspace: Workspace, run: str) -> Run:
 def settle_all(workspace: Workspace) -> list[Run]:
     """Settles every run whose state in the store is not that of its folder; returns those runs."""
     with workspace.store.read() as db:
-        recorded = ingest.statuses(db)
+        recorded = runs.statuses(db)
     stale = [
         run for run, status in states(workspace).items() if status.state not in LIVE_STATES and recorded[run] != status.state
     ]

@@ -1,9 +1,10 @@
-"""What a person can do to a run: rename it, record a public score, add a note, delete it."""
+"""What a person can do to a run: rename it, record a public score, add a note, delete it; and presets of a page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from math import isfinite
+from typing import Any
 
 from core.actions import run_folders
 from core.actions.workspace import Workspace
@@ -11,7 +12,8 @@ from core.errors import InputError
 from core.store import changes, imports, notes, runs
 from core.store.runs import Run
 
-MAX_NAME = 120  # characters
+MAX_NAME = 120  # characters of the name of a run
+MAX_PRESET_NAME = 60  # characters
 
 
 def rename(workspace: Workspace, run: str, name: str) -> Run:
@@ -95,3 +97,22 @@ def delete_note(workspace: Workspace, note: str) -> None:
         if not notes.delete(db, note):
             raise InputError(f"note {note!r}: not in this workspace")
         changes.bump(db, "notes")
+
+
+def save_preset(workspace: Workspace, page: str, name: str, settings: Mapping[str, Any]) -> None:
+    """Saves a page's settings under a name; a preset of that name is replaced."""
+    name = name.strip()
+    if not 0 < len(name) <= MAX_PRESET_NAME:
+        raise InputError(f"preset: got a name of {len(name)} characters, expected 1 to {MAX_PRESET_NAME}")
+    with workspace.change("preset", name) as (db, detail):
+        notes.save_preset(db, page, name, settings, workspace.settings.author)
+        changes.bump(db, "presets")
+        detail |= {"page": page, "settings": dict(settings)}
+
+
+def delete_preset(workspace: Workspace, page: str, name: str) -> None:
+    """Deletes a preset."""
+    with workspace.change("delete preset", name) as (db, _):
+        if not notes.delete_preset(db, page, name):
+            raise InputError(f"preset {name!r}: not in this workspace")
+        changes.bump(db, "presets")

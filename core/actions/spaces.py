@@ -20,7 +20,7 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
-from core.store import Cursor, changes, datasets, imports, knowledge_packs, pairs, spaces
+from core.store import Cursor, changes, datasets, imports, pairs, spaces
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
@@ -112,7 +112,7 @@ def embed(
     spec = dict(options)
     with workspace.store.read() as db:
         if kind in PACK_OF:
-            source = knowledge_packs.of_kind(db, PACK_OF[kind], pack)
+            source = spaces.pack_of_kind(db, PACK_OF[kind], pack)
             spec |= {"pack": source.name, "pack_sha256": source.sha256}
         else:
             dataset = datasets.find(db, spec["dataset"])
@@ -214,7 +214,7 @@ def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
 def orthologs(workspace: Workspace) -> Mapping[str, str]:
     """Returns the latest ortholog table of the workspace; empty if there is none."""
     with workspace.store.read() as db:
-        known = [pack for pack in knowledge_packs.list_all(db) if pack.kind == "orthologs"]
+        known = [pack for pack in spaces.list_packs(db) if pack.kind == "orthologs"]
     return packs.read(workspace, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
 
 

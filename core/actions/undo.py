@@ -9,7 +9,7 @@ from core.actions import packs, run_folders
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.errors import StateError
-from core.store import Cursor, changes, datasets, imports, knowledge_packs, pairs, runs, spaces
+from core.store import Cursor, changes, datasets, imports, pairs, runs, spaces
 from core.store.imports import Import
 
 
@@ -36,9 +36,9 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
 def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) -> list[Callable[[], None]]:
     """Deletes the records that an import brought; returns what deletes their files afterwards. Genes keep their descriptions."""
     removals: list[Callable[[], None]] = []
-    for pack in knowledge_packs.list_all(db):
+    for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
-            knowledge_packs.delete(db, pack.name)
+            spaces.delete_pack(db, pack.name)
             removals.append(partial(packs.remove_file, workspace, pack))
     for space in spaces.list_all(db):
         if space.source_file == entry.id:

@@ -15,7 +15,7 @@ from core.engine.journal import RunFolder, read_entries
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_state import LIVE_STATES, State
 from core.errors import NotFound
-from core.store import Cursor, Store, calls, changes, evidence, ingest, predictions, traces
+from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
 
 BATCH_ROWS = 500
@@ -52,7 +52,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     with store.write() as db:
         _ingested_bytes(db, folder)
         ended = None if state in LIVE_STATES or state == "crashed" else _now()  # the time of a crash is not known
-        ingest.update_run(db, folder.run, status=state, cause=cause, finished_at=ended)
+        runs.change_by_worker(db, folder.run, status=state, cause=cause, finished_at=ended)
         changes.bump(db, "runs")
     return written
 
@@ -61,7 +61,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
     """Records in the store that a worker began."""
     with store.write() as db:
         _ingested_bytes(db, folder)
-        ingest.update_run(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
+        runs.change_by_worker(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
         changes.bump(db, "runs")
 
 
@@ -86,15 +86,15 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
     with store.write() as db:
         if _ingested_bytes(db, folder) != batch.start:  # another process was faster
             return 0
-        ingest.delete_rows(db, run, list(batch.rows))
+        predictions.delete(db, run, list(batch.rows))
         predictions.add(db, run, results, flags)
-        ingest.add_failed(db, run, failures)
+        predictions.add_failed(db, run, failures)
         traces.add(db, run, results, findings)
         evidence.add(db, run, results)
         calls.add(db, run, {key: row.calls for key, row in batch.rows.items() if row is not None})
-        ingest.update_counts(db, run)
-        ingest.add_spent(db, run, batch.spent)
-        ingest.update_run(db, run, folded_bytes=batch.end)
+        runs.update_counts(db, run)
+        runs.add_spent(db, run, batch.spent)
+        runs.change_by_worker(db, run, folded_bytes=batch.end)
         changes.bump(db, "runs", f"run:{run}")
     return len(results) + len(failures)
 
@@ -105,7 +105,7 @@ def _now() -> datetime:
 
 def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:
     """Returns how many bytes of the journal the store has. Raises NotFound if it has no such run."""
-    found = ingest.folded_bytes(db, folder.run)
+    found = runs.folded_bytes(db, folder.run)
     if found is None:
         raise NotFound(f"run {folder.run}: not in the store any more, expected the run of {folder.path}")
     return found

@@ -3,9 +3,10 @@
 connection      who may use the file when: many readers or one writer, across threads and processes
 migrations      the schema, as numbered steps
 queries         how query modules talk to a cursor
-datasets, pairs, runs, predictions, traces, evidence, calls, imports, notes, knowledge_packs, spaces, presets: one table each
+datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each
+notes           notes on rows and runs, and presets
+spaces          records of gene spaces and knowledge packs
 changes         the audit log, and the counters that caches are keyed by
-ingest          what ingesting a journal changes in the store
 run_records     rows of a run as records of core.types
 bundles         everything about a run, in bulk
 """

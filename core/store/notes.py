@@ -1,9 +1,11 @@
-"""People's notes on rows and runs."""
+"""What people write down: notes on rows and runs, and presets, the named settings of a page (values of widgets by key)."""
 
 from __future__ import annotations
 
+import json
 import uuid
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from core.store.connection import Cursor
 from core.store.queries import one
@@ -35,3 +37,22 @@ def of_run(cursor: Cursor, run: str) -> pd.DataFrame:
 def delete(cursor: Cursor, note: str) -> bool:
     """Delete a note, and return whether there was one."""
     return one(cursor, "DELETE FROM note WHERE id = ? RETURNING id", [note]) is not None
+
+
+def save_preset(cursor: Cursor, page: str, name: str, settings: Mapping[str, Any], author: str) -> None:
+    """Save settings under a name, in place of an existing preset of that name."""
+    cursor.execute(
+        "INSERT OR REPLACE INTO preset VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
+        [page, name, json.dumps(dict(settings), sort_keys=True), author],
+    )
+
+
+def presets_of_page(cursor: Cursor, page: str) -> dict[str, dict[str, Any]]:
+    """Name → settings of a page, by name."""
+    rows = cursor.execute("SELECT name, settings FROM preset WHERE page = ? ORDER BY name", [page]).fetchall()
+    return {name: json.loads(settings) for name, settings in rows}
+
+
+def delete_preset(cursor: Cursor, page: str, name: str) -> bool:
+    """Delete a preset, and return whether there was one."""
+    return one(cursor, "DELETE FROM preset WHERE page = ? AND name = ? RETURNING name", [page, name]) is not None

@@ -12,10 +12,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from core.errors import NotFound
-from core.row_schema import TABLES
+from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
-from core.store.queries import arrow_array, insert, record_columns, records
-from core.types import Prediction, RowResult
+from core.store.queries import arrow_array, insert, one, record_columns, records
+from core.types import Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
 Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]
@@ -69,6 +69,34 @@ def add(cursor: Cursor, run: str, rows: Sequence[RowResult], flags: Sequence[Seq
     predictions = [row.prediction for row in rows]
     columns = record_columns(_TABLE.columns_of(Prediction, without=["flags"]), predictions)
     insert(cursor, "prediction", {"run": [run] * len(rows), **columns, "flags": arrow_array(_TABLE["flags"], flags)})
+
+
+def add_failed(cursor: Cursor, run: str, rows: Sequence[Failed]) -> None:
+    """Add rows that failed: numbers are NULL, `error` is the kind and message, tokens are those of the calls."""
+    if not rows:
+        return
+    prompts = [sum(call.prompt_tokens for call in row.calls) for row in rows]
+    answers = [sum(call.completion_tokens for call in row.calls) for row in rows]
+    columns: dict[str, Any] = {
+        "run": [run] * len(rows),
+        "pair_id": [row.pair_id for row in rows],
+        "flags": arrow_array(_TABLE["flags"], [()] * len(rows)),
+        "error": [f"{row.kind}: {row.message}" for row in rows],
+        "tokens": arrow_array(_TABLE["tokens"], [sum(both) for both in zip(prompts, answers, strict=True)]),
+        "prompt_tokens": arrow_array(_TABLE["prompt_tokens"], prompts),
+    }
+    insert(cursor, "prediction", columns)
+
+
+def delete(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
+    """Delete rows of a run; notes on them stay. Calls and evidence stay until `runs.delete`."""
+    cursor.register("deleted", pa.table({"pair_id": pa.array(list(pair_ids), pa.string())}))
+    try:
+        any_row = one(cursor, "SELECT 1 FROM prediction SEMI JOIN deleted USING (pair_id) WHERE run = ? LIMIT 1", [run])
+        for table in ROW_TABLES if any_row else ():
+            cursor.execute(f"DELETE FROM {table} WHERE run = ? AND pair_id IN (SELECT pair_id FROM deleted)", [run]).fetchall()
+    finally:
+        cursor.unregister("deleted")
 
 
 def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:

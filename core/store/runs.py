@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ from core.errors import NotFound, StateError
 from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
-from core.types import RunRecord
+from core.types import FALLBACKS, Flag, RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +26,7 @@ class Run(RunRecord):
 
 
 _COLUMNS = [column.name for column in fields(Run)]
+_OF_WORKERS = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at"})
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM run"
 
 
@@ -83,6 +85,33 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
         cursor.execute(f"UPDATE run SET {column} = ? WHERE id = ?", [value, run])
 
 
+def change_by_worker(cursor: Cursor, run: str, **values: Any) -> None:
+    """Set what a worker may change of the run with this id: status, cause, folded_bytes, started_at or finished_at."""
+    wrong = values.keys() - _OF_WORKERS
+    if wrong:
+        raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")
+    for column, value in values.items():
+        cursor.execute(f"UPDATE run SET {column} = ? WHERE id = ?", [value, run])
+
+
+def update_counts(cursor: Cursor, run: str) -> None:
+    """Set a run's counts from its rows: done, failed, fallbacks, collapsed and tokens."""
+    cursor.execute(
+        """UPDATE run SET done = c.done, failed = c.failed, fallbacks = c.fallbacks, collapsed = c.collapsed,
+             tokens = c.tokens, tokens_unknown = c.unknown
+           FROM (SELECT count(*) FILTER (error IS NULL) AS done, count(*) FILTER (error IS NOT NULL) AS failed,
+                   count(*) FILTER (list_has_any(flags, ?)) AS fallbacks, count(*) FILTER (list_contains(flags, ?)) AS collapsed,
+                   sum(tokens) AS tokens, count(*) FILTER (tokens IS NULL) AS unknown
+                 FROM prediction WHERE run = ?) c WHERE run.id = ?""",
+        [[str(flag) for flag in FALLBACKS], str(Flag.ROLE_COLLAPSE), run, run],
+    )
+
+
+def add_spent(cursor: Cursor, run: str, tokens: int) -> None:
+    """Add to the tokens that a run has paid for."""
+    cursor.execute("UPDATE run SET spent_tokens = coalesce(spent_tokens, 0) + ? WHERE id = ?", [tokens, run])
+
+
 def delete(cursor: Cursor, run: str) -> None:
     """Delete a run with its rows, traces and notes, and the evidence and calls that no other run has."""
     for table in (*ROW_TABLES, "note"):
@@ -111,3 +140,14 @@ def label_counts(cursor: Cursor, dataset: str | None = None) -> pd.DataFrame:
            WHERE ? IS NULL OR r.dataset = ? GROUP BY q.run""",
         [dataset, dataset],
     ).df()
+
+
+def statuses(cursor: Cursor) -> Mapping[str, str]:
+    """Run id → status of every run."""
+    return dict(cursor.execute("SELECT id, status FROM run").fetchall())
+
+
+def folded_bytes(cursor: Cursor, run: str) -> int | None:
+    """Bytes of a run's journal that are in the store; None if the store has no such run."""
+    row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
+    return None if row is None else int(row[0])

@@ -1,4 +1,4 @@
-"""Records of gene spaces: names, kinds and what they were built from. The vectors are in files."""
+"""Records of gene spaces and knowledge packs: names, kinds and where they come from. Their contents are files."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from core.errors import NotFound
 from core.store.connection import Cursor
 from core.store.queries import find_named
 
@@ -69,3 +70,49 @@ def _record(row: tuple[Any, ...]) -> SpaceRecord:
     values = dict(zip(_COLUMNS.replace("import", "source_file").split(", "), row, strict=True))
     values |= {"spec": json.loads(values["spec"]), "notes": tuple(values["notes"])}
     return SpaceRecord(**values)
+
+
+@dataclass(frozen=True, slots=True)
+class PackRecord:
+    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation or lps_response."""
+
+    name: str
+    kind: str
+    sha256: str
+    entries: int
+    source: str
+    source_file: str
+    imported_at: datetime | None = field(default=None, compare=False)
+
+
+_PACK_COLUMNS = "name, kind, sha256, entries, source, import, imported_at"
+
+
+def add_pack(cursor: Cursor, pack: PackRecord) -> None:
+    """Record a pack; its name must be new."""
+    cursor.execute(
+        f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,now()::TIMESTAMP)",
+        [pack.name, pack.kind, pack.sha256, pack.entries, pack.source, pack.source_file],
+    )
+
+
+def list_packs(cursor: Cursor) -> list[PackRecord]:
+    """Every pack, oldest first."""
+    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM knowledge ORDER BY imported_at, name").fetchall()
+    return [PackRecord(*row) for row in rows]
+
+
+def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackRecord:
+    """The pack of a kind, by name or else the latest. Raises NotFound, which lists the existing packs."""
+    known = list_packs(cursor)
+    fitting = [pack for pack in known if pack.kind == kind and name in (None, pack.name)]
+    if not fitting:
+        names = ", ".join(f"{pack.name} ({pack.kind})" for pack in known) or "none"
+        wanted = f"pack {name!r} of {kind}" if name else f"a pack of {kind}"
+        raise NotFound(f"{wanted}: not in this workspace, which has {names}; import one")
+    return fitting[-1]
+
+
+def delete_pack(cursor: Cursor, name: str) -> None:
+    """Delete the record of the pack of this name."""
+    cursor.execute("DELETE FROM knowledge WHERE name = ?", [name])

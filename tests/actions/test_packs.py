@@ -15,7 +15,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.datasets.knowledge_packs import read_knowledge
 from core.errors import InputError, StateError
-from core.store import changes, imports, knowledge_packs, pairs
+from core.store import changes, imports, pairs, spaces
 from tests import cases, worlds
 from tests.actions.test_imports import everything
 from tests.embeddings.hostile import touches
@@ -59,7 +59,7 @@ def test_a_pack_comes_once_and_goes_whole(workspace: Workspace, tmp_path: Path, 
         outcome = first(content, "mine.json")
         assert (outcome.kind, outcome.name, outcome.rows, outcome.rejected, outcome.new) == (kind, "mine", entries, (), True)
         with workspace.store.read() as db:
-            [pack] = knowledge_packs.list_all(db)
+            [pack] = spaces.list_packs(db)
             [listed] = imports.list_imports(db).to_dict("records")
         assert (pack.name, pack.kind, pack.entries, pack.source) == ("mine", kind, entries, told.get(kind, "mine.json"))
         assert (listed["kind"], listed["rows"], listed["file"]) == (kind, entries, "mine.json")
@@ -89,7 +89,7 @@ def test_other_content_under_a_name_needs_replace(workspace: Workspace, tmp_path
         assert bring(content, "mine.json", ImportOptions(replace=True)).new  # the import of what it replaced went with it
         assert packs.read(workspace, "mine") == read_knowledge(content, "x")
         with workspace.store.read() as db:
-            assert len(imports.list_imports(db)) == len(knowledge_packs.list_all(db)) == 1
+            assert len(imports.list_imports(db)) == len(spaces.list_packs(db)) == 1
 
 
 @pytest.mark.parametrize("packs_first", [True, False])
@@ -138,7 +138,7 @@ def test_two_packs_never_share_a_file(workspace: Workspace, names: tuple[str, st
     for name, content in zip(names, contents, strict=True):
         assert packs.read(workspace, name) == read_knowledge(content, "x")
     with workspace.store.read() as db:
-        second = knowledge_packs.list_all(db)[1]
+        second = spaces.list_packs(db)[1]
     undo(workspace, second.source_file)
     assert packs.read(workspace, names[0]) == read_knowledge(contents[0], "x")
 

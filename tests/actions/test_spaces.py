@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.actions import component_loader, packs, presets, spaces
+from core.actions import component_loader, packs, spaces
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.demo import make_demo
@@ -385,7 +385,7 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
     save_knn(workspace, dataset, plan, "knn")
     wanted = FusionSettings("llm test", ("knn",), (0.5,), (0.5,))
     save_fusion(workspace, wanted, "fused")
-    presets.save(workspace, "what-if", "mine", {})
+    run_actions.save_preset(workspace, "what-if", "mine", {})
     reader = open_workspace(dataclasses.replace(workspace.settings, read_only=True))
     (tmp_path / "new.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
     (tmp_path / "new.json").write_bytes(b'{"Ga": "GENEX"}')
@@ -404,8 +404,8 @@ def test_read_only_refuses_every_change(workspace: Workspace, tmp_path: Path) ->
         lambda: save_knn(reader, dataset, plan, "knn"),
         lambda: save_fusion(reader, wanted, "other"),
         lambda: save_recovered(reader, "llm test", "fused", (0.5, 0.5), "other"),
-        lambda: presets.save(reader, "what-if", "mine", {"power": 1}),
-        lambda: presets.delete(reader, "what-if", "mine"),
+        lambda: run_actions.save_preset(reader, "what-if", "mine", {"power": 1}),
+        lambda: run_actions.delete_preset(reader, "what-if", "mine"),
         lambda: run_actions.delete(reader, "knn"),
         lambda: make_demo(reader),
     ):

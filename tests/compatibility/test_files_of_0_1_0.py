@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import presets, run_control, run_folders, runs
+from core.actions import run_control, run_folders, runs
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -23,7 +23,6 @@ from core.engine.row_codec import pair_id_of
 from core.engine.spec import ExecutionSettings
 from core.llm.scripted_server import request_counts, serving
 from core.store import notes, run_records
-from core.store import presets as stored_presets
 from core.store import runs as run_lines
 from core.types import RowResult
 from tests.bundled import everything, stored
@@ -198,10 +197,10 @@ def test_the_packaged_submission_comes_in_with_whole_rows(old: Workspace) -> Non
 def test_the_preset_is_there_with_its_values(old: Workspace) -> None:
     knn = IDS["saved knn"]
     with old.store.read() as db:
-        named = stored_presets.of_page(db, "what-if")
+        named = notes.presets_of_page(db, "what-if")
     values = {"over": "these rows", f"w_de_{knn}": 0.5, f"w_dir_{knn}": 0.7, "space": ["near"], "power": 2.0}
     assert named == {"mine": values}
-    presets.delete(old, "what-if", "mine")
+    runs.delete_preset(old, "what-if", "mine")
 
 
 def followed(visit: Visit, workspace: Workspace, link: str) -> AppTest:

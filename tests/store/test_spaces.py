@@ -9,10 +9,9 @@ import duckdb
 import pytest
 
 from core.errors import NotFound
-from core.store import Store, imports, knowledge_packs, migrations, pairs, presets, spaces
+from core.store import Store, imports, migrations, notes, pairs, spaces
 from core.store.imports import Import
-from core.store.knowledge_packs import PackRecord
-from core.store.spaces import SpaceRecord
+from core.store.spaces import PackRecord, SpaceRecord
 
 SPACE = SpaceRecord(
     id="0a1b",
@@ -64,31 +63,31 @@ def test_the_latest_pack_of_a_kind_or_the_named_one(store: Store) -> None:
     newer, network = replace(PACK, name="again"), replace(PACK, name="edges", kind="network")
     for pack in (PACK, newer, network):
         with store.write() as db:
-            knowledge_packs.add(db, pack)
+            spaces.add_pack(db, pack)
     with store.read() as db:
-        assert knowledge_packs.list_all(db) == [PACK, newer, network]
-        assert knowledge_packs.of_kind(db, "descriptions") == newer
-        assert knowledge_packs.of_kind(db, "descriptions", "desc") == PACK
+        assert spaces.list_packs(db) == [PACK, newer, network]
+        assert spaces.pack_of_kind(db, "descriptions") == newer
+        assert spaces.pack_of_kind(db, "descriptions", "desc") == PACK
         with pytest.raises(NotFound, match=r"a pack of orthologs: .* has desc \(descriptions\), again .*; import one"):
-            knowledge_packs.of_kind(db, "orthologs")
+            spaces.pack_of_kind(db, "orthologs")
         with pytest.raises(NotFound, match="pack 'edges' of descriptions"):
-            knowledge_packs.of_kind(db, "descriptions", "edges")
+            spaces.pack_of_kind(db, "descriptions", "edges")
     with store.write() as db:
-        knowledge_packs.delete(db, "again")
-        assert knowledge_packs.of_kind(db, "descriptions") == PACK
+        spaces.delete_pack(db, "again")
+        assert spaces.pack_of_kind(db, "descriptions") == PACK
 
 
 def test_presets_belong_to_a_page_and_are_replaced_by_name(store: Store) -> None:
     with store.write() as db:
-        presets.save(db, "what-if", "mine", {"power": 2.0, "with": ["a", "b"]}, "Ada")
-        presets.save(db, "what-if", "half", {"power": 1}, "Ada")
-        presets.save(db, "neighbours", "mine", {}, "Ada")
-        presets.save(db, "what-if", "mine", {"power": 3.0, "nearest": None}, "Bob")
+        notes.save_preset(db, "what-if", "mine", {"power": 2.0, "with": ["a", "b"]}, "Ada")
+        notes.save_preset(db, "what-if", "half", {"power": 1}, "Ada")
+        notes.save_preset(db, "neighbours", "mine", {}, "Ada")
+        notes.save_preset(db, "what-if", "mine", {"power": 3.0, "nearest": None}, "Bob")
     with store.write() as db:
-        assert presets.of_page(db, "what-if") == {"half": {"power": 1}, "mine": {"power": 3.0, "nearest": None}}
-        assert presets.delete(db, "what-if", "mine")
-        assert not presets.delete(db, "what-if", "mine")
-        assert (list(presets.of_page(db, "what-if")), presets.of_page(db, "neighbours")) == (["half"], {"mine": {}})
+        assert notes.presets_of_page(db, "what-if") == {"half": {"power": 1}, "mine": {"power": 3.0, "nearest": None}}
+        assert notes.delete_preset(db, "what-if", "mine")
+        assert not notes.delete_preset(db, "what-if", "mine")
+        assert (list(notes.presets_of_page(db, "what-if")), notes.presets_of_page(db, "neighbours")) == (["half"], {"mine": {}})
 
 
 def test_genes_that_are_here_are_described_and_empty_texts_say_nothing(store: Store) -> None:
@@ -114,9 +113,9 @@ def test_a_store_of_the_first_schema_keeps_its_imports_and_takes_spaces(tmp_path
         kept = replace(imports.find(db, "i1"), imported_at=None)
         assert kept == Import("i1", "sha", "train.csv", "challenge_train", "d1", None, 4, 0, "Ada")
         imports.add(db, Import("i2", "sha2", "desc.json", "descriptions", None, None, 3, 0, "Ada"), ())
-        knowledge_packs.add(db, PACK)
+        spaces.add_pack(db, PACK)
         spaces.add(db, SPACE)
-        presets.save(db, "what-if", "mine", {}, "Ada")
+        notes.save_preset(db, "what-if", "mine", {}, "Ada")
     with store.read() as db:
         assert imports.list_imports(db).set_index("id").loc["i2", "rows"] == 3
         assert db.execute("SELECT version, name FROM schema_version ORDER BY version").fetchall()[:2] == [

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.actions import component_loader, derived_runs, presets, spaces
+from core.actions import component_loader, derived_runs, spaces
+from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.workspace import Workspace, open_workspace
 from core.methods.fusion_components import FusionSettings
@@ -158,7 +159,7 @@ def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Workspace) -> 
     assert fresh.slider(key="w_dir_knn").value == 0.5
     fresh.button(key="preset-quarter").click().run()
     assert (fresh.slider(key="w_de_knn").value, fresh.slider(key="w_dir_knn").value) == (0.0, 0.25)
-    presets.delete(copy, "what-if", "quarter")
+    run_actions.delete_preset(copy, "what-if", "quarter")
     assert not [b for b in visit(copy, "what_if", run=LABELLED).button if b.label == "quarter"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import derived_runs, launch, presets
+from core.actions import derived_runs, launch, runs
 from core.actions.workspace import Workspace
 from core.errors import DeskError
 from core.methods.fusion_components import FusionSettings
@@ -79,11 +79,11 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         return
     name = st.text_input("Keep these settings as", key="preset_name")
     if st.button("Keep", disabled=not name.strip(), key="keep-preset"):
-        presets.save(workspace, PAGE, name, _widget_values(choice))
+        runs.save_preset(workspace, PAGE, name, _widget_values(choice))
         st.rerun()
     gone = st.selectbox("Forget", list(named), index=None, key="preset_gone", disabled=not named, placeholder="a preset")
     if gone is not None and st.button("Forget it", key="forget-preset"):
-        presets.delete(workspace, PAGE, gone)
+        runs.delete_preset(workspace, PAGE, gone)
         st.rerun()
 
 

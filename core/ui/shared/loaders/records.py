@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.store import changes, datasets, imports, pairs, presets, runs
+from core.store import changes, datasets, imports, notes, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.types import Label, Pair
@@ -85,4 +85,4 @@ def latest_changes() -> pd.DataFrame:
 def all_presets(page: str) -> dict[str, dict[str, Any]]:
     """The named settings of a page."""
     with reading() as db:
-        return presets.of_page(db, page)
+        return notes.presets_of_page(db, page)

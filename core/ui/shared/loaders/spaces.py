@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from core import embeddings
 from core.actions import component_loader
 from core.actions import spaces as space_actions
-from core.store import datasets, knowledge_packs, spaces
-from core.store.knowledge_packs import PackRecord
-from core.store.spaces import SpaceRecord
+from core.store import datasets, spaces
+from core.store.spaces import PackRecord, SpaceRecord
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.row_index import RowIndex
@@ -31,7 +30,7 @@ def all_spaces() -> list[SpaceRecord]:
 def all_packs() -> list[PackRecord]:
     """Every knowledge pack, oldest first."""
     with reading() as db:
-        return knowledge_packs.list_all(db)
+        return spaces.list_packs(db)
 
 
 @cached("spaces", "datasets", entries=100)
