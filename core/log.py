@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 
 from core.config import Settings
 from core.errors import StoreBusy
-from core.net.secrets import scrub
+from core.net.addresses import scrub
 
 LOGGER = logging.getLogger("perturbdesk")
 LOGGER.addHandler(logging.NullHandler())  # without one, warnings would go to standard error

@@ -10,8 +10,7 @@ from core.actions import run_control
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
-from core.engine.estimate import Expectation, Price, Rate, expect, expected_calls
-from core.engine.request import RunRequest
+from core.engine.request import Expectation, Price, Rate, RunRequest, expect, expected_calls
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable

@@ -12,7 +12,7 @@ from core.evidence.registry import TOOLS, tool_file
 from core.methods.registry import method_named
 from core.store import Cursor, bundles, run_records, runs
 from core.store.runs import Run
-from core.submission.provenance import RunProvenance
+from core.submission.parsed import RunProvenance
 from core.version import version_in
 
 

@@ -20,10 +20,10 @@ from core.file_io import read_file
 from core.store import Cursor, run_records, runs
 from core.store.runs import Run
 from core.submission import package as packages
-from core.submission.check import check, is_valid
 from core.submission.fusion_trace import add_base_events, explain_fusion
 from core.submission.package import Contents
-from core.submission.provenance import UNKNOWN_RUN, RunProvenance
+from core.submission.parsed import UNKNOWN_RUN, RunProvenance
+from core.submission.rules import check, is_valid
 from core.submission.rules.registry import Problem
 from core.types import RowResult, Track
 

@@ -10,7 +10,7 @@ import typer
 
 from core.actions import bundles, submissions
 from core.cli.base import Json, RunName, say, show
-from core.submission.check import is_valid
+from core.submission.rules import is_valid
 from core.submission.rules.registry import Problem, list_names
 from core.types import Track
 

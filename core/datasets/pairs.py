@@ -1,15 +1,22 @@
-"""Tables of pairs: what the challenge's files and PerturbQA have in common."""
+"""Tables of pairs: train.csv and test.csv of the BioReasoning challenge, and the -de and -dir files of PerturbQA."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal
 
 from core.datasets.tables import Table, TableRows, quote
-from core.types import DatasetKind, Pair, Rejected
+from core.errors import InputError
+from core.types import DatasetKind, Label, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
+
+_IDENTITY = ("id", "pert", "gene")
+_CHALLENGE_LABELS = {str(label): label for label in (Label.UP, Label.DOWN, Label.NONE)}
+_PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
+_PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.UP, "0": Label.DOWN}}
 
 
 @dataclass(frozen=True)
@@ -50,3 +57,67 @@ def collect_pairs(
         else:
             table.rejected.append(result)
     return tuple(pairs), tuple(lines.values())
+
+
+def is_challenge(header: tuple[str, ...]) -> bool:
+    """Whether a header is train.csv's, perhaps with further columns, or exactly test.csv's.
+
+    One of id, pert and gene may be missing, which is then reported.
+
+    A file with a column `split` is neither: its test rows must not become training rows.
+    """
+    known = sum(column in header for column in _IDENTITY)
+    return known >= 2 and ("label" in header or set(header) <= set(_IDENTITY)) and "split" not in header
+
+
+def read_challenge(table: Table, sha256: str) -> PairTable:
+    """Labelled pairs of split "train", or unlabelled ones of split "test" if there is no column `label`."""
+    labelled = "label" in table.header
+
+    def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
+        pair_id, pert, gene = cells[:3]
+        if pair_id != f"{pert}_{gene}":
+            detail = f"id {quote(pair_id)}, expected {quote(f'{pert}_{gene}')}"
+            return Rejected(table.name, line, "id mismatch", detail)
+        if not labelled:
+            return Pair(pair_id, pert, gene, None, "test")
+        label = _CHALLENGE_LABELS.get(cells[3])
+        if label is None:
+            return Rejected(table.name, line, "bad label", f"{quote(cells[3])}, expected {', '.join(_CHALLENGE_LABELS)}")
+        return Pair(pair_id, pert, gene, label, "train")
+
+    pairs, lines = collect_pairs(table, (*_IDENTITY, "label") if labelled else _IDENTITY, to_pair)
+    kind: PairKind = "challenge_train" if labelled else "challenge_test"
+    return PairTable(kind, "ternary", pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
+
+
+def is_perturbqa(header: tuple[str, ...]) -> bool:
+    """Whether a header has PerturbQA's `split` and at least two of its other columns, and no id."""
+    return "split" in header and "id" not in header and sum(column in header for column in _PERTURBQA_COLUMNS) >= 3
+
+
+def read_perturbqa(table: Table, sha256: str) -> PairTable:
+    """Pairs with their split; 1 means changed in a -de file and up in a -dir file.
+
+    The columns are the same in both, so the file's name decides; raises InputError if it ends in neither -de nor -dir.
+    """
+    task = _task(table.name)
+
+    def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
+        pert, gene, code, split = cells
+        label = _PERTURBQA_LABELS[task].get(code)
+        if label is None:
+            return Rejected(table.name, line, "bad label", f"{quote(code)}, expected 0 or 1")
+        return Pair(f"{pert}_{gene}", pert, gene, label, split)
+
+    pairs, lines = collect_pairs(table, _PERTURBQA_COLUMNS, to_pair)
+    return PairTable("perturbqa", task, pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
+
+
+def _task(name: str) -> Literal["de", "dir"]:
+    stem = PurePosixPath(name).stem.lower()
+    if stem.endswith("-de"):
+        return "de"
+    if stem.endswith("-dir"):
+        return "dir"
+    raise InputError(f"{name}: a PerturbQA table, but of which task? Name it <line>-de.csv or <line>-dir.csv")

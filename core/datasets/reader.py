@@ -10,9 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, open_csv
-from core.datasets.challenge import is_challenge, read_challenge
-from core.datasets.pairs import PairTable
-from core.datasets.perturbqa import is_perturbqa, read_perturbqa
+from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
 from core.datasets.submissions import SubmissionTable, is_submission, read_submission
 from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat

@@ -3,8 +3,7 @@
 from core.embeddings.build import build_coresponse, build_network, build_response, build_text
 from core.embeddings.encoders import Endpoint, build_endpoint, build_sentences
 from core.embeddings.load import FORMATS, is_checkpoint, load_space
-from core.embeddings.pca import project_to_two_axes
-from core.embeddings.space import Space, make_space, save_space
+from core.embeddings.space import Space, make_space, project_to_two_axes, save_space
 from core.embeddings.symbol_matching import Coverage, Rule, SymbolMatches, coverage, match_symbols
 
 __all__ = [

@@ -1,9 +1,8 @@
 """Runs: a request becomes a specification, a worker predicts its rows into a journal, and the store ingests the journal.
 
-request          what a person asks for, and which rows
+request          what a person asks for, which rows, and the calls, tokens, time and money that it is expected to take
 resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
-estimate         the calls, tokens, time and money that a run is expected to take
 worker           predicts the rows that are missing
 worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, and the context that a method gets

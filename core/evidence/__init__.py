@@ -5,9 +5,7 @@ tool              what a tool is, and how its answers become Evidence
 registry          finds the tools; gathers the answers about a pair
 render            the one place where evidence becomes prompt text
 label_view        the labelled rows that a tool may see
-packs             knowledge packs, as tables by gene symbol
-symbol_table      a table by gene symbol
-programs          curated lists of genes that move together
+packs             tables by gene symbol, and knowledge packs as such tables
 passages          sentences of abstracts, ranked
 mygene, string_db, pubmed: the requests of one public source each
 sources           addresses, rates and requests of public sources

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, TypedDict
 import numpy as np
 
 from core.errors import InputError
-from core.evidence.symbol_table import Table
+from core.evidence.packs import Table
 from core.types import Label, Pair
 
 Axis = Literal["pert", "gene"]

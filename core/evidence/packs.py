@@ -1,4 +1,4 @@
-"""Knowledge packs as tools read them: tables by gene symbol, each built on first use."""
+"""Tables by gene symbol, and knowledge packs as tools read them: such tables, each built on first use."""
 
 from __future__ import annotations
 
@@ -6,15 +6,37 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 from core.errors import InputError
-from core.evidence.symbol_table import Table
 
 PackName = Literal["descriptions", "orthologs", "pathways", "edges", "signs", "responses"]
 PACK_NAMES: tuple[PackName, ...] = ("descriptions", "orthologs", "pathways", "edges", "signs", "responses")
 
 V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Generic[V]):
+    """Entries by gene symbol, found by exact spelling first and then in any case; nothing is guessed.
+
+    source: where they come from. present: False if the workspace lacks this source.
+    """
+
+    entries: Mapping[str, V]
+    source: str
+    present: bool = True
+
+    def spellings(self, symbol: str) -> tuple[str, ...]:
+        """The symbol itself if it is listed, else every listed spelling that differs in case only, sorted."""
+        return (symbol,) if symbol in self.entries else self._by_casefold.get(symbol.casefold(), ())
+
+    @cached_property
+    def _by_casefold(self) -> Mapping[str, tuple[str, ...]]:
+        spellings: dict[str, tuple[str, ...]] = {}
+        for symbol in sorted(self.entries):
+            spellings[symbol.casefold()] = (*spellings.get(symbol.casefold(), ()), symbol)
+        return spellings
 
 
 class Source(NamedTuple):

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast
 from core.config import MYGENE, PUBMED, STRING, Settings
 from core.errors import InputError
 from core.evidence.errors import SourceRefused
-from core.net.addresses import check_address, is_local
+from core.net.addresses import check_address, is_local, scrub
 from core.net.retry import RetryPolicy
-from core.net.secrets import scrub
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from core.errors import InputError
 from core.evidence.errors import SourceError, SourceOffline
 from core.evidence.label_view import LabelView
-from core.evidence.packs import Packs
-from core.evidence.symbol_table import Table
+from core.evidence.packs import Packs, Table
 from core.types import Evidence
 
 if TYPE_CHECKING:

@@ -1,9 +1,8 @@
 """Language models: sending requests and reading answers. Knows no rows, no evidence and no store.
 
 messages          a request, a reply, what it cost
-endpoint          a server's address, key and limits
+endpoint          a server's address, key and limits, and one exchange with it
 client            concurrency, retries, cache
-transport         one exchange with a server
 errors            how a call can fail
 answers           reads the JSON of one answer
 reply_cache       replies on disk

@@ -12,12 +12,11 @@ from typing import Self
 
 from core.errors import InputError
 from core.llm.answers import Answer, read_answer
-from core.llm.endpoint import Endpoint
+from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
 from core.llm.messages import Reply, Request, TokenLogprob, Usage
 from core.llm.reply_cache import ReplyCache
-from core.llm.transport import Method, ModelTransport
 from core.net.retry import GiveUp, Sleep
 from core.net.transport import Fault
 

@@ -5,7 +5,6 @@ retry             the one retry policy; Retry-After
 rate_limit        how fast a source may be asked, also across processes
 sqlite_cache      a SQLite file that may be damaged or deleted at any time
 response_cache    answers of public sources on such a file
-addresses         which addresses can be used, and which are local
-secrets           hides keys in texts
+addresses         which addresses can be used, and which are local; hides keys in texts
 testing           a local server for fakes
 """

@@ -1,11 +1,15 @@
-"""Which server addresses can be used, and which are on this machine."""
+"""Addresses of servers: which can be used, and which are on this machine; and keys, which no text may show."""
 
 from __future__ import annotations
 
 import ipaddress
-from urllib.parse import urlsplit
+import json
+from urllib.parse import quote, urlsplit
 
 from core.errors import InputError
+
+_HIDDEN = "[key]"
+_MIN_LENGTH = 6  # shorter keys are placeholders such as EMPTY; hiding them would mangle ordinary words
 
 
 def check_address(name: str, url: str, example: str) -> None:
@@ -33,3 +37,16 @@ def is_local(url: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def scrub(text: str, key: str) -> str:
+    """The text with `[key]` in place of the key, also where JSON or a URL spells the key differently.
+
+    Keys of fewer than 6 characters are left in.
+    """
+    if len(key) < _MIN_LENGTH:
+        return text
+    in_json = json.dumps(key)[1:-1]
+    for spelling in (key, in_json, in_json.replace("/", "\\/"), quote(key, safe="")):
+        text = text.replace(spelling, _HIDDEN)
+    return text

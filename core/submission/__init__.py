@@ -1,10 +1,8 @@
 """Submissions for tracks A, B and C: what they are, what is wrong with one, and how one is made.
 
 tracks        the columns, members and limits of each track
-parsed        a zip or CSV, parsed
-check         every problem of a file
-rules/        one function per rule
-provenance    what is known about the run behind a file
+parsed        a zip or CSV, parsed, and what is known about the run behind it
+rules/        every problem of a file, one function per rule
 package       the zip of finished rows
 fusion_trace  the events that a fusion's trace lacks
 starter       the starter kit's functions, which are offered here

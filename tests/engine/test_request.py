@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.engine.estimate import Price, Rate, expect, expected_calls
-from core.engine.request import RowSelection, parse_row_selection, select_rows
+from core.engine.request import Price, Rate, RowSelection, expect, expected_calls, parse_row_selection, select_rows
 from core.errors import InputError, NotFound
 from core.types import Pair
 from tests.engine.methods import Asking, Counting

@@ -4,8 +4,8 @@ import pytest
 
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
-from core.evidence.programs import PROGRAMS, program_of
 from core.evidence.registry import TOOLS
+from core.evidence.tools.gene_class import PROGRAMS, program_of
 from core.symbols import symbol_kind
 from tests.evidence.world import run
 

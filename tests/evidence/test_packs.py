@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from core.errors import InputError
-from core.evidence.packs import Packs, Partner, Regulator, Source
+from core.evidence.packs import Packs, Partner, Regulator, Source, Table
 from tests.evidence.world import PACKS, SOURCES
 
 
@@ -51,3 +51,20 @@ def test_what_is_not_there_is_said() -> None:
 
 def test_packs_travel_to_other_processes() -> None:
     assert pickle.loads(pickle.dumps(PACKS)).partner_table.entries == PACKS.partner_table.entries
+
+
+TABLE = Table({"Tp53": 1, "TP53": 2, "Il6": 3}, "tests")
+
+
+def test_the_symbol_itself_wins_over_other_cases() -> None:
+    assert TABLE.spellings("Tp53") == ("Tp53",)
+    assert TABLE.spellings("TP53") == ("TP53",)
+
+
+def test_else_every_spelling_that_differs_in_case_only() -> None:
+    assert TABLE.spellings("IL6") == ("Il6",)
+    assert TABLE.spellings("tp53") == ("TP53", "Tp53")
+
+
+def test_nothing_is_guessed() -> None:
+    assert TABLE.spellings("Il-6") == TABLE.spellings("Il") == TABLE.spellings("Trp53") == ()

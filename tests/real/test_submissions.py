@@ -14,8 +14,8 @@ import pytest
 from core.actions.workspace import Workspace
 from core.datasets.tables import MAX_CELL_CHARACTERS
 from core.store import run_records, runs
-from core.submission.check import check, is_valid
 from core.submission.package import Contents, as_zip, find_changes
+from core.submission.rules import check, is_valid
 from core.types import Track
 from tests.commands import core, core_json
 

@@ -39,7 +39,7 @@ from core.methods.prompt_only import prompt_for
 from core.methods.registry import method_named
 from core.store import predictions, run_records, runs
 from core.store.runs import Run
-from core.submission.check import is_valid
+from core.submission.rules import is_valid
 from core.types import Flag, Pair, RowResult, Track
 from tests.cases import as_csv
 from tests.serve.exercises import FEW, REACT_TOOLS, context_for, rows_and_view, tiny_model

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.submission.check import check
-from core.submission.provenance import RunProvenance
+from core.submission.parsed import RunProvenance
+from core.submission.rules import check
 from core.submission.rules.registry import Problem
 from core.submission.tracks import LAYOUTS
 from core.types import Track

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from core.datasets import SubmissionTable, read
 from core.errors import InputError, StateError
-from core.submission.check import check, is_valid
 from core.submission.fusion_trace import add_base_events, explain_fusion
 from core.submission.package import Contents, as_csv, as_zip, find_changes, repeated_rows, write
+from core.submission.rules import check, is_valid
 from core.submission.tracks import LAYOUTS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 from tests.submission.generated import runs, seeded_runs

@@ -13,7 +13,7 @@ from core.evidence.packs import Packs
 from core.methods.base import Context, read_options
 from core.methods.prompt_only import METHOD, prompt_for
 from core.submission import build_submission, format_prompt, format_prompts_from_csv, parse_answer, parse_answers
-from core.submission.check import check
+from core.submission.rules import check
 from core.types import Label, Pair
 from tests.cases import TEST, as_csv
 

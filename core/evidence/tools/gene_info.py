@@ -6,8 +6,8 @@ from typing import NotRequired, TypedDict
 
 from core.evidence import mygene
 from core.evidence.mygene import Gene
+from core.evidence.packs import Table
 from core.evidence.source_client import SourceClient, describe_source
-from core.evidence.symbol_table import Table
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 MAX_PROCESSES, MAX_PATHWAYS = 8, 5

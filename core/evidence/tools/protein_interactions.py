@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import TypedDict
 
 from core.evidence import string_db
-from core.evidence.packs import Partner
+from core.evidence.packs import Partner, Table
 from core.evidence.source_client import describe_source
-from core.evidence.symbol_table import Table
 from core.evidence.tool import Answer, Query, Tool, answer_from_table
 
 

@@ -1,1 +1,39 @@
-"""The rules for submissions: one small function per rule, in modules by what the rules look at."""
+"""Every problem of a submission, found before it is submitted: one small function per rule, in modules by what rules look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from core.submission.parsed import UNKNOWN_RUN, RunProvenance, parse_submission
+from core.submission.rules import cells, columns, eligibility, files, traces
+from core.submission.rules.registry import RULES, Problem
+from core.submission.tracks import LAYOUTS
+from core.types import Track
+
+__all__ = ["Problem", "cells", "check", "columns", "eligibility", "files", "frame", "is_valid", "traces"]
+
+
+def check(
+    content: bytes, name: str, track: Track, expected: Sequence[str], provenance: RunProvenance | None = None
+) -> list[Problem]:
+    """What is wrong or odd about a CSV or a zip, errors first; nothing is written, and no content raises an error.
+
+    expected: the ids of the rows to submit, in order. provenance: of the run behind it, if known. A bare CSV needs
+    neither prompt nor tools.
+    """
+    file = parse_submission(content, name, LAYOUTS[track], expected, provenance or UNKNOWN_RUN)
+    found = [problem for rule in RULES.values() for problem in rule.problems(file)]
+    return sorted(found, key=lambda problem: problem.severity != "error")
+
+
+def is_valid(problems: Iterable[Problem]) -> bool:
+    """Whether none of them is an error."""
+    return all(problem.severity != "error" for problem in problems)
+
+
+def frame(problems: Sequence[Problem]) -> pd.DataFrame:
+    """Problems as a table: rule, severity, n (rows that are named), rows (a list), message."""
+    names = ["rule", "severity", "n", "rows", "message"]
+    return pd.DataFrame([[p.rule, p.severity, len(p.rows), list(p.rows), p.message] for p in problems], columns=names)

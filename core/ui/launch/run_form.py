@@ -11,8 +11,7 @@ import streamlit as st
 
 from core.actions import launch
 from core.actions.workspace import Workspace
-from core.engine.estimate import Expectation
-from core.engine.request import RunRequest
+from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.llm.health import START_COMMAND, Health

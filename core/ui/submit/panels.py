@@ -14,7 +14,7 @@ import streamlit as st
 from core.actions import submissions
 from core.actions.submissions import CheckedPackage, PackageOptions
 from core.store.runs import Run
-from core.submission.check import frame, is_valid
+from core.submission.rules import frame, is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.submission.check import check, frame, is_valid
-from core.submission.provenance import UNKNOWN_RUN, RunProvenance
+from core.submission.parsed import UNKNOWN_RUN, RunProvenance
+from core.submission.rules import check, frame, is_valid
 from core.submission.rules.eligibility import parameters_b
 from core.submission.rules.registry import RULES, list_names, rule
 from core.submission.tracks import LAYOUTS

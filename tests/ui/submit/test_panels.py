@@ -10,7 +10,7 @@ import pytest
 from core.actions import bundles, submissions
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Workspace
-from core.submission.check import is_valid
+from core.submission.rules import is_valid
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 

@@ -1,16 +1,16 @@
-"""train.csv and test.csv: every row is checked, the first of an id wins."""
+"""train.csv and test.csv: every row is checked, the first of an id wins; PerturbQA's tables: the name tells the task."""
 
 from __future__ import annotations
 
 import pytest
 
 from core.datasets import PairTable, read
-from core.errors import UnknownFormat
+from core.errors import InputError, UnknownFormat
 from core.types import Label, Pair
 
 
-def pairs(content: bytes) -> PairTable:
-    table = read(content, "any name.txt")
+def pairs(content: bytes, name: str = "any name.txt") -> PairTable:
+    table = read(content, name)
     assert isinstance(table, PairTable)
     return table
 
@@ -87,3 +87,45 @@ def test_a_missing_column_is_one_rejection_and_no_rows(header: str, kind: str, m
 def test_other_tables_are_not_taken_for_one(header: str) -> None:
     with pytest.raises(UnknownFormat, match=r"any name.txt: columns '.*', expected those of a challenge file"):
         pairs(f"{header}\n".encode())
+
+
+PERTURBQA = b"pert,gene,label,split\nAARS,A2M,1,train\nAARS,12-cell cycle,0,test\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "one", "zero"),
+    [
+        ("k562-de.csv", "de", Label.DE, Label.NONE),
+        ("K562_set-DIR.csv", "dir", Label.UP, Label.DOWN),
+        ("folder.x/rpe1-dir", "dir", Label.UP, Label.DOWN),
+    ],
+)
+def test_what_one_and_zero_mean_depends_on_the_task(name: str, task: str, one: Label, zero: Label) -> None:
+    table = pairs(PERTURBQA, name)
+    assert (table.kind, table.dataset_kind, table.rejected, table.lines) == ("perturbqa", task, (), (2, 3))
+    assert table.pairs == (
+        Pair("AARS_A2M", "AARS", "A2M", one, "train"),
+        Pair("AARS_12-cell cycle", "AARS", "12-cell cycle", zero, "test"),
+    )
+
+
+@pytest.mark.parametrize("name", ["k562.csv", "de.csv", "k562-de-old.csv", "mode.csv"])
+def test_another_name_asks_for_one_that_tells(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: .* Name it <line>-de.csv or <line>-dir.csv"):
+        pairs(PERTURBQA, name)
+
+
+def test_every_wrong_row_of_perturbqa_is_named() -> None:
+    table = pairs(b"pert,gene,label,split\nA,B,1,train\nA,B,0,test\nA,C,2,train\nA,D,1.0,train\nA,E,1,\n", "x-de.csv")
+    assert [(bad.line, bad.reason, bad.detail) for bad in table.rejected] == [
+        (3, "duplicate", "'A_B' stands on line 2 already"),
+        (4, "bad label", "'2', expected 0 or 1"),
+        (5, "bad label", "'1.0', expected 0 or 1"),
+        (6, "empty cell", "nothing in column split"),
+    ]
+    assert [pair.pair_id for pair in table.pairs] == ["A_B"]
+
+
+def test_a_missing_column_is_one_rejection() -> None:
+    table = pairs(b"pert,gene,split\nA,B,train\n", "x-de.csv")
+    assert [(bad.line, bad.reason) for bad in table.rejected] == [(1, "missing column")]
