@@ -15,7 +15,7 @@ from typing import Any
 from openai import AsyncOpenAI
 
 from bench.measure import alone
-from core.actions import launch, run_control, run_folders
+from core.actions import launch, run_control
 from core.actions.demo import make_demo
 from core.actions.workspace import open_workspace
 from core.config import Settings
@@ -44,7 +44,7 @@ def run() -> dict[str, Any]:
         with workspace.store.read() as db:
             stored = len(predictions.frame(db, made.id))
             requests = [calls.of_row(db, made.id, key)[0].request for key in spec.rows]
-        journalled = read_progress(run_folders.folder_of(workspace, made.id).rows)
+        journalled = read_progress(workspace.run_folder(made.id).rows)
         answered, reference_s, reference_mb = alone(bare_loop, address, requests)
     return {
         "name": "harness",

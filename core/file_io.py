@@ -19,11 +19,29 @@ def read_file(path: Path, most_bytes: int) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file under another name and renames it, so that a reader finds the old content or the new. Raises OSError."""
+def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
+    """Writes a file under another name and renames it, so that a reader finds the old content or the new. Raises OSError.
+
+    durable: waits until content and name are on disk.
+    """
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        partial.write_bytes(content)
+        with partial.open("wb") as out:
+            out.write(content)
+            if durable:
+                out.flush()
+                os.fsync(out.fileno())
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+    if durable:
+        sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Waits until the names in a folder are on disk, as `fsync` of a file does not."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
 from core.llm.scripted_server import Faults, Script, request_counts, serving
@@ -47,7 +47,7 @@ def asked(workspace: Workspace, run: Run) -> pd.Series:
 
 def finish_with_a_kill(workspace: Workspace, run: Run) -> Run:
     """The run when its worker, killed once a third of the rows are finished and resumed, has ended."""
-    rows = run_folders.folder_of(workspace, run.id).rows
+    rows = workspace.run_folder(run.id).rows
     until(lambda: rows.exists() and len(read_progress(rows).finished) > ROWS // 3, "a third of the rows")
     pid = status(workspace, run).pid
     assert pid is not None
@@ -64,13 +64,13 @@ def finish(workspace: Workspace, run: Run) -> Run:
 
 
 def failed_kinds(workspace: Workspace, run: Run) -> Counter[str]:
-    entries = read_entries(run_folders.folder_of(workspace, run.id).rows)
+    entries = read_entries(workspace.run_folder(run.id).rows)
     return Counter(entry.kind for entry, _ in entries if isinstance(entry, Failed))
 
 
 def assert_nothing_lost(workspace: Workspace, run: Run) -> None:
     """Every row is a result or a failure with its cause, once in the journal and once in the store."""
-    progress = read_progress(run_folders.folder_of(workspace, run.id).rows)
+    progress = read_progress(workspace.run_folder(run.id).rows)
     stored = by_row(workspace, run)
     assert run.done + run.failed == len(progress.finished) == len(stored) == ROWS
     assert progress.repeated == 0

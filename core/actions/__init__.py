@@ -1,6 +1,6 @@
 """One function per change a person can make; pages and commands share them.
 
-workspace      a workspace, and `change`: the one way to change it (read-only mode and the audit log live here)
+workspace      a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log)
 files          recognises a file by its content
 imports        imports files
 import_target  the dataset that a file's rows belong to, and the record of its import
@@ -11,7 +11,6 @@ launch         resolves, estimates and starts a run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
 run_writer     finds the run of a specification, and writes finished rows as a run
-run_folders    the folders of runs
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it

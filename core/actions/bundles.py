@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.files import BundleFile
 from core.actions.import_target import (
     Imported,
@@ -30,7 +30,7 @@ from core.actions.workspace import Workspace
 from core.config import Settings
 from core.datasets.bundle_parts import SCHEMAS, cast_to_part
 from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
-from core.engine.run_state import status_of
+from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
 from core.row_schema import TABLES, field_names
 from core.store import Cursor, changes, datasets, pairs, runs
@@ -83,10 +83,10 @@ def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: boo
 
 def _settle_run(workspace: Workspace, run: Run) -> None:
     """Ingests what the run's journal has and the store has not. Raises StateError while a worker is on the run."""
-    folder = run_folders.folder_of(workspace, run.id)
+    folder = workspace.run_folder(run.id)
     if not folder.exists:
         return
-    run_folders.refuse_live(workspace, run.id)
+    refuse_live(workspace.run_folder(run.id))
     if status_of(folder).state != run.status:
         workspace.refuse_if_read_only("settle", run.name)
         run_control.settle(workspace, run.id)
@@ -201,7 +201,7 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
     if existing is not None and not options.replace:
         message = f"its run is here already, as {existing.name}, with other content ({', '.join(differ)})"
         raise StateError(f"{path}: {message}; expected a run that is not here, or --replace")
-    if existing is None and run_folders.folder_of(workspace, bundled.id).exists:
+    if existing is None and workspace.run_folder(bundled.id).exists:
         raise StateError(f"{path}: a journal of its run lies in data/runs/{bundled.id}; expected none, so move it away first")
     with workspace.change("import", path) as (db, detail):
         outcome = _store_run(db, workspace, file, path, options, detail)
@@ -209,7 +209,7 @@ def import_bundle(workspace: Workspace, file: BundleFile, path: str, options: Im
         detail |= {"kind": file.kind, "name": outcome.name, "run": bundled.id, "rows": outcome.rows}
         detail["rejected"] = len(outcome.rejected)
     if "replaced" in detail:
-        run_folders.remove_folder(workspace, detail["replaced"])
+        workspace.run_folder(detail["replaced"]).remove()
     return outcome
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from core.actions import run_folders
 from core.actions.workspace import Workspace
+from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
 from core.store.datasets import Dataset
@@ -113,9 +113,9 @@ def free_name(db: Cursor, dataset: str, wanted: str, path: str, sha256: str, opt
 def delete_replaced_run(db: Cursor, workspace: Workspace, run: Run) -> dict[str, object]:
     """Deletes a run that is replaced; returns what the audit log records of it.
 
-    `run_folders.remove_folder` deletes its journal afterwards. Raises StateError while a worker is on it.
+    `RunFolder.remove` deletes its journal afterwards. Raises StateError while a worker is on it.
     """
-    run_folders.refuse_live(workspace, run.id)
+    refuse_live(workspace.run_folder(run.id))
     detail: dict[str, object] = {"replaced": run.id, "replaced_notes": notes.of_run(db, run.id).to_dict("records")}
     imports.delete_with_run(db, run.id)
     changes.bump(db, "notes", f"run:{run.id}")

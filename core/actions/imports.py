@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core import embeddings
-from core.actions import bundles, packs, run_folders, run_writer, spaces
+from core.actions import bundles, packs, run_writer, spaces
 from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.import_target import (
     DEFAULT_OPTIONS,
@@ -133,7 +133,7 @@ def _import_content(workspace: Workspace, table: FileContent, path: str, options
         changes.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
     if "replaced" in detail:
-        run_folders.remove_folder(workspace, detail["replaced"])
+        workspace.run_folder(detail["replaced"]).remove()
     return outcome
 
 

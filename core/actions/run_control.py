@@ -8,7 +8,6 @@ from functools import partial
 from core.actions import run_writer
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import read_packs
-from core.actions.run_folders import folder_of, remove_folder
 from core.actions.workspace import Workspace
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
@@ -33,7 +32,7 @@ CACHE = "llm.sqlite"  # of replies, in the workspace's cache
 
 def start_worker(workspace: Workspace, run: str, api_key: str = "") -> int:
     """Starts a worker on the run with this id, in a process that outlives this one; returns its process id."""
-    return start_process(folder_of(workspace, run), workspace.settings, api_key)
+    return start_process(workspace.run_folder(run), workspace.settings, api_key)
 
 
 def work_on(
@@ -62,7 +61,7 @@ def work_on(
         ingest_every_s=ingest_every_s,
         source_settings=partial(source_settings_of, workspace.settings),
     )
-    return work(folder_of(workspace, found.id), dependencies)
+    return work(workspace.run_folder(found.id), dependencies)
 
 
 def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
@@ -94,12 +93,12 @@ def start(
     with workspace.change("run", name) as (db, detail):
         run_writer.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
         replaced = run_writer.delete_named_run(db, spec, name)
-        folder_of(workspace, spec.key).create(spec, settings)
+        workspace.run_folder(spec.key).create(spec, settings)
         runs.add(db, _new_run(db, spec, name, calls))
         changes.bump(db, "runs")
         detail |= {"run": spec.key, "rows": len(spec.rows), "method": spec.method}
     for run in replaced:
-        remove_folder(workspace, run)
+        workspace.run_folder(run).remove()
     return _start_work(workspace, spec.key, api_key, begin)
 
 
@@ -214,7 +213,7 @@ def states(workspace: Workspace) -> dict[str, Status]:
     """Returns run id → status, of every run that a worker of this workspace makes or made."""
     with workspace.store.read() as db:
         known = runs.statuses(db)
-    return {run: status_of(folder_of(workspace, run)) for run in known if folder_of(workspace, run).exists}
+    return {run: status_of(workspace.run_folder(run)) for run in known if workspace.run_folder(run).exists}
 
 
 def settle(workspace: Workspace, run: str) -> Run:
@@ -251,7 +250,7 @@ def log_tail(workspace: Workspace, run: str, lines: int = 50) -> list[str]:
 def _find_with_folder(workspace: Workspace, run: str) -> tuple[Run, RunFolder, Status]:
     """Returns a run with its folder and status. Raises StateError if no worker of this workspace made it."""
     found = _find(workspace, run)
-    folder = folder_of(workspace, found.id)
+    folder = workspace.run_folder(found.id)
     if not folder.exists:
         raise StateError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
     return found, folder, status_of(folder)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.actions.run_folders import refuse_live
 from core.actions.workspace import Workspace
 from core.audit import brief_checks
+from core.engine.run_state import refuse_live
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.store import Cursor, changes, evidence, imports, predictions, runs, traces
@@ -64,7 +64,7 @@ def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *,
             raise StateError(f"run {name!r}: a parent of the run that would replace it; choose another name")
         if not replace:
             raise StateError(f"run {name!r} exists with another specification; choose another name, or use --replace")
-        refuse_live(workspace, named.id)
+        refuse_live(workspace.run_folder(named.id))
     return same
 
 

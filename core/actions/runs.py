@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from core.actions import run_folders
 from core.actions.workspace import Workspace
+from core.engine.run_state import refuse_live
 from core.errors import InputError
 from core.store import changes, imports, notes, runs
 from core.store.runs import Run
@@ -65,14 +65,14 @@ def delete(workspace: Workspace, run: str) -> Run:
     """Deletes a run with its traces, journal and notes (the notes' text stays in the audit log); its file can be imported
     again. Raises StateError while a worker is on it."""
     with workspace.store.read() as db:
-        run_folders.refuse_live(workspace, runs.find(db, run).id)
+        refuse_live(workspace.run_folder(runs.find(db, run).id))
     with workspace.change("delete", run) as (db, detail):
         found = runs.find(db, run)
         detail |= {"run": found.id, "name": found.name, "rows": found.done}
         detail["notes"] = notes.of_run(db, found.id).to_dict("records")
         imports.delete_with_run(db, found.id)
         changes.bump(db, "runs", "datasets", "notes", f"run:{found.id}")
-    run_folders.remove_folder(workspace, found.id)
+    workspace.run_folder(found.id).remove()
     return found
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import packs, run_folders
+from core.actions import packs
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
+from core.engine.run_state import refuse_live
 from core.errors import StateError
 from core.store import Cursor, changes, datasets, imports, pairs, runs, spaces
 from core.store.imports import Import
@@ -60,8 +61,8 @@ def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool
     removals: list[Callable[[], None]] = []
     for run in runs.list_all(db, entry.dataset):
         if run.name in dependent:
-            run_folders.refuse_live(workspace, run.id)
+            refuse_live(workspace.run_folder(run.id))
             imports.delete_with_run(db, run.id)
-            removals.append(partial(run_folders.remove_folder, workspace, run.id))
+            removals.append(workspace.run_folder(run.id).remove)
     pairs.delete_import(db, entry.id)
     return removals

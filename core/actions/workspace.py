@@ -1,4 +1,4 @@
-"""A workspace, and the one way to change it."""
+"""A workspace: its store, the folders of its runs, and the one way to change it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config import Settings, load_settings
+from core.engine.journal import RunFolder
 from core.errors import ReadOnly
 from core.log import LOGGER
 from core.store import Cursor, Store, changes, open_store
@@ -22,6 +23,10 @@ class Workspace:
     @property
     def store(self) -> Store:
         return open_store(self.settings)
+
+    def run_folder(self, run: str) -> RunFolder:
+        """Returns the folder of the run with this id, which its worker writes to."""
+        return RunFolder(self.settings.data / "runs" / run)
 
     @contextmanager
     def change(self, action: str, subject: str) -> Iterator[tuple[Cursor, dict[str, Any]]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from typing import Any, Literal, Self
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, decode_entry, encode_entry, pair_id_of
 from core.engine.spec import VERSION, ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
+from core.file_io import replace_file, sync_folder
 from core.types import Failed, RowResult
 
 Command = Literal["run", "pause", "cancel"]
@@ -79,6 +81,11 @@ class RunFolder:
         self.set_command("run")
         write_json(self.path / "spec.json", {"version": VERSION, "run": self.run, "key": spec.key, "spec": spec.as_json()})
 
+    def remove(self) -> None:
+        """Deletes the folder if it is a run's."""
+        if self.exists:
+            shutil.rmtree(self.path)
+
     def spec(self) -> RunSpec:
         """Returns the run's specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
         values = read_json(self.path / "spec.json")
@@ -107,7 +114,7 @@ class RunFolder:
 
     def set_command(self, command: Command) -> None:
         """Writes what the worker is to do, which it reads within a fraction of a second."""
-        _replace(self.path / "control", f"{command}\n".encode())
+        replace_file(self.path / "control", f"{command}\n".encode(), durable=True)
 
 
 @dataclass(slots=True)
@@ -198,7 +205,7 @@ class Journal:
         self._file: FileIO = folder.rows.open("ab", buffering=0)
         self._file.truncate(self.progress.bytes)
         os.fsync(self._file.fileno())
-        _sync_folder(folder.path)
+        sync_folder(folder.path)
 
     def __enter__(self) -> Self:
         return self
@@ -239,7 +246,7 @@ def write_json(file: Path, values: Mapping[str, Any], *, durable: bool = True) -
 
     durable: waits until it is on disk.
     """
-    _replace(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
+    replace_file(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=durable)
 
 
 def read_json(file: Path) -> dict[str, Any] | None:
@@ -269,24 +276,3 @@ def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[
     """Marks failed rows as not finished. The caller holds the run's lock."""
     with Journal(folder, scrub) as journal:
         journal.append([RetryMark(tuple(pair_ids))])
-
-
-def _replace(file: Path, content: bytes, *, durable: bool = True) -> None:
-    partial = file.with_name(f".{file.name}.{os.getpid()}.part")
-    with partial.open("wb") as out:
-        out.write(content)
-        if durable:
-            out.flush()
-            os.fsync(out.fileno())
-    partial.replace(file)
-    if durable:
-        _sync_folder(file.parent)
-
-
-def _sync_folder(path: Path) -> None:
-    """Waits until the names in a folder are on disk, as `fsync` of a file does not."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -119,6 +119,12 @@ def status_of(folder: RunFolder) -> Status:
     return _status("crashed", {"counts": counts, "total": total}, heartbeat, cause="its worker ended without a word")
 
 
+def refuse_live(folder: RunFolder) -> None:
+    """Raises StateError if a worker is on a run; called before the run is deleted."""
+    if folder.exists and status_of(folder).state in LIVE_STATES:
+        raise StateError(f"run {folder.run}: a worker is on it, expected one that is not running; cancel it first")
+
+
 def last_heartbeat(folder: RunFolder) -> dict[str, Any] | None:
     """Returns the last heartbeat as it was written; None if there is none, or if a power cut left nothing of it."""
     try:

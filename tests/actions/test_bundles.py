@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import bundles, lineage, run_control, run_folders, runs
+from core.actions import bundles, lineage, run_control, runs
 from core.actions.imports import Imported, ImportOptions, import_paths, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
@@ -340,7 +340,7 @@ def test_a_run_that_is_not_finished_travels_as_far_as_it_is(workspace: Workspace
     with pytest.raises(InputError, match="run r: waiting with 0 rows; expected one that has ended"):
         bundles.build_bundle(made, "r")
     spec = wish(made, Counting())
-    with Journal(run_folders.folder_of(made, run.id)) as journal:
+    with Journal(made.run_folder(run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter"), constant(pair_of(spec.rows[1]))])
     reader = open_workspace(dataclasses.replace(made.settings, read_only=True))
     with pytest.raises(StateError, match="reading only"):  # what the journal holds is not in the store yet
@@ -367,10 +367,10 @@ def test_a_run_of_the_engine_is_replaced_with_its_journal(workspace: Workspace) 
         key = run_records.find(db, "r").id
     sent = bundles.build_bundle(made, "r").content
     runs.add_note(made, "r", None, "odd")
-    assert run_folders.folder_of(made, key).exists
+    assert made.run_folder(key).exists
     ours = stored(made, "r")
     assert brought(made, sent, replace=True).new
-    assert not run_folders.folder_of(made, key).exists
+    assert not made.run_folder(key).exists
     theirs = stored(made, "r")
     for table in ("trace_event", "evidence", "row_evidence", "call", "row_call"):
         assert theirs[table] == ours[table], table
@@ -385,7 +385,7 @@ def test_a_submission_takes_the_place_of_a_run_of_the_engine_and_its_journal(wor
         key = run_records.find(db, "r").id
     content = cases.submission([("Qb0_Hb0", 0.1, 0.1, "none")])
     assert import_upload(made, content, "x.csv", ImportOptions(name="r", replace=True)).name == "r"
-    assert not run_folders.folder_of(made, key).exists
+    assert not made.run_folder(key).exists
 
 
 def test_a_journal_without_its_run_is_not_covered_up(workspace: Workspace) -> None:

@@ -15,7 +15,6 @@ from core.actions import component_loader, derived_runs, launch, run_control, sp
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import ImportOptions, import_upload
-from core.actions.run_folders import folder_of
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import load_space
 from core.engine.request import RunRequest
@@ -741,7 +740,7 @@ def test_a_run_of_a_worker_is_replaced_when_no_worker_is_on_it(workspace: Worksp
     """Its journal goes with it; while a worker beats, both stay."""
     knn(workspace, "knn")
     engine = launched(workspace, "knn", "taken", "split=test", spaces="near", protocol="test", k=3)
-    folder = folder_of(workspace, engine.id)
+    folder = workspace.run_folder(engine.id)
     folder.done.unlink()
     write_heartbeat(folder, Heartbeat("running", Counts(), 6, size=0, begun_at=0.0))
     before = everything(workspace)

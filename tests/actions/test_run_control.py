@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal
 from core.engine.spec import ExecutionSettings, RunSpec
@@ -39,7 +39,7 @@ def test_the_same_run_is_returned_and_another_of_its_name_refused(workspace: Wor
         run_control.start(workspace, other, "r", fast(), begin=here(method))
     replaced = run_control.start(workspace, other, "r", fast(), replace=True, begin=here(method))
     assert replaced.id != first.id
-    assert not run_folders.folder_of(workspace, first.id).exists
+    assert not workspace.run_folder(first.id).exists
     with workspace.store.read() as db:
         assert [run.id for run in runs.list_all(db)] == [replaced.id]
         assert db.execute("SELECT DISTINCT run FROM prediction").fetchall() == [(replaced.id,)]
@@ -51,7 +51,7 @@ def test_a_run_is_known_by_its_specification_whatever_it_is_called(workspace: Wo
     two = run_control.start(workspace, spec, "two", fast("http://127.0.0.1:1/v1"), begin=nobody)
     assert one.id == spec.key
     assert two == one
-    assert run_folders.folder_of(workspace, one.id).spec() == spec
+    assert workspace.run_folder(one.id).spec() == spec
     assert one.spec["rows"] == 8
 
 
@@ -75,7 +75,7 @@ def test_a_run_that_nobody_works_on_yet(workspace: Workspace) -> None:
 def test_what_a_crashed_worker_left_is_folded_and_its_state_recorded(workspace: Workspace) -> None:
     spec = wish(workspace, Counting())
     run = run_control.start(workspace, spec, "r", fast(), begin=nobody)
-    with Journal(run_folders.folder_of(workspace, run.id)) as journal:
+    with Journal(workspace.run_folder(run.id)) as journal:
         journal.append([Failed(spec.rows[0], "Unreadable", "no letter")])
     assert run_control.states(workspace)[run.id].state == "crashed"
     [settled] = run_control.settle_all(workspace)
@@ -124,5 +124,5 @@ def test_read_only_refuses_every_change(workspace: Workspace) -> None:
     ):
         with pytest.raises(ReadOnly, match="reading only"):
             change()
-    assert not run_folders.folder_of(workspace, "other").exists
+    assert not workspace.run_folder("other").exists
     assert run_control.states(reader)[next(iter(run_control.states(reader)))].state == "waiting"

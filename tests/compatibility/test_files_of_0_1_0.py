@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from core.actions import run_control, run_folders, runs
+from core.actions import run_control, runs
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -89,7 +89,7 @@ def server() -> Iterator[str]:
 
 
 def journal_of(workspace: Workspace, name: str) -> Path:
-    return run_folders.folder_of(workspace, IDS[name]).rows
+    return workspace.run_folder(IDS[name]).rows
 
 
 def imported(workspace: Workspace, file: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.actions import launch, run_control, run_folders
+from core.actions import launch, run_control
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -61,7 +61,7 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 
 def status(workspace: Workspace, run: Run) -> Status:
-    return status_of(run_folders.folder_of(workspace, run.id))
+    return status_of(workspace.run_folder(run.id))
 
 
 def until_state(workspace: Workspace, run: Run, *wanted: str) -> Status:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace, open_workspace
 from core.config import load_settings
 from core.engine.worker_process import start
@@ -200,7 +200,7 @@ def _work_here(workspace: Workspace, run: str, api_key: str = "", *, method: Any
 
 def apart(workspace: Workspace, run: str, api_key: str = "", **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    folder = run_folders.folder_of(workspace, run)
+    folder = workspace.run_folder(run)
     command = (sys.executable, "-m", "tests.engine.methods", str(workspace.settings.workspace), run, json.dumps(options))
     return start(folder, workspace.settings, api_key, command)
 

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import core.methods as room
-from core.actions import launch, run_control, run_folders
+from core.actions import launch, run_control
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -105,7 +105,7 @@ class World:
     def seen(self, method: str, view: str) -> dict[str, Seen]:
         """What the journal of that run holds of each row."""
         made = self.run(method, view, f"{method} {view}")
-        entries = (entry for entry, _ in read_entries(run_folders.folder_of(self.workspace, made.id).rows))
+        entries = (entry for entry, _ in read_entries(self.workspace.run_folder(made.id).rows))
         return {row.prediction.pair_id: Seen.of(row) for row in entries if isinstance(row, RowResult)}
 
 

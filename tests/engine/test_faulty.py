@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.engine.journal import read_entries, read_progress
 from core.engine.row_codec import RetryMark
 from core.llm.scripted_server import Faults, Script, serving
@@ -30,7 +30,7 @@ def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_p
     with serving(Script(faults=Faults.each(SHARE), retry_after_s=0.01)) as url:
         how = fast(url, rows_in_flight=32, concurrency=32, retries=1, timeout_s=0.25)
         run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", how, begin=here(method))
-        folder = run_folders.folder_of(workspace, run.id)
+        folder = workspace.run_folder(run.id)
         kinds = Counter(entry.kind for entry, _ in read_entries(folder.rows) if isinstance(entry, Failed))
         assert run.status == "done"
         assert run.done + run.failed == ROWS

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine import ingest as folding_room
 from core.engine.ingest import ingest_journal
@@ -28,7 +28,7 @@ def begun(path: Path) -> tuple[Workspace, RunFolder]:
     """A run that waits for its worker."""
     workspace = workspace_with(path, 6)
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
-    return workspace, run_folders.folder_of(workspace, run.id)
+    return workspace, workspace.run_folder(run.id)
 
 
 def append(folder: RunFolder, *entries: Entry) -> None:

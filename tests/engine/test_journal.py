@@ -180,6 +180,20 @@ def test_a_folder_keeps_specification_settings_and_command(tmp_path: Path) -> No
         folder.spec()
 
 
+def test_a_folder_goes_whole_and_only_if_a_run_was_begun_there(tmp_path: Path) -> None:
+    first, second = (RunFolder(tmp_path / run) for run in ("r1", "r2"))
+    for folder in (first, second):
+        folder.create(SPEC, ExecutionSettings())
+    first.remove()
+    first.remove()
+    assert not first.path.exists()
+    assert second.exists
+    other = RunFolder(tmp_path / "mine")  # somebody else's
+    other.path.mkdir()
+    other.remove()
+    assert other.path.exists()
+
+
 def test_the_end_of_a_log(tmp_path: Path) -> None:
     folder = folder_at(tmp_path)
     assert log_tail(folder) == []

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
 from core.engine.row_codec import RetryMark, pair_id_of
@@ -31,7 +31,7 @@ AHEAD_S = 0.1  # at most, between a row that a kill waits for and the kill
 
 def journalled(workspace: Workspace, run: Run) -> list[str]:
     """The rows of the journal's whole lines, in order."""
-    entries = (entry for entry, _ in read_entries(run_folders.folder_of(workspace, run.id).rows))
+    entries = (entry for entry, _ in read_entries(workspace.run_folder(run.id).rows))
     return [pair_id_of(entry) for entry in entries if not isinstance(entry, RetryMark)]
 
 
@@ -88,7 +88,7 @@ def run_with_kills(folder: Path, kills: int, delay_s: float = 0.01) -> Surviving
         run = run_control.start(
             workspace, wish(workspace, Asking(), model="scripted"), "r", fast(url, rows_in_flight=8, timeout_s=10.0), begin=begin
         )
-        rows = run_folders.folder_of(workspace, run.id).rows
+        rows = workspace.run_folder(run.id).rows
         for kill in range(kills):
             least = int((ROWS - LEFT) * (kill + rng.random()) / kills)
             until(partial(has_rows, rows, least), f"row {least}")
@@ -111,7 +111,7 @@ def run_with_kills(folder: Path, kills: int, delay_s: float = 0.01) -> Surviving
 def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     """The store holds the same rows, traces, evidence and calls, each once, and the journal each row once."""
     workspace, run, whole, expected = survived
-    rows = run_folders.folder_of(workspace, run.id).rows
+    rows = workspace.run_folder(run.id).rows
     assert sorted(journalled(workspace, run)) == sorted(set(journalled(workspace, run)))
     assert read_progress(rows).repeated == 0
     assert (run.status, run.done, run.failed, run.tokens) == ("done", ROWS, 0, expected.tokens)

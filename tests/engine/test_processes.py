@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.config import KEY_VARIABLE, Settings
 from core.engine.journal import read_progress
@@ -44,7 +44,7 @@ def slow_run(path: Path) -> Iterator[tuple[Workspace, Run]]:
 
 
 def finished(workspace: Workspace, run: Run) -> int:
-    return len(read_progress(run_folders.folder_of(workspace, run.id).rows).finished)
+    return len(read_progress(workspace.run_folder(run.id).rows).finished)
 
 
 def recorded(workspace: Workspace, run: Run) -> Run:
@@ -60,7 +60,7 @@ def test_a_worker_is_told_to_pause_to_go_on_and_to_end(tmp_path: Path) -> None:
         assert os.getsid(live.pid) == live.pid  # in a session of its own
         until(lambda: recorded(workspace, run).done > 0, "a fold")
         assert recorded(workspace, run).status == "running"
-        with pytest.raises(StateError, match=f"process {live.pid}"), exclusive_lock(run_folders.folder_of(workspace, run.id)):
+        with pytest.raises(StateError, match=f"process {live.pid}"), exclusive_lock(workspace.run_folder(run.id)):
             pass
         for refused in (partial(run_control.resume, workspace, "slow"), partial(run_control.retry, workspace, "slow")):
             with pytest.raises(StateError, match="is working on it"):
@@ -123,7 +123,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
     assert (ended.counts.done, ended.counts.failed) == (0, 12)
     settled = run_control.settle(workspace, other.id)
     assert settled.failed == 12
-    assert b"[key]" in run_folders.folder_of(workspace, other.id).rows.read_bytes()  # where the server had echoed it
+    assert b"[key]" in workspace.run_folder(other.id).rows.read_bytes()  # where the server had echoed it
     searched = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {"desk.duckdb", "rows.jsonl", "spec.json", "how.json", "log.txt", "llm.sqlite"} <= {path.name for path in searched}
     assert [path for path in searched if KEY.encode() in path.read_bytes() or b"never-to-be-seen" in path.read_bytes()] == []
@@ -135,7 +135,7 @@ def test_the_key_is_in_the_workers_environment_and_nowhere_else(tmp_path: Path) 
 def test_a_worker_that_does_not_begin_is_reported(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 3)
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
-    folder = run_folders.folder_of(workspace, run.id)
+    folder = workspace.run_folder(run.id)
     with pytest.raises(StateError, match=r"status 3 before its first heartbeat; its log says: no such luck"):
         start(folder, workspace.settings, command=("sh", "-c", "echo no such luck; exit 3"))
     with pytest.raises(StateError, match=r"did not begin within 0\.2 s"):
@@ -160,7 +160,7 @@ def test_memory_stays_bounded_while_rows_are_large(tmp_path: Path) -> None:
     until(peak.exists, "the worker's last word")
     assert (ended.state, ended.counts.done) == ("done", 2000)
     assert float(peak.read_text()) < 400
-    assert run_folders.folder_of(workspace, run.id).rows.stat().st_size > 2000 * 15_000
+    assert workspace.run_folder(run.id).rows.stat().st_size > 2000 * 15_000
     whole = recorded(workspace, run)
     assert (whole.status, whole.done, whole.failed) == ("done", 2000, 0)
     with workspace.store.read() as db:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine import run_reporter
 from core.engine.journal import Journal, RunFolder
@@ -30,7 +30,7 @@ def begun(tmp_path: Path) -> tuple[Workspace, Run]:
 
 def reporter_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter:
     return RunReporter(
-        run_folders.folder_of(workspace, run.id),
+        workspace.run_folder(run.id),
         workspace.store,
         journal.progress,
         run.total,
@@ -40,7 +40,7 @@ def reporter_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter
 
 def test_a_state_is_said_once_and_nothing_secret_ever(begun: tuple[Workspace, Run]) -> None:
     workspace, run = begun
-    folder = run_folders.folder_of(workspace, run.id)
+    folder = workspace.run_folder(run.id)
     with Journal(folder) as journal:
         reporter = reporter_of(workspace, journal, run)
         reporter.enter_state("running")
@@ -72,7 +72,7 @@ def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
 
     monkeypatch.setattr(run_reporter, "ingest_journal", ingest)
     over = asyncio.Event()
-    with Journal(run_folders.folder_of(workspace, run.id)) as journal:
+    with Journal(workspace.run_folder(run.id)) as journal:
         reporter = reporter_of(workspace, journal, run)
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
         asyncio.run(asyncio.wait_for(reporter.ingest_until(over, 0.001), 30))
@@ -82,7 +82,7 @@ def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
 
 def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(begun: tuple[Workspace, Run]) -> None:
     workspace, run = begun
-    with Journal(run_folders.folder_of(workspace, run.id)) as journal:
+    with Journal(workspace.run_folder(run.id)) as journal:
         reporter = reporter_of(workspace, journal, run)
         journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
         with workspace.store.write() as db:
@@ -90,4 +90,4 @@ def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(begun: tuple[
         with pytest.raises(NotFound, match="not in the store any more"):
             asyncio.run(asyncio.wait_for(reporter.ingest_until(asyncio.Event(), 0.001), 30))
         asyncio.run(reporter.ingest_ending("stopped", "nobody answered"))
-    assert "not in the store yet: run" in run_folders.folder_of(workspace, run.id).log.read_text()
+    assert "not in the store yet: run" in workspace.run_folder(run.id).log.read_text()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions import runs as run_actions
 from core.engine.journal import read_entries, read_progress
 from core.engine.row_codec import RetryMark, pair_id_of
@@ -117,11 +117,7 @@ def test_all_rows_at_once_are_journalled_in_order(tmp_path: Path) -> None:
     spec = wish(workspace, method)
     run = run_control.start(workspace, spec, "r", fast(), begin=here(method))
     assert (run.status, run.done) == ("done", 300)
-    rows = [
-        pair_id_of(entry)
-        for entry, _ in read_entries(run_folders.folder_of(workspace, run.id).rows)
-        if not isinstance(entry, RetryMark)
-    ]
+    rows = [pair_id_of(entry) for entry, _ in read_entries(workspace.run_folder(run.id).rows) if not isinstance(entry, RetryMark)]
     assert tuple(rows) == spec.rows
     with workspace.store.read() as db:
         assert tuple(predictions.frame(db, run.id)["pair_id"]) == spec.rows
@@ -172,7 +168,7 @@ def test_a_server_that_goes_away_stops_the_run(tmp_path: Path) -> None:
     assert run.cause.startswith("5 rows in succession without an answer")
     # 20 answers make at most ten rows; a row whose first call was answered and whose second was not is a failure
     assert run.done + run.failed in (10, 11)
-    assert len(read_progress(run_folders.folder_of(workspace, run.id).rows).finished) == run.done + run.failed
+    assert len(read_progress(workspace.run_folder(run.id).rows).finished) == run.done + run.failed
 
 
 def test_a_budget_ends_the_run_and_a_larger_one_goes_on(tmp_path: Path) -> None:

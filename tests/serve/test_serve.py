@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from core.actions import launch, run_control, run_folders, submissions
+from core.actions import launch, run_control, submissions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
@@ -313,14 +313,14 @@ def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path
     how = ExecutionSettings(server.base_url, rows_in_flight=2)
     run = run_control.start(workspace, launch.resolve(workspace, request), "killed", how)
     _until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S)
-    pid = status_of(run_folders.folder_of(workspace, run.id)).pid
+    pid = status_of(workspace.run_folder(run.id)).pid
     assert pid is not None, run_control.log_tail(workspace, run.id)
     os.kill(pid, signal.SIGKILL)
-    _until(lambda: status_of(run_folders.folder_of(workspace, run.id)).state == "crashed", WAIT_S)
+    _until(lambda: status_of(workspace.run_folder(run.id)).state == "crashed", WAIT_S)
     before = _finished(workspace, run)
     assert 8 <= len(before) < len(PAIRS)
     run_control.resume(workspace, "killed")
-    _until(lambda: status_of(run_folders.folder_of(workspace, run.id)).state == "done", WAIT_S)
+    _until(lambda: status_of(workspace.run_folder(run.id)).state == "done", WAIT_S)
     after = run_control.settle(workspace, run.id)
     assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
     progress = run_control.progress_of(workspace, run.id)

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.actions import run_control, run_folders
+from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
@@ -88,7 +88,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     rate = _tokens_per_s(status)
     st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
     if counts.failed:
-        kinds = read_progress(run_folders.folder_of(context.workspace, run.id).rows).kinds
+        kinds = read_progress(context.workspace.run_folder(run.id).rows).kinds
         text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
         st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
     with st.container(horizontal=True):
