@@ -32,8 +32,10 @@ class Flag(StrEnum):
     DIR_FALLBACK = "dir_fallback"  # the same for UP against DOWN
     UNIFORM = "uniform_fallback"  # predictions of .333/.333: no answer at all
     TRACE_DIFFERS = "trace_differs"  # the trace's probabilities do not reproduce the file's predictions
-    UNCOVERED = "uncovered"  # no labelled row is similar: .5 stands in for both probabilities
-    UNCOVERED_DIR = "uncovered_dir"  # no similar row has a direction: .5 stands in for P(up | DE)
+    # No labelled row is similar, or none with a direction: its label view's base rate stands in, for both probabilities or
+    # for P(up | DE); the middle rank, .5, where a component is made of ranks.
+    UNCOVERED = "uncovered"
+    UNCOVERED_DIR = "uncovered_dir"
     PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
 
 

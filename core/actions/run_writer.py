@@ -63,9 +63,18 @@ def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *,
         if named.id in spec.parents:
             raise StateError(f"run {name!r}: a parent of the run that would replace it; choose another name")
         if not replace:
-            raise StateError(f"run {name!r} exists with another specification; choose another name, or use --replace")
+            what = f"{_describe_difference(named, spec)}; choose another name, or use --replace"
+            raise StateError(f"run {name!r} exists with another specification{what}")
         refuse_live(workspace.run_folder(named.id))
     return same
+
+
+def _describe_difference(run: Run, spec: RunSpec) -> str:
+    """Returns ", made by version 1 of knn, which is now 2" if nothing but the method's version differs, else ""."""
+    version = run.spec.get("version")
+    if version == spec.version or dict(run.spec) != {"method": spec.method, **spec.summary(), "version": version}:
+        return ""
+    return f", made by version {version} of {spec.method}, which is now {spec.version}"
 
 
 def _is_same_of_0_1_0(run: Run, spec: RunSpec) -> bool:

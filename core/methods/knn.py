@@ -11,17 +11,15 @@ from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
-from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
-from core.transfer.protocols import KnnPrediction, QueryGroup
+from core.transfer.protocols import NOTHING_KNOWN, KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 KINDS = ("folds", "loo", "test")
 MOST_NEIGHBOURS = 8  # listed in a trace
-STAND_IN = 0.5  # the prior if no labelled row is similar: neither for nor against, and always flagged
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,39 +39,45 @@ class Neighbour:
 
 
 _Similar = tuple[int, list[Neighbour]]  # of one row: how many labelled rows have a weight, and the heaviest neighbours
-_RowPriors = tuple[float, float, float]  # of one row: of an effect, of up, and their support
+
+
+@dataclass(frozen=True, slots=True)
+class RowPriors:
+    """The priors of one row with their support, and the base rates of the labelled rows that it may see; NaN if unknown."""
+
+    de: float
+    up: float
+    support: float
+    base_de: float
+    base_up: float
 
 
 def build_results(index: RowIndex, rows: Codes, predicted: KnnPrediction, settings: KnnSettings) -> list[RowResult]:
     """Returns one result for each of the rows (positions in the index) that the priors are of, in their order."""
     results: list[RowResult | None] = [None] * len(rows)
+    found, rates = predicted.priors, predicted.null
+    columns = (found.de, found.up, found.support, rates.de, rates.up)
+    priors = [RowPriors(*values) for values in zip(*(column.tolist() for column in columns), strict=True)]
     for group in predicted.groups:
         for position, similar in zip(group.rows, _list_neighbours(index, rows[group.rows], group, settings), strict=True):
-            priors = _priors_at(predicted.priors, int(position))
-            results[position] = _build_result(index, int(rows[position]), priors, similar, settings)
+            results[position] = _build_result(index, int(rows[position]), priors[position], similar, settings)
     return [result for result in results if result is not None]
 
 
-def build_prediction(pair_id: str, prior_de: float, prior_up: float) -> Prediction:
-    """Returns the prediction of two priors; a NaN becomes 0.5 and is flagged."""
-    flags = []
-    if math.isnan(prior_de):
-        prior_de, prior_up = STAND_IN, STAND_IN
+def build_prediction(pair_id: str, prior: tuple[float, float], stand_in: tuple[float, float]) -> Prediction:
+    """Returns the prediction of two numbers, for an effect and for up; where one is NaN its stand-in counts and is flagged."""
+    (p_de, p_up), flags = prior, []
+    if math.isnan(p_de):
+        p_de, p_up = stand_in
         flags.append(Flag.UNCOVERED)
-    elif math.isnan(prior_up) and prior_de > 0:
-        prior_up = STAND_IN
+    elif math.isnan(p_up) and p_de > 0:
+        p_up = stand_in[1]
         flags.append(Flag.UNCOVERED_DIR)
-    p_up = None if prior_de == 0 else prior_up
-    up = 0.0 if p_up is None else prior_de * p_up
-    return Prediction(pair_id, up, prior_de - up, prior_de, p_up, "trace", tuple(flags), 0, 0, 0)
+    up = p_de * p_up if p_de > 0 else 0.0
+    return Prediction(pair_id, up, p_de - up, p_de, p_up if p_de > 0 else None, "trace", tuple(flags), 0, 0, 0)
 
 
-def _priors_at(priors: Priors, position: int) -> _RowPriors:
-    return float(priors.de[position]), float(priors.up[position]), float(priors.support[position])
-
-
-def _build_result(index: RowIndex, row: int, priors: _RowPriors, similar: _Similar, settings: KnnSettings) -> RowResult:
-    prior_de, prior_up, support = priors
+def _build_result(index: RowIndex, row: int, priors: RowPriors, similar: _Similar, settings: KnnSettings) -> RowResult:
     axis = settings.setting.weighting.axis
     codes = int(index.rows.pert[row]), int(index.rows.gene[row])
     subject = " ⟶ ".join(index.symbol(code) for code, name in zip(codes, ("pert", "gene"), strict=True) if axis in (name, "both"))
@@ -81,17 +85,22 @@ def _build_result(index: RowIndex, row: int, priors: _RowPriors, similar: _Simil
         stage="knn",
         role="NEIGHBOURS",
         kind="neighbours",
-        content=_describe(subject, settings, support, similar),
+        content=_describe(subject, settings, priors, similar),
         tokens=0,
-        meta={"prior_de": _or_none(prior_de), "prior_up": _or_none(prior_up), "support": support},
+        meta={"prior_de": _or_none(priors.de), "prior_up": _or_none(priors.up), "support": priors.support},
     )
-    return RowResult(build_prediction(index.pair_ids[row], prior_de, prior_up), (event,))
+    stand_in = _stand_in(priors.base_de), _stand_in(priors.base_up)
+    return RowResult(build_prediction(index.pair_ids[row], (priors.de, priors.up), stand_in), (event,))
 
 
-def _describe(subject: str, settings: KnnSettings, support: float, similar: _Similar) -> str:
+def _describe(subject: str, settings: KnnSettings, priors: RowPriors, similar: _Similar) -> str:
     n, neighbours = similar
     if not neighbours:
-        return f"No labelled row is similar to {subject} ({settings.describe()}): {STAND_IN} stands in for both priors."
+        rates = f"{_describe_rate('P(DE)', priors.base_de)} and {_describe_rate('P(up | DE)', priors.base_up)}"
+        return (
+            f"No labelled row is similar to {subject} ({settings.describe()}): the base rates of the labelled rows that it may "
+            f"see stand in, {rates}."
+        )
     strength = settings.setting.strength
     shrunk = f" An effect's prior is drawn to a half by support, strength {strength:g}." if strength else ""
     lines = [
@@ -99,8 +108,23 @@ def _describe(subject: str, settings: KnnSettings, support: float, similar: _Sim
         f"{each.up} up, {each.down} down, {f'{each.changed} changed, ' if each.changed else ''}{each.none} none"
         for each in neighbours
     ]
-    head = f"{n:,} labelled rows are similar to {subject} ({settings.describe()}); total weight {support:.4g}.{shrunk}"
-    return "\n".join([head, "The heaviest:", *lines])
+    head = f"{n:,} labelled rows are similar to {subject} ({settings.describe()}); total weight {priors.support:.4g}.{shrunk}"
+    return "\n".join([head, "The heaviest:", *lines, *_describe_missing_direction(priors)])
+
+
+def _describe_missing_direction(priors: RowPriors) -> list[str]:
+    if not (math.isnan(priors.up) and priors.de > 0):
+        return []
+    rate = _describe_rate("P(up | DE)", priors.base_up)
+    return [f"None has a direction: the base rate of the labelled rows that it may see stands in, {rate}."]
+
+
+def _stand_in(rate: float) -> float:
+    return NOTHING_KNOWN if math.isnan(rate) else rate
+
+
+def _describe_rate(name: str, rate: float) -> str:
+    return f"{name} {NOTHING_KNOWN} (there is none)" if math.isnan(rate) else f"{name} {rate:.4f}"
 
 
 def _list_neighbours(index: RowIndex, rows: Codes, group: QueryGroup, settings: KnnSettings) -> Iterator[_Similar]:
@@ -142,7 +166,7 @@ class Knn(DerivedMethod):
     """Predicts from the labels of similar genes."""
 
     name = "knn"
-    version = 1
+    version = 2  # 1: 0.5 stood in for a prior that is unknown
     about = "The labels of similar genes in one or several gene spaces; it calls no model."
     options: tuple[Option, ...] = (
         Option("spaces", "spaces", "", "Gene spaces by name, with commas between them; several are averaged."),

@@ -16,17 +16,23 @@ from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
 from core.types import Flag, Pair, RowResult, TraceEvent
 
+MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ranks are known
+
 
 def build_results(pair_ids: Sequence[str], found: RecoveredComponent, base: str, fused: str) -> list[RowResult]:
     """Returns one result per row, with the component's percentiles in place of its probabilities: only ranks are known."""
     rows = []
     for pair_id, p_de, p_up in zip(pair_ids, found.p_de.tolist(), found.p_up.tolist(), strict=True):
         if math.isnan(p_de):
-            text = f"{fused} keeps the percentile of {base} here: the other component does not cover this row."
+            text = (
+                f"{fused} keeps the percentile of {base} here: the other component does not cover this row, and the middle rank, "
+                f"{MIDDLE}, stands in."
+            )
         else:
-            text = f"Recovered from {fused} and its base {base}: percentile of P(DE) {p_de:.6f}, of P(up | DE) {p_up:.6f}."
+            direction = f"the middle rank, {MIDDLE}, stands in" if math.isnan(p_up) else f"{p_up:.6f}"
+            text = f"Recovered from {fused} and its base {base}: percentile of P(DE) {p_de:.6f}, of P(up | DE) {direction}."
         event = TraceEvent("decompose", "RECOVERED", "arithmetic", text, tokens=0)
-        rows.append(RowResult(build_prediction(pair_id, p_de, p_up), (event,)))
+        rows.append(RowResult(build_prediction(pair_id, (p_de, p_up), (MIDDLE, MIDDLE)), (event,)))
     return rows
 
 

@@ -97,7 +97,7 @@ def knn(evaluation: Evaluation, seconds: float) -> dict[str, Any]:
         **{name: part.value for name, part in parts.items()},
         "seconds": seconds,
         "n": evaluation.null.n,
-        "n_covered": evaluation.score.n,
+        "n_covered": evaluation.covered.n,
         "intervals": {name: shown(part) for name, part in parts.items()},
     }
 

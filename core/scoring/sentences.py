@@ -78,7 +78,7 @@ def _mean_sentence(change: Interval, a: str, b: str) -> str:
 
 def knn_sentences(evaluation: Evaluation, protocol: EvaluationProtocol) -> list[str]:
     """The scores of a kNN in words, beside those of an empty space under the same protocol."""
-    covered = f"{evaluation.score.n:,} of {evaluation.null.n:,} rows covered ({evaluation.coverage:.1%})"
+    covered = f"{evaluation.covered.n:,} of {evaluation.null.n:,} rows covered ({evaluation.coverage:.1%})"
     if evaluation.score.n_labelled == 0:
         return [f"{covered}; no labels here, so no score."]
     lines = [covered]
@@ -109,7 +109,7 @@ def knn_sentence(evaluation: Evaluation, protocol: EvaluationProtocol) -> str:
             ("DIR", evaluation.score.dir, evaluation.null.dir),
         )
     )
-    return f"neighbours alone, {where}, on {evaluation.score.n:,} of {evaluation.null.n:,} rows: {scores}"
+    return f"neighbours alone, {where}, on {evaluation.score.n:,} rows: {scores}"
 
 
 def beats_control(against_counts: Comparison) -> str:

@@ -53,6 +53,24 @@ def scores_from_submission(prediction_up: ArrayLike, prediction_down: ArrayLike,
     return Scores(total, np.divide(up, total, out=np.zeros_like(up), where=total > 0))
 
 
+def ranked_scores(prediction_up: ArrayLike, prediction_down: ArrayLike, ids: Sequence[str] | None = None) -> Scores:
+    """The scores that a run is ranked by wherever it is scored: its submitted numbers, rounded so that equal ones tie.
+
+    As `scores_from_submission` otherwise; only the check of a file ranks the numbers unrounded, as the organisers do.
+    """
+    scores = scores_from_submission(prediction_up, prediction_down, ids)
+    return Scores(round_for_ranks(scores.p_de), round_for_ranks(scores.p_up))
+
+
+def submitted_parts(p_de: Floats, p_up: Floats) -> tuple[Floats, Floats]:
+    """prediction_up and prediction_down of probabilities of shape (n_rows,), both 0 where p_de is 0.
+
+    Never rounded: six decimals would make most of the probabilities of a model's log-probabilities equal.
+    """
+    up: Floats = np.where(p_de > 0, p_de * p_up, 0.0)
+    return up, p_de - up
+
+
 def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
     """Scores from numbers on any scale (a control's need not be probabilities), rounded to 14 decimals.
 

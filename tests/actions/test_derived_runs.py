@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -100,6 +101,16 @@ def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[Row
     return layout, rows, predict_priors(plan.protocol, layout.rows.take(rows), layout.known, [space], plan.setting).priors
 
 
+def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol) -> np.ndarray:
+    """P(DE) and P(up | DE) among the labelled rows that each of these rows may see, counted row by row; shape (2, n_rows)."""
+    parts = parts_of(protocol, layout.rows.take(rows), layout.known.rows)
+    labels, found = layout.labels[layout.known_positions], []
+    for pert, gene in zip(layout.rows.pert[rows], layout.rows.gene[rows], strict=True):
+        seen = labels[visible_rows((int(pert), int(gene)), layout.known.rows, parts)]
+        found.append([np.mean(seen != "none"), np.mean(seen[seen != "none"] == "up")])
+    return np.array(found).T
+
+
 @pytest.mark.parametrize("protocol", [TEST, LOO, FOLDS], ids=lambda protocol: protocol.kind)
 @pytest.mark.parametrize(
     "setting",
@@ -119,9 +130,12 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
     layout, rows, priors = expected_priors(world, plan, tmp_path)
     found = rows_of(workspace, "knn")
     assert found.index.tolist() == [layout.pair_ids[i] for i in rows]
-    np.testing.assert_allclose(found["p_de"], np.where(priors.covered, priors.de, 0.5), atol=1e-12)
-    directed = ~np.isnan(priors.up)
-    np.testing.assert_allclose(found["p_up_given_de"][directed], priors.up[directed], atol=1e-12)
+    rate_de, rate_up = base_rates(layout, rows, protocol)
+    np.testing.assert_allclose(found["p_de"], np.where(priors.covered, priors.de, rate_de), atol=1e-12)
+    directed, changed = ~np.isnan(priors.up), found["p_de"] > 0
+    expected_up = np.where(directed, priors.up, rate_up)
+    np.testing.assert_allclose(found["p_up_given_de"][changed], expected_up[changed], atol=1e-12)
+    assert found["p_up_given_de"][~changed].isna().all()
     np.testing.assert_allclose(found["prediction_up"] + found["prediction_down"], found["p_de"], atol=1e-12)
     assert (run.method, run.origin, run.total, run.done, run.failed) == ("knn", "run here", len(rows), len(rows), 0)
     assert (run.tokens, run.parents, run.dataset) == (0, (), dataset_of(workspace).id)
@@ -132,14 +146,18 @@ def test_a_knn_run_holds_the_priors_of_its_plan(
         assert len(traces.frame(db, run.id)) == len(rows)
 
 
-@pytest.mark.usefixtures("world")
-def test_a_row_that_nothing_covers_is_half_and_half_and_says_so(workspace: Workspace) -> None:
+def test_a_row_that_nothing_covers_has_the_base_rates_and_says_so(workspace: Workspace, world: Screen) -> None:
     run = knn(workspace, "knn")
     found = rows_of(workspace, "knn")
     assert flags_of(found) == {"Q0_H2": ["uncovered"]}  # H2 has no vector
-    assert probabilities(found.loc[["Q0_H2"]]).tolist() == [[0.5, 0.5, 0.25, 0.25]]
+    n, up, down = (sum(map(world.labels.count, labels)) for labels in (("up", "down", "none"), ("up",), ("down",)))
+    assert (n, up, down) == (70, 19, 23)
+    np.testing.assert_allclose(probabilities(found.loc[["Q0_H2"]])[0], [42 / 70, 19 / 42, 19 / 70, 23 / 70], atol=1e-15)
     event = trace_of(workspace, run, "Q0_H2")
     assert event["content"].startswith("No labelled row is similar to H2 (near · by target gene · power 2")
+    assert event["content"].endswith(
+        "the base rates of the labelled rows that it may see stand in, P(DE) 0.6000 and P(up | DE) 0.4524."
+    )
     assert event["meta"] == {"prior_de": None, "prior_up": None, "support": 0.0}
 
 
@@ -180,9 +198,10 @@ def test_labels_without_a_direction_leave_a_flag(workspace: Workspace) -> None:
     assert flags_of(found) == {key: ["uncovered_dir"] for key in ("A_X", "B_Y")}  # the one row that each may see is changed
     assert found.loc["A_X", "p_de"] == found.loc["B_Y", "p_de"] == 1
     assert found.loc[["A_X", "B_Y"], "p_up_given_de"].tolist() == [0.5, 0.5]
-    assert trace_of(workspace, run, "A_X")["content"].endswith(
-        "Y: similarity 0.600, 100.0% of the weight; 0 up, 0 down, 1 changed, 0 none"
-    )
+    assert trace_of(workspace, run, "A_X")["content"].splitlines()[-2:] == [
+        "Y: similarity 0.600, 100.0% of the weight; 0 up, 0 down, 1 changed, 0 none",
+        "None has a direction: the base rate of the labelled rows that it may see stands in, P(up | DE) 0.5 (there is none).",
+    ]
 
 
 @pytest.mark.usefixtures("world")
@@ -205,6 +224,19 @@ def test_the_same_specification_gives_the_same_run(workspace: Workspace) -> None
         assert {run.name for run in runs.list_all(db)} == {"llm train", "llm test", "knn", "other"}
         with pytest.raises(NotFound):
             runs.find(db, made.id)
+
+
+@pytest.mark.usefixtures("world")
+def test_a_run_of_an_earlier_version_is_another_run(workspace: Workspace) -> None:
+    """Its numbers are others, so it is not returned for a new request; its name is taken, and the error says by what."""
+    old = knn(workspace, "knn")
+    with workspace.store.write() as db:
+        db.execute("UPDATE run SET id = 'of1', spec = ? WHERE id = ?", [json.dumps({**old.spec, "version": 1}), old.id])
+        db.execute("UPDATE prediction SET run = 'of1' WHERE run = ?", [old.id])
+    workspace.run_folder(old.id).remove()
+    with pytest.raises(StateError, match="another specification, made by version 1 of knn, which is now 2; choose another name"):
+        knn(workspace, "knn")
+    assert knn(workspace, "new").id == old.id
 
 
 def test_other_vectors_or_labels_are_another_specification(workspace: Workspace, world: Screen) -> None:
@@ -277,7 +309,8 @@ def test_along_genes_a_rebuilt_space_covers_nothing(workspace: Workspace, world:
     loader = WorkspaceComponents(workspace, dataset_of(workspace))
     found = loader.predict_knn(KnnSettings(("labels",), FOLDS), None).evaluation()
     assert found.coverage == 0
-    assert np.isnan([found.score.de.value, found.score.dir.value]).all()
+    assert (found.score.de.value, found.score.dir.value) == (0.5, 0.5)  # base rates, equal inside a cell
+    assert np.isnan([found.covered.de.value, found.covered.dir.value]).all()
 
 
 def space_of(world: Screen, layout: RowIndex) -> Space:

@@ -22,18 +22,24 @@ LINE = re.compile(r"(.+): similarity ([\d.]+), ([\d.]+)% of the weight; (\d+) up
 
 
 @pytest.mark.parametrize(
-    ("priors", "numbers", "flags"),
+    ("priors", "stand_ins", "numbers", "flags"),
     [
-        ((0.5, 0.25), (0.125, 0.375, 0.5, 0.25), ()),
-        ((1.0, 1.0), (1.0, 0.0, 1.0, 1.0), ()),
-        ((NAN, NAN), (0.25, 0.25, 0.5, 0.5), (Flag.UNCOVERED,)),
-        ((0.5, NAN), (0.25, 0.25, 0.5, 0.5), (Flag.UNCOVERED_DIR,)),
-        ((0.0, NAN), (0.0, 0.0, 0.0, None), ()),  # no effect: there is no direction to know
-        ((0.0, 0.5), (0.0, 0.0, 0.0, None), ()),
+        ((0.5, 0.25), (0.4, 0.7), (0.125, 0.375, 0.5, 0.25), ()),
+        ((1.0, 1.0), (0.4, 0.7), (1.0, 0.0, 1.0, 1.0), ()),
+        ((NAN, NAN), (0.5, 0.75), (0.375, 0.125, 0.5, 0.75), (Flag.UNCOVERED,)),
+        ((NAN, NAN), (0.0, 0.75), (0.0, 0.0, 0.0, None), (Flag.UNCOVERED,)),  # nothing that it may see has an effect
+        ((0.25, NAN), (0.5, 0.75), (0.1875, 0.0625, 0.25, 0.75), (Flag.UNCOVERED_DIR,)),
+        ((0.0, NAN), (0.4, 0.7), (0.0, 0.0, 0.0, None), ()),  # no effect: there is no direction to know
+        ((0.0, 0.5), (0.4, 0.7), (0.0, 0.0, 0.0, None), ()),
     ],
 )
-def test_priors_as_a_prediction(priors: tuple[float, float], numbers: tuple[float | None, ...], flags: tuple[Flag, ...]) -> None:
-    found = build_prediction("a_b", *priors)
+def test_priors_as_a_prediction(
+    priors: tuple[float, float],
+    stand_ins: tuple[float, float],
+    numbers: tuple[float | None, ...],
+    flags: tuple[Flag, ...],
+) -> None:
+    found = build_prediction("a_b", priors, stand_ins)
     assert (found.prediction_up, found.prediction_down, found.p_de, found.p_up_given_de) == numbers
     assert (found.pair_id, found.flags, found.p_source) == ("a_b", flags, "trace")
     assert (found.tokens, found.prompt_tokens, found.tool_calls) == (0, 0, 0)
@@ -80,6 +86,8 @@ def test_every_row_has_one_event_that_names_its_heaviest_neighbours(world: World
         assert head.startswith(f"{np.count_nonzero(weights[i]):,} labelled rows are similar to {subject(world, i)} (near · ")
         assert float(head.partition("total weight ")[2].rstrip(".")) == pytest.approx(support[i], rel=1e-3)
         assert title == "The heaviest:"
+        if row.prediction.flags == (Flag.UNCOVERED_DIR,):
+            assert lines.pop().startswith("None has a direction: the base rate of the labelled rows that it may see stands in")
         _check_named(world, weights[i], [LINE.fullmatch(line) for line in lines])
 
 

@@ -23,5 +23,9 @@ def test_rows_by_hand() -> None:
     assert (event.stage, event.role, event.kind) == ("decompose", "RECOVERED", "arithmetic")
     assert event.content == ("Recovered from published and its base llm: percentile of P(DE) 0.250000, of P(up | DE) 0.500000.")
     assert second.events[0].content == (
-        "published keeps the percentile of llm here: the other component does not cover this row."
+        "published keeps the percentile of llm here: the other component does not cover this row, and the middle rank, 0.5, "
+        "stands in."
+    )
+    assert third.events[0].content == (
+        "Recovered from published and its base llm: percentile of P(DE) 0.750000, of P(up | DE) the middle rank, 0.5, stands in."
     )

@@ -33,8 +33,8 @@ FLAG_HELP = {
     "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     "uniform_fallback": "Both predictions are .333: nothing was predicted.",
     "trace_differs": "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
-    "uncovered": "No labelled row is similar: both probabilities are set to .5.",
-    "uncovered_dir": "No similar labelled row has a direction: P(up | DE) is set to .5.",
+    "uncovered": "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
+    "uncovered_dir": "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
     "partly_covered": "A component of the fusion has no prediction for this row: only the others are used.",
 }
 PROBABILITY_HELP = {
