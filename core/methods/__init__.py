@@ -8,6 +8,6 @@ evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
-conversation     one row's calls to a model    prompt_texts   texts from core/llm/prompts
-prompt_options   options that methods share    track_limits   what the challenge's tracks allow
+conversation     one row's calls to a model
+prompts          texts from core/llm/prompts, options that methods share, what the challenge's tracks allow
 """

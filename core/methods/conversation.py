@@ -16,7 +16,7 @@ from core.llm.messages import MAX_TOP_LOGPROBS, Message, Reply, Request, Usage
 from core.llm.parsing import Unparsed, probability
 from core.llm.tokens import TokenCount, TokenCounter
 from core.methods.base import Context, RowFailed
-from core.methods.prompt_texts import fill, prompt_text
+from core.methods.prompts import fill, prompt_text
 from core.types import Call, Pair, RowResult, TraceEvent
 
 T = TypeVar("T")

@@ -11,8 +11,7 @@ from core.methods.agents.agent_row import agent_prompts, answer_row, consult_col
 from core.methods.agents.tool_binding import TEXT, BoundTool, bind_evidence_tool, describe_tool
 from core.methods.base import Context, Option, RowMethod
 from core.methods.conversation import raise_with_calls
-from core.methods.prompt_options import tools_of
-from core.methods.prompt_texts import prompt_text
+from core.methods.prompts import prompt_text, tools_of
 from core.types import Pair, RowResult
 
 

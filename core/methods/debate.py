@@ -31,7 +31,7 @@ from core.methods.conversation import (
     system_tokens,
 )
 from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Stage
-from core.methods.prompt_options import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
+from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from core.llm.messages import Message
 from core.methods.conversation import Messages
-from core.methods.prompt_options import cell_desc
-from core.methods.prompt_texts import fill, prompt_text
+from core.methods.prompts import cell_desc, fill, prompt_text
 
 Stage = Literal["de", "dir"]
 SIDES: Mapping[Stage, tuple[str, str]] = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}

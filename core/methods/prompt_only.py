@@ -21,9 +21,18 @@ from core.methods.conversation import (
     gather_all,
     read_letters,
 )
-from core.methods.prompt_options import CONTEXT, EFFORTS, SHOTS, cell_desc, examples, read_seeds
-from core.methods.prompt_texts import check_fields, fill, prompt_text
-from core.methods.track_limits import A_PROMPT_TOKENS
+from core.methods.prompts import (
+    A_PROMPT_TOKENS,
+    CONTEXT,
+    EFFORTS,
+    SHOTS,
+    cell_desc,
+    check_fields,
+    examples,
+    fill,
+    prompt_text,
+    read_seeds,
+)
 from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
 FIELDS = ("pert", "gene", "cell_desc", "examples")

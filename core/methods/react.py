@@ -11,7 +11,7 @@ from core.methods.agents.agent_row import agent_prompts, answer_row
 from core.methods.agents.tool_binding import bind_evidence_tool, describe_tool
 from core.methods.base import Context, Option, RowMethod
 from core.methods.conversation import raise_with_calls
-from core.methods.prompt_options import TOOLS, tools_of
+from core.methods.prompts import TOOLS, tools_of
 from core.types import Pair, RowResult
 
 

@@ -12,8 +12,7 @@ from core.errors import InputError
 from core.llm.parsing import Unparsed, label
 from core.methods.base import read_options
 from core.methods.prompt_only import HARD, METHOD
-from core.methods.prompt_options import cell_desc
-from core.methods.prompt_texts import fill, prompt_text
+from core.methods.prompts import cell_desc, fill, prompt_text
 from core.submission.package import write
 from core.submission.tracks import IDENTITY
 

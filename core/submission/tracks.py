@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from core.methods import track_limits
+from core.methods import prompts
 from core.types import Track
 
 CSV, PROMPT, TOOLS = "submission.csv", "prompt.txt", "tools/"  # members of a zip
@@ -54,7 +54,7 @@ LAYOUTS: Mapping[Track, Layout] = MappingProxyType(
             predictions=(_SUBMITTED, *((up, down) for up, down, _ in _BY_SEED)),
             traces=tuple(trace for _, _, trace in _BY_SEED),
             counts=("tokens_used", "prompt_tokens"),
-            most_prompt_tokens=track_limits.A_PROMPT_TOKENS,
+            most_prompt_tokens=prompts.A_PROMPT_TOKENS,
         ),
         "B": Layout(
             track="B",
@@ -63,7 +63,7 @@ LAYOUTS: Mapping[Track, Layout] = MappingProxyType(
             traces=(PLAIN_TRACE,),
             counts=_B_COUNTS,
             has_tools=True,
-            most_prompt_tokens=track_limits.B_PROMPT_TOKENS,
+            most_prompt_tokens=prompts.B_PROMPT_TOKENS,
         ),
         "C": Layout(
             track="C",

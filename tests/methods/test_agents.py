@@ -22,7 +22,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.errors import Malformed, Refused
 from core.llm.reply_cache import ReplyCache
 from core.llm.scripted_server import MODEL, Faults, Script, request_counts, serving
-from core.methods import coordinator, prompt_options, react, track_limits
+from core.methods import coordinator, prompts, react
 from core.methods.agents import agent_episode
 from core.methods.agents.agent_episode import TrackLimitExceeded
 from core.methods.base import RowFailed, RowMethod, read_options
@@ -231,7 +231,7 @@ def assert_no_paths(asked: list[Asked]) -> None:
 
 
 def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (track_limits.B_TOOL_CALLS, track_limits.B_TOOLS) == (250, 100)
+    assert (prompts.B_TOOL_CALLS, prompts.B_TOOLS) == (250, 100)
     with pytest.raises(RowFailed) as failed:
         act(react.METHOD, *(step("base_rates") for _ in range(251)), max_steps=400)
     assert isinstance(failed.value.cause, TrackLimitExceeded)
@@ -241,7 +241,7 @@ def test_calls_of_tools_are_limited_by_a_typed_failure(monkeypatch: pytest.Monke
     with pytest.raises(RowFailed, match="2 distinct tools, expected at most 1"):
         act(react.METHOD, step("base_rates"), step("gene_class", symbol="Abc"), max_steps=9)
     with pytest.raises(InputError, match="expected at most 100"):
-        prompt_options.tools_of(",".join(f"tool_{i}" for i in range(101)))
+        prompts.tools_of(",".join(f"tool_{i}" for i in range(101)))
 
 
 def test_a_system_prompt_that_is_too_long_fails_before_anything_is_asked() -> None:

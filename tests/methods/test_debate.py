@@ -14,7 +14,7 @@ from core.evidence.registry import TOOLS
 from core.llm.errors import NoLogprobs, Truncated, Unanswered
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.scripted_text import ScriptedPrompt, read_prompt, scripted_probabilities
-from core.methods import prompt_options
+from core.methods import prompts
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
 from core.methods.debate import METHOD
@@ -23,7 +23,7 @@ from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
 from tests.methods.world import ARGUED, BLIND, predict
 
-NAMES = [tool.name for tool in prompt_options.tools_of(prompt_options.TOOLS.default)]
+NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
 
 CHAT = "/v1/chat/completions"
 BRIEFS = [("de", "EFFECT", "brief"), ("de", "NULL", "brief")]

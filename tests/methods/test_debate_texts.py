@@ -9,15 +9,15 @@ import pytest
 
 from core.evidence.render import dossier
 from core.methods import debate_texts as texts
-from core.methods import prompt_options
+from core.methods import prompts
 from core.methods.base import read_options
 from core.methods.debate import METHOD
-from core.methods.prompt_options import examples
+from core.methods.prompts import examples
 from core.types import Pair
 from tests.evidence.world import PACKS, TEST, TRAINING, gathered
 from tests.methods.world import ARGUED, VIEW
 
-NAMES = [tool.name for tool in prompt_options.tools_of(prompt_options.TOOLS.default)]
+NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
 
 # An option's letter with a bracket, dot or colon at the start of a line, a bracketed letter anywhere, or an answer's tag.
 CHOICE = re.compile(r"^\W*[A-E][).:]|\b[A-E]\)|<answer>|<prob>|\banswer\b|\b[ABC], [ABC]\b|\b[ABC] or [ABC]\b|\?$", re.MULTILINE)

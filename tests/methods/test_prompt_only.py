@@ -17,7 +17,7 @@ from core.llm.scripted_text import read_prompt, scripted_probabilities
 from core.methods.base import RowFailed, read_options
 from core.methods.conversation import NoBaseRates
 from core.methods.prompt_only import METHOD, prompt_for
-from core.methods.track_limits import A_PROMPT_TOKENS
+from core.methods.prompts import A_PROMPT_TOKENS
 from core.types import Flag
 from tests.evidence.world import TEST
 from tests.llm.canned import Asked, Canned, completion

@@ -16,15 +16,15 @@ from core.evidence.label_view import LabelView, all_training
 from core.evidence.packs import Packs, Source
 from core.evidence.render import dossier
 from core.methods import debate_texts as texts
-from core.methods import prompt_options
+from core.methods import prompts
 from core.methods.base import Context, read_options
 from core.methods.debate import METHOD as DEBATE
 from core.methods.evidence_rules import METHOD as RULE_SET
-from core.methods.track_limits import B_PROMPT_TOKENS
+from core.methods.prompts import B_PROMPT_TOKENS
 from core.types import Pair
 from tests.evidence.world import gathered
 
-NAMES = [tool.name for tool in prompt_options.tools_of(prompt_options.TOOLS.default)]
+NAMES = [tool.name for tool in prompts.tools_of(prompts.TOOLS.default)]
 
 pytestmark = pytest.mark.real
 

@@ -17,7 +17,7 @@ from core.llm.messages import Message, Reply
 from core.llm.tokens import TokenCount
 from core.methods.base import Context
 from core.methods.conversation import CallSpec, RowConversation
-from core.methods.track_limits import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
+from core.methods.prompts import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
 from core.types import Evidence, Pair, TraceEvent
 
 

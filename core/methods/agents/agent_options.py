@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.methods.base import Option
-from core.methods.prompt_options import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES
-from core.methods.prompt_texts import fill, prompt_text
+from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, fill, prompt_text
 
 SHARED: tuple[Option, ...] = (
     Option(

@@ -14,8 +14,7 @@ from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_options import PromptOutline
 from core.methods.agents.tool_binding import BoundTool
 from core.methods.conversation import ask_letter_again, ask_probability_again, base_rates, system_tokens
-from core.methods.prompt_options import cell_desc, examples
-from core.methods.prompt_texts import fill, prompt_text
+from core.methods.prompts import cell_desc, examples, fill, prompt_text
 from core.types import Flag, Label, Prediction, RowResult
 
 if TYPE_CHECKING:

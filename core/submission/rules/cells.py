@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 
 from core.datasets.submissions import count_in, number_in
 from core.datasets.tables import quote
-from core.methods.track_limits import B_TOOL_CALLS, B_TOOLS
+from core.methods.prompts import B_TOOL_CALLS, B_TOOLS
 from core.row_schema import FILE_SUM_TOLERANCE
 from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.methods.track_limits import C_NEW_TOKENS
+from core.methods.prompts import C_NEW_TOKENS
 from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT

@@ -1,4 +1,4 @@
-"""Cells, seeds and measured pairs of a prompt."""
+"""Cells, seeds and measured pairs of a prompt; its texts, whose fields are all filled."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.evidence.label_view import LabelView
-from core.methods.prompt_options import cell_desc, examples, read_seeds
+from core.methods.prompts import cell_desc, check_fields, examples, fill, prompt_text, read_seeds
 from core.types import Label, Pair
 from tests.evidence.world import TEST, TRAINING, pair
 from tests.methods.world import BLIND, VIEW
@@ -66,3 +66,42 @@ def test_a_row_is_no_example_of_itself_however_it_is_spelled() -> None:
 def test_a_change_of_unknown_direction_is_said_to_be_one() -> None:
     view = LabelView((pair("Jak1_Il6", Label.DE), pair("Jak1_Actb", Label.NONE)))
     assert shown(examples(TEST, view, 2, 0)) == [("Jak1", "Actb", "none"), ("Jak1", "Il6", "changed, direction unknown")]
+
+
+def test_a_text_is_the_file_without_its_last_newline() -> None:
+    assert prompt_text("question_de").startswith("Does losing {pert} change")
+    assert not prompt_text("question_de").endswith("\n")
+
+
+@given(st.text(alphabet="{}ab!:. \t", max_size=30))
+def test_values_are_never_read_as_fields(value: str) -> None:
+    assert fill("<{pert}>", pert=value) == f"<{value}>"
+
+
+def test_empty_values_leave_no_gap() -> None:
+    assert fill("one\n\n{examples}\n\ntwo", examples="") == "one\n\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{perturbation}", "{perturbation} is not known"),
+        ("{}", "{} is not known"),
+        ("{0}", "{0} is not known"),
+        ("{pert.__class__}", "{pert.__class__} is not known"),
+        ("{pert!r}", "{pert!r} is not known"),
+        ("{pert:>9}", "{pert:>9} is not known"),
+        ('{"answer": 1}', "is not known"),
+        ("{pert", "do not match"),
+        ("pert}", "do not match"),
+    ],
+)
+def test_other_braces_are_refused(template: str, said: str) -> None:
+    with pytest.raises(InputError, match=r"expected \{pert\}, \{gene\}, and \{\{ or \}\} for a brace itself") as error:
+        check_fields("template", template, ("pert", "gene"))
+    assert said in str(error.value)
+
+
+def test_doubled_braces_are_braces() -> None:
+    assert check_fields("template", '{{"pert": "{pert}"}}', ("pert", "gene")) == {"pert"}
+    assert fill('{{"pert": "{pert}"}}', pert="Jak1") == '{"pert": "Jak1"}'

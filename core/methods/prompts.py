@@ -1,10 +1,14 @@
-"""Options that several methods share: the description of the cells, evidence tools, seeds, and measured pairs to show."""
+"""Prompts: texts of core/llm/prompts, the options that several methods share, and what the challenge's tracks allow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from itertools import islice
-from typing import Any
+from string import Formatter
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,12 +17,18 @@ from core.evidence.label_view import LabelView
 from core.evidence.registry import tool_named
 from core.evidence.tool import Tool
 from core.methods.base import Option
-from core.methods.prompt_texts import fill, prompt_text
-from core.methods.track_limits import B_TOOLS
 from core.types import Label, Pair
+
+# The limits of the challenge's tracks for each row; methods obey them and submissions are checked against them.
+A_PROMPT_TOKENS: Final = 4_096
+B_PROMPT_TOKENS: Final = 16_384  # of the system prompt with the definitions of its tools
+B_TOOL_CALLS: Final = 250
+B_TOOLS: Final = 100  # distinct ones
+C_NEW_TOKENS: Final = 16_000
 
 EFFORTS = ("", "low", "medium", "high")
 MOST_SHOTS = 40
+_GAP = re.compile(r"\n{3,}")
 
 CONTEXT = Option(
     "context",
@@ -49,6 +59,38 @@ TOOLS = Option(
     "Evidence tools, in this order.",
 )
 SHOTS = Option("shots", "int", 0, "Measured pairs to show, half of them unchanged.", least=0, most=MOST_SHOTS)
+
+
+@cache
+def prompt_text(name: str) -> str:
+    """Returns the text of core/llm/prompts/NAME.md, without the newline at its end."""
+    return (files("core.llm") / "prompts" / f"{name}.md").read_text("utf-8").strip()
+
+
+def fill(template: str, **values: str) -> str:
+    """Returns a template with its fields filled in; braces inside values are never read as fields.
+
+    Empty values leave no gap of blank lines. Raises InputError for a field without a value, see `check_fields`.
+    """
+    check_fields("prompt", template, values)
+    return _GAP.sub("\n\n", template.format_map(values)).strip()
+
+
+def check_fields(what: str, template: str, allowed: Collection[str]) -> frozenset[str]:
+    """Returns the fields of a template. Raises InputError if braces hold anything but an allowed name.
+
+    A literal brace is doubled, as in Python. what: the name of the template in the message.
+    """
+    expected = f"expected {', '.join(f'{{{name}}}' for name in allowed)}, and {{{{ or }}}} for a brace itself"
+    try:
+        parts = [part[1:] for part in Formatter().parse(template) if part[1] is not None]
+    except ValueError as error:
+        raise InputError(f"{what}: braces that do not match ({error}), {expected}") from None
+    for name, spec, conversion in parts:
+        if name not in allowed or spec or conversion:
+            written = "".join((name or "", f"!{conversion}" if conversion else "", f":{spec}" if spec else ""))
+            raise InputError(f"{what}: {{{written}}} is not known, {expected}")
+    return frozenset(str(part[0]) for part in parts)
 
 
 def cell_desc(options: Mapping[str, Any]) -> str:
