@@ -22,7 +22,7 @@ from core.config import Settings
 from core.engine.journal import read_progress
 from core.engine.request import RunRequest
 from core.llm.scripted_server import Script, serving
-from core.methods.registry import method_named
+from core.methods.base import method_named
 from core.store import calls, predictions
 from core.store.datasets import DEMO
 

@@ -18,8 +18,7 @@ from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
 from core.llm.scripted_server import Faults, Script, request_counts, serving
-from core.methods.base import Method
-from core.methods.registry import method_named
+from core.methods.base import Method, method_named
 from core.store.runs import Run
 from core.types import Failed
 from soak.conftest import Record

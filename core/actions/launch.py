@@ -17,9 +17,8 @@ from core.errors import InputError, Unreachable
 from core.llm import health as llm_health
 from core.llm.endpoint import Endpoint
 from core.llm.health import Health
-from core.methods.base import DerivedMethod, Method
+from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
-from core.methods.registry import method_named
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run

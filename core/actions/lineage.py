@@ -9,7 +9,7 @@ from core import __version__
 from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.evidence.registry import TOOLS, tool_file
-from core.methods.registry import method_named
+from core.methods.base import method_named
 from core.store import Cursor, bundles, run_records, runs
 from core.store.runs import Run
 from core.submission.parsed import RunProvenance

@@ -19,9 +19,8 @@ from core.engine.worker import work
 from core.engine.worker_process import start as start_process
 from core.errors import StateError
 from core.evidence.sources import source_settings_of
-from core.methods.base import DerivedMethod, Method
+from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
-from core.methods.registry import method_named
 from core.store import Cursor, changes, runs
 from core.store.runs import Run
 from core.version import describe as describe_version

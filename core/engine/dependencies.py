@@ -14,9 +14,8 @@ from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client
-from core.methods.base import Context, DerivedMethod, Method
+from core.methods.base import Context, DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
-from core.methods.registry import method_named
 from core.store import Store, pairs, spaces
 from core.types import Label, Pair
 

@@ -22,9 +22,8 @@ from core.engine.row_codec import calls_tokens
 from core.engine.run_reporter import RunReporter
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.errors import DeskError, InputError, NotFound
-from core.llm.client import Client
+from core.llm.client import Client, ReplyCache
 from core.llm.messages import Reply
-from core.llm.reply_cache import ReplyCache
 from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult

@@ -2,10 +2,9 @@
 
 messages          a request, a reply, what it cost
 endpoint          a server's address, key and limits, and one exchange with it
-client            concurrency, retries, cache
+client            concurrency, retries, replies on disk
 errors            how a call can fail
 answers           reads the JSON of one answer
-reply_cache       replies on disk
 health            whether a server is fit for a run
 parsing           numbers and classes from text
 logprobs          probabilities of the answer letters

@@ -1,6 +1,6 @@
 """Ways to predict, one file each: from pairs and the labels that may be seen to predictions with their traces.
 
-base, registry   what a method is, and the list of methods
+base             what a method is, and the list of methods
 debate           EFFECT against NULL and UP against DOWN, each before a judge (debate_texts: its messages)
 prompt_only      one prompt for each row, letters or log-probabilities, several seeds
 react            one agent with tools          coordinator    an agent that asks two others (agents: what both share)

@@ -1,12 +1,17 @@
-"""What every method is: its options, what it may use, and how it predicts."""
+"""What every method is: its options, what it may use, and how it predicts; and the list of the methods of this room."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from core.errors import InputError
+import core.methods as room
+from core.errors import InputError, NotFound
 from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.types import Call, Pair, RowResult
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
     from core.methods.fusion_components import ComponentLoader
+
 
 Kind = Literal["int", "float", "text", "flag", "choice", "spaces", "run", "runs"]
 
@@ -201,3 +207,36 @@ def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict
 def split_names(names: object) -> list[str]:
     """Returns the names in "a, b"."""
     return [name.strip() for name in str(names).split(",") if name.strip()]
+
+
+@cache
+def methods() -> Mapping[str, Method]:
+    """Returns the methods by name, sorted: a new file with a `METHOD` is in without being listed anywhere.
+
+    Imports every file of this room.
+    """
+    found = (_import_method(module) for module in _list_modules())
+    return MappingProxyType({method.name: method for method in found if method is not None})
+
+
+def method_named(name: str) -> Method:
+    """Returns the method of a name, from the file of that name alone if there is one.
+
+    Raises NotFound, with the known names, if there is no such method.
+    """
+    method = _import_method(name) if name in _list_modules() else None
+    if method is not None and method.name == name:
+        return method
+    if name not in methods():
+        raise NotFound(f"method {name!r}: not known, expected one of {', '.join(methods())}")
+    return methods()[name]
+
+
+def _list_modules() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(room.__path__)]
+
+
+def _import_method(module: str) -> Method | None:
+    """Returns the method in a file of this room; None without one."""
+    method: Method | None = getattr(importlib.import_module(f"{room.__name__}.{module}"), "METHOD", None)
+    return method

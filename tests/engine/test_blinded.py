@@ -31,8 +31,7 @@ from core.errors import MissingPackage
 from core.evidence.label_view import blinded_view, fold_views
 from core.evidence.registry import TOOLS
 from core.llm.scripted_server import MODEL, serving
-from core.methods.base import DerivedMethod
-from core.methods.registry import method_named, methods
+from core.methods.base import DerivedMethod, method_named, methods
 from core.store.runs import Run
 from core.types import Label, Pair, Prediction, RowResult
 from tests import worlds

@@ -14,8 +14,8 @@ from core.config import Settings
 from core.engine.request import RunRequest
 from core.errors import InputError
 from core.llm.scripted_server import serving
+from core.methods.base import methods
 from core.methods.fusion_components import FusionSettings
-from core.methods.registry import methods
 from core.store import runs
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings

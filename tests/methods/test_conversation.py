@@ -14,7 +14,7 @@ from core.llm.messages import Message
 from core.llm.parsing import Unparsed
 from core.llm.scripted_server import Script, serving
 from core.llm.scripted_text import ScriptedPrompt
-from core.methods.base import BatchMethod, RowFailed, RowMethod, read_options
+from core.methods.base import BatchMethod, RowFailed, RowMethod, methods, read_options
 from core.methods.conversation import (
     CallSpec,
     NoBaseRates,
@@ -27,7 +27,6 @@ from core.methods.conversation import (
     read_probability,
 )
 from core.methods.debate import METHOD
-from core.methods.registry import methods
 from core.types import Call, Label
 from tests.evidence.world import TEST, pair
 from tests.llm.canned import Asked, Canned, completion

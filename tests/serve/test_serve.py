@@ -33,10 +33,9 @@ from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import Message, Request
 from core.llm.serve import HOST, OWN_PYTHON, default_python
-from core.methods.base import Context, RowMethod
+from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
-from core.methods.registry import method_named
 from core.store import predictions, run_records, runs
 from core.store.runs import Run
 from core.submission.rules import is_valid

@@ -16,8 +16,7 @@ from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.llm.health import START_COMMAND, Health
 from core.log import record_error
-from core.methods.base import DerivedMethod, Method, Option
-from core.methods.registry import methods
+from core.methods.base import DerivedMethod, Method, Option, methods
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext, show_error

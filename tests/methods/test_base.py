@@ -10,7 +10,7 @@ import pytest
 
 from core.config import REPOSITORY
 from core.errors import NotFound
-from core.methods.registry import method_named, methods
+from core.methods.base import method_named, methods
 
 
 @pytest.mark.parametrize("name", methods())
@@ -38,7 +38,7 @@ def test_a_method_under_another_file_name_is_found_too(monkeypatch: pytest.Monke
 
 
 def test_one_method_is_found_without_importing_the_others() -> None:
-    script = "import sys; from core.methods.registry import method_named; method_named('prompt_only'); print(*sys.modules)"
+    script = "import sys; from core.methods.base import method_named; method_named('prompt_only'); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     assert "core.methods.prompt_only" in loaded.split()
     assert not {"core.methods.debate", "core.methods.knn", "core.methods.fusion", "pandas"} & set(loaded.split())
