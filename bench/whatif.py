@@ -78,11 +78,10 @@ def _milliseconds(prepared: LiveFusion, around: LiveKnn) -> dict[str, float]:
 
     work = {name: lambda setting=setting: changed(setting) for name, setting in CHANGES.items()}
     work["spaces"] = lambda: changed(SimilaritySettings(), tuple(around.spaces)[1:])
-    folds = around.queries.pert % 5
     work |= {
         "weights": lambda: prepared.score_at(WEIGHTS),
         "plane": lambda: weight_grid(prepared),
-        "optimism": lambda: weight_optimism(prepared, folds),
+        "optimism": lambda: weight_optimism(prepared),
         "a space centred for the first time": newly_centred,
     }
     return {name: 1000 * median_s(one, REPEATS) for name, one in work.items()}

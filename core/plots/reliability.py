@@ -4,55 +4,87 @@ from __future__ import annotations
 
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import ArrayLike
 
 from core.plots import drawing, theme
-from core.stats.calibration import reliability
+from core.stats.calibration import Reliability
 
-COLUMNS = ("predicted", "observed", "low", "high", "n")
+COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
+_BAND_PX = 16
 
 
-def table(positive: ArrayLike, probability: ArrayLike, bins: int = 10) -> tuple[pd.DataFrame, str]:
-    """The reliability curve and its summary in words.
+def table(found: Reliability) -> pd.DataFrame:
+    """One row for each bin.
 
-    positive: flags, probability: in [0, 1], both of shape (n_rows,). One row for each bin with rows; columns: predicted
-    (mean probability), observed (share of positives) with its Wilson interval low and high, n.
+    Columns: predicted (mean probability), observed (share of positives) with its interval low and high, band_low and
+    band_high (what a calibrated model would show), n.
     """
-    found = reliability(positive, probability, bins)
     rows = [
-        (one.mean_probability, one.observed.estimate, one.observed.low, one.observed.high, one.observed.n)
+        (
+            one.mean_probability,
+            one.observed.estimate,
+            one.observed.low,
+            one.observed.high,
+            one.band_low,
+            one.band_high,
+            one.observed.n,
+        )
         for one in found.bins
-        if one.observed.n
     ]
-    ece, brier = drawing.number_text(found.ece), drawing.number_text(found.brier)
-    summary = f"expected calibration error {ece}, Brier score {brier} (0 is perfect)"
-    return pd.DataFrame(rows, columns=list(COLUMNS)), summary
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def figure(table: pd.DataFrame, score: str) -> go.Figure:
-    """Observed shares against predicted probabilities, with error bars, and the line of perfect calibration.
+def summary(found: Reliability) -> str:
+    """The calibration errors in words."""
+    ece, debiased, brier = map(drawing.number_text, (found.ece, found.debiased, found.brier))
+    return f"expected calibration error {ece}, {debiased} without sampling noise (root mean square), Brier score {brier}"
 
-    table: predicted, observed, low, high (in [0, 1]) and n, one row for each bin. score: the probability's name, such as
-    "P(DE)".
+
+def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:
+    """Observed shares against predicted probabilities, the line of perfect calibration and a calibrated model's bands.
+
+    table: `COLUMNS`, one row for each bin. score: the probability's name, such as "P(DE)". recalibrated: the same of
+    recalibrated probabilities, drawn hollow.
     """
     drawing.require_columns("reliability", table, COLUMNS)
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=0, y0=0, x1=1, y1=1, line=line, layer="between")
     chart.add_annotation(x=1, y=1, text="perfect", xanchor="left", xshift=4, showarrow=False, font_size=drawing.SMALL)
-    chart.add_scatter(
-        x=table["predicted"],
-        y=table["observed"],
-        mode="lines+markers",
-        line={"color": theme.CHOSEN, "width": 1.5},
-        marker={"color": theme.CHOSEN, "size": 8},
-        error_y=drawing.error_bars(table, "observed", theme.CHOSEN),
-        hovertext=[
-            f"{drawing.estimate_text(*ends)}<br>{drawing.rows_text(n)}" for *ends, n in table[list(COLUMNS[1:])].to_numpy()
-        ],
-        hovertemplate="predicted %{x:.3f}, observed %{hovertext}<extra></extra>",
-    )
+    _draw_bands(chart, table)
+    _draw_curve(chart, table, "circle")
+    if recalibrated is not None:
+        drawing.require_columns("reliability", recalibrated, COLUMNS)
+        _draw_curve(chart, recalibrated, "diamond-open")
     chart.update_layout(height=int(1.6 * theme.HEIGHT_PX), margin_r=60)
     chart.update_xaxes(title=f"predicted {score}, mean of a bin", range=[-0.03, 1.03], zeroline=False)
     chart.update_yaxes(showgrid=True, title="observed share", range=[-0.03, 1.03], zeroline=False)
     return chart
+
+
+def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
+    """Draw each bin's band as a broad vertical bar around the line of perfect calibration."""
+    ends = table[["predicted", "band_low", "band_high"]].to_numpy()
+    chart.add_scatter(
+        x=[x for predicted, *_ in ends for x in (predicted, predicted, None)],
+        y=[y for _, low, high in ends for y in (low, high, None)],
+        mode="lines",
+        line={"color": drawing.transparent(theme.BASELINE, 0.35), "width": _BAND_PX},
+        hoverinfo="skip",
+    )
+
+
+def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str) -> None:
+    """Draw the observed shares; the hover has the interval, the band and the number of rows."""
+    chart.add_scatter(
+        x=table["predicted"],
+        y=table["observed"],
+        mode="lines+markers",
+        line={"color": theme.CHOSEN, "width": 1.5, "dash": "solid" if symbol == "circle" else "dot"},
+        marker={"color": theme.CHOSEN, "size": 8, "symbol": symbol},
+        hovertext=[
+            f"{drawing.estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to {band_high:.3f}"
+            f"<br>{drawing.rows_text(n)}"
+            for _, observed, low, high, band_low, band_high, n in table[list(COLUMNS)].to_numpy()
+        ],
+        hovertemplate="predicted %{x:.3f}, observed %{hovertext}<extra></extra>",
+    )

@@ -2,13 +2,17 @@
 
 arrays              types of arrays                validate           one check for each kind of argument
 ranks               mid-ranks, percentiles         scores_and_labels  a run's scores, labels, the tasks DE and DIR
-auroc               AUROC and the ROC curve        influence          influence of rows on an AUROC, covariances
+scored_rows         all that statistics need of a run's rows
+auroc               AUROC and the ROC curve        influence          influence of rows on a statistic, covariances
 intervals           the record of an interval      delong             intervals, rows independent or clustered
+clustered_mean      means of rows in clusters      equivalence        two one-sided tests against a margin
 official_score      the score, with intervals      comparison         two runs, paired
 row_changes         two runs, row by row           slices             the score of slices, and what they cost
 stratified_score    pairs inside strata only       cell_auroc         pairs inside cells, influence of rows
-weighted_auroc      AUROC under many sets of weights
+within_axis         mean over genes, perturbations weighted_auroc     AUROC under many sets of weights
+average_precision   AUPRC and its base rate        top_k              precision and enrichment at k
 bootstrap           rows, genes, perturbations     power              detectable differences, leaderboard noise
-multiplicity        Holm, Benjamini and Hochberg   selection_optimism tuned against out of fold
-calibration         reliability, Brier, ties       count_controls     what row counts reveal
+multiplicity        p, Holm, Benjamini, Hochberg   selection_optimism tuned against out of fold
+calibration         reliability, Brier, ties       recalibration      probabilities made right, out of fold
+count_controls      what row counts reveal         count_matching     scores that row counts cannot raise
 """

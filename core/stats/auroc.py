@@ -77,7 +77,7 @@ def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_s
     negatives = sum_by_group(stratum, n_strata) - positives
     hits_to = np.concatenate(([0.0], np.cumsum(hit)))  # positives before each sorted row, and in all
     misses_to = np.arange(len(values) + 1) - hits_to
-    first, last = _tie_group_ends(values[order], stratum[order])
+    first, last = tie_group_ends(values[order], stratum[order])
     here = stratum[order]
     misses_below = (misses_to[first] + misses_to[last]) / 2 - (np.cumsum(negatives) - negatives)[here]
     hits_above = np.cumsum(positives)[here] - (hits_to[first] + hits_to[last]) / 2
@@ -89,7 +89,7 @@ def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_s
     return Placements(won, positives, negatives, area)
 
 
-def _tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
+def tie_group_ends(values: Floats, stratum: Codes) -> tuple[Codes, Codes]:
     """For each sorted row, where its group of equal values begins and where it ends (excluded)."""
     begins = np.ones(len(values), dtype=np.bool_)
     begins[1:] = (values[1:] != values[:-1]) | (stratum[1:] != stratum[:-1])

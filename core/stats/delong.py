@@ -7,7 +7,7 @@ that share either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +103,30 @@ def two_way_variance(row: Floats, pert: Floats, gene: Floats) -> Floats:
     return np.where(combined < 0, np.maximum(np.maximum(row, pert), gene), combined)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Dependence:
+    """How k statistics vary together, by row, perturbation and gene.
+
+    covariances: of shape (n_strata, k, k) for each of these units. perts, genes: numbers of clusters of shape (k, n_strata).
+    methods: how each unit's variance is computed, in words.
+    """
+
+    covariances: Mapping[Unit, Floats]
+    perts: Floats
+    genes: Floats
+    methods: Mapping[Unit, str]
+
+
+def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mapping[Unit, str] = METHODS) -> Dependence:
+    """The covariances of independent rows, of independent perturbations and of independent genes."""
+    matrices: dict[Unit, Floats] = {
+        "row": covariance(influence),
+        "pert": covariance(influence, pert),
+        "gene": covariance(influence, gene),
+    }
+    return Dependence(matrices, cluster_counts(influence, pert), cluster_counts(influence, gene), methods)
+
+
 def estimates(
     influence: Influence,
     pert: Codes,
@@ -110,28 +134,33 @@ def estimates(
     weights: Sequence[Floats],
     limits: tuple[float, float] = (0.0, 1.0),
 ) -> list[list[Estimate]]:
-    """For each combination of AUROCs in `weights` and each stratum, its value with all intervals.
+    """For each combination of statistics in `weights` and each stratum, its value with all intervals.
 
-    The interval shown takes the smallest number of clusters of the AUROCs that are combined.
+    The interval shown takes the smallest number of clusters of the statistics that are combined.
     """
-    by_unit: dict[Unit, Floats] = {
-        "row": covariance(influence),
-        "pert": covariance(influence, pert),
-        "gene": covariance(influence, gene),
-    }
-    perts, genes = cluster_counts(influence, pert), cluster_counts(influence, gene)
+    return estimates_from(influence, dependence_of(influence, pert, gene), weights, limits)
+
+
+def estimates_from(
+    influence: Influence, dependence: Dependence, weights: Sequence[Floats], limits: tuple[float, float] = (0.0, 1.0)
+) -> list[list[Estimate]]:
+    """The same from covariances that are known."""
     found: list[list[Estimate]] = []
     for combination in weights:
-        variances = {unit: variance_of(combination, matrix) for unit, matrix in by_unit.items()}
+        variances = {unit: variance_of(combination, matrix) for unit, matrix in dependence.covariances.items()}
         variances["two-way"] = two_way_variance(variances["row"], variances["pert"], variances["gene"])
         values = influence.combine(combination)
         used = np.flatnonzero(combination)
-        counts, n_perts, n_genes = influence.counts[used].max(axis=0), _fewest(perts[used]), _fewest(genes[used])
+        counts, n_perts, n_genes = (
+            influence.counts[used].max(axis=0),
+            _fewest(dependence.perts[used]),
+            _fewest(dependence.genes[used]),
+        )
         found.append([])
         for s, value in enumerate(values):
             by: dict[Unit, Interval] = {
                 unit: normal_interval(value, variances[unit][s], counts[s], unit, method, limits)
-                for unit, method in METHODS.items()
+                for unit, method in dependence.methods.items()
             }
             shown = widest_interval([*by.values()], int(n_perts[s]), int(n_genes[s]), limits)
             found[-1].append(Estimate(by["row"], by["pert"], by["gene"], by["two-way"], shown))

@@ -1,9 +1,10 @@
-"""The influence of each row on an AUROC, and the covariances of AUROCs that every analytic interval is computed from.
+"""The influence of each row on a statistic, and the covariances that every analytic interval is computed from.
 
 The influence of a positive row is (the share of negatives below it - AUROC) / positives, of a negative row likewise
 (DeLong's structural components, centred and scaled). Independent rows give DeLong's covariance; sums over clusters give
 Obuchowski's (Biometrics 1997, 53:567-578). Both keep the two classes apart, because each pair of parts has its own
-small-sample factor I / (I - 1), where I counts the units with rows in either part.
+small-sample factor I / (I - 1), where I counts the units with rows in either part. A statistic other than an AUROC has one
+part, of all its rows.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from core.stats.scores_and_labels import Task
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Influence:
-    """The values of k AUROCs and the influence of rows on them, inside each of n_strata strata (one without strata).
+    """The values of k statistics and the influence of rows on them, inside each of n_strata strata (one without strata).
 
-    values, counts: of shape (k, n_strata), the AUROC (NaN if undefined) and the number of its rows. parts: of shape
-    (2k, n_rows), for each AUROC the influence of positives and that of negatives, 0 for rows that do not count. members:
-    of the same shape, which rows count. stratum: codes of shape (n_rows,).
+    values, counts: of shape (k, n_strata), the statistic (NaN if undefined) and the number of its rows. parts: of shape
+    (2k, n_rows), for each AUROC the influence of positives and that of negatives, 0 for rows that do not count; of shape
+    (k, n_rows) for statistics of one part. members: of the same shape, which rows count. stratum: codes of shape (n_rows,).
     """
 
     values: Floats
@@ -39,7 +40,7 @@ class Influence:
         return int(self.values.shape[1])
 
     def combine(self, weights: Floats) -> Floats:
-        """Σ weights · values, of shape (n_strata,), over the AUROCs whose weight is not 0."""
+        """Σ weights · values, of shape (n_strata,), over the statistics whose weight is not 0."""
         used = np.flatnonzero(weights)
         terms = (weights[used, None] * self.values[used]).T
         return np.array([fsum(term) for term in terms])  # exact, so that a run minus itself is 0
@@ -71,9 +72,9 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
 
 
 def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
-    """The covariances of the k AUROCs, of shape (n_strata, k, k); clusters are independent, or rows if `clusters` is None.
+    """The covariances of the k statistics, of shape (n_strata, k, k), of independent clusters or, without, independent rows.
 
-    NaN for a pair of AUROCs if one of their classes has fewer than two units.
+    NaN for a pair of statistics if one of their parts has fewer than two units.
     """
     sums, present, stratum = _unit_sums(influence, clusters)
     shared = _per_stratum(present, stratum, influence.n_strata)
@@ -81,16 +82,16 @@ def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     units = own[:, :, None] + own[:, None, :] - shared
     factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
     between_parts = factor * _per_stratum(sums, stratum, influence.n_strata)
-    k = len(influence.values)
-    covariances: Floats = between_parts.reshape(-1, k, 2, k, 2).sum(axis=(2, 4))
+    k, of_each = len(influence.values), len(influence.parts) // len(influence.values)
+    covariances: Floats = between_parts.reshape(-1, k, of_each, k, of_each).sum(axis=(2, 4))
     return covariances
 
 
 def cluster_counts(influence: Influence, clusters: Codes) -> Floats:
-    """The number of clusters among the rows of each AUROC, of shape (k, n_strata)."""
+    """The number of clusters among the rows of each statistic, of shape (k, n_strata)."""
     _, present, stratum = _unit_sums(influence, clusters)
-    either = np.maximum(present[::2], present[1::2])
-    return np.stack([sum_by_group(stratum, influence.n_strata, used) for used in either])
+    in_any_part = present.reshape(len(influence.values), -1, present.shape[1]).max(axis=1)
+    return np.stack([sum_by_group(stratum, influence.n_strata, used) for used in in_any_part])
 
 
 def _unit_sums(influence: Influence, clusters: Codes | None) -> tuple[Floats, Floats, Codes]:
@@ -119,7 +120,7 @@ def _per_stratum(columns: Floats, stratum: Codes, n_strata: int) -> Floats:
 
 
 def variance_of(weights: Floats, covariances: Floats) -> Floats:
-    """The variance of Σ weights · AUROC, of shape (n_strata,), over the AUROCs whose weight is not 0."""
+    """The variance of Σ weights · statistic, of shape (n_strata,), over the statistics whose weight is not 0."""
     used = np.flatnonzero(weights)
     block = covariances[:, used[:, None], used]
     variance: Floats = np.einsum("i,sij,j->s", weights[used], block, weights[used])

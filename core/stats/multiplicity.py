@@ -1,13 +1,40 @@
-"""Correction of p-values for many hypotheses: Holm (family-wise error), Benjamini and Hochberg (false discovery rate)."""
+"""p-values of comparisons, and their correction for many: Holm (family-wise error), Benjamini and Hochberg (false discovery)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import stdtr
 
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Floats
+from core.stats.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class AdjustedP:
+    """The two-sided p of one of several differences, as it is and adjusted for their number; NaN without a standard error."""
+
+    p: float
+    holm: float
+    benjamini_hochberg: float
+
+
+def adjusted_p_values(changes: Sequence[Interval]) -> tuple[AdjustedP, ...]:
+    """The p-values of several comparisons, in the order given; changes: the intervals shown of their differences."""
+    p = [p_value(change) for change in changes]
+    return tuple(AdjustedP(*map(float, three)) for three in zip(p, holm(p), benjamini_hochberg(p), strict=True))
+
+
+def p_value(change: Interval) -> float:
+    """The two-sided p of a difference against 0, below 5% exactly if its interval leaves 0 out; 1 for 0 ± 0."""
+    if change.se == 0:
+        return float(change.estimate == 0)
+    return float(2 * stdtr(change.df, -abs(change.estimate) / change.se))
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -14,6 +14,7 @@ from core.stats.arrays import Codes
 from core.stats.auroc import placements
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
+from core.stats.scored_rows import ScoredRows, scored_rows
 from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, scores_from_submission, tasks
 
 DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
@@ -78,12 +79,14 @@ def score_with_intervals(
 
     cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs.
     """
-    outcome = outcome_of(labels)
-    perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
-    n = validate.same_length(labels=outcome.labelled, scores=scores, pert=perts, gene=genes)
-    influence = influence_within_cells(tasks(outcome, scores), cells)
-    de, direction, mean = (found[0] for found in estimates(influence, perts, genes, [DE, DIR, MEAN]))
-    return ScoreIntervals(*row_counts(outcome, n), de, direction, mean)
+    return score_of_rows(scored_rows(labels, scores, pert, gene, cells))
+
+
+def score_of_rows(rows: ScoredRows) -> ScoreIntervals:
+    """The same of rows that are put together."""
+    influence = influence_within_cells(rows.tasks(), rows.cells)
+    de, direction, mean = (found[0] for found in estimates(influence, rows.pert, rows.gene, [DE, DIR, MEAN]))
+    return ScoreIntervals(*rows.counts(), de, direction, mean)
 
 
 def row_counts(outcome: Outcome, n: int) -> tuple[int, int, int]:

@@ -1,64 +1,163 @@
-"""How much a score gains from settings that were chosen on the rows it is measured on."""
+"""How much a score gains from a setting that was chosen on the rows it is measured on.
+
+Perturbations and genes are each cut into k parts. A test cell holds the rows of one part of each; its setting is chosen on
+the rows outside both, so that a row and those that share its perturbation or its gene have no say in it. One cut is noisy:
+the gain is the mean over many cuts, shown with its range.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from core.errors import InputError
 from core.stats import validate
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.scored_rows import ScoredRows
+from core.stats.weighted_auroc import ranking_steps
 
-Setting = TypeVar("Setting")
+
+@dataclass(frozen=True, slots=True)
+class CutPlan:
+    """How many times both axes are cut into how many parts, and the random seed."""
+
+    cuts: int = 30
+    k: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        validate.whole_number("cuts", self.cuts, 1)
+        validate.whole_number("k", self.k, 2)
+        validate.whole_number("seed", self.seed, 0)
+
+
+DEFAULT_CUTS = CutPlan()
 
 
 @dataclass(frozen=True, slots=True)
 class Optimism:
-    """tuned: the value of the setting that is best over all folds; out_of_fold: of settings chosen on the other folds.
+    """The gain of the settings for DE and DIR, chosen apart, in the mean of both AUROCs; NaN if no cut has a value.
 
-    Both are means over the same folds, weighted by rows, so that only the choice differs; optimism is tuned minus
-    out_of_fold. best: the position of the best setting; chosen: of the setting chosen for each fold in use; skipped:
-    number of folds for which the value of some setting is undefined (one class only). NaN with fewer than two folds left.
+    tuned: the value of the settings that are best on all rows; out_of_fold: of those chosen for each test cell on the rows
+    outside both of its parts; both over the pairs of rows inside test cells, means over the cuts. optimism: tuned minus
+    out_of_fold; low, high: its range over the cuts, whose number is `cuts`.
     """
 
     tuned: float
     out_of_fold: float
     optimism: float
-    best: int
-    chosen: tuple[int, ...]
-    skipped: int
+    low: float
+    high: float
+    cuts: int
 
 
-def tuning_optimism(value: Callable[[Setting, Bools], float], settings: Sequence[Setting], folds: ArrayLike) -> Optimism:
+def selection_optimism(settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_CUTS) -> Optimism:
     """How much of the best setting's value is due to choosing it on the rows it is measured on.
 
-    value(setting, rows): the score of a setting on the rows flagged True, higher is better, NaN if undefined. settings:
-    for instance a grid of fusion weights; the first wins a tie. folds: each row's fold, a name or code.
+    settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. With
+    cells only pairs inside a cell of the rows count, both in choosing and in measuring.
     """
-    codes = validate.codes("folds", folds)
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
-    in_fold = [codes == fold for fold in range(codes.max(initial=-1) + 1)]
-    table = np.array([[value(setting, rows) for rows in in_fold] for setting in settings])
-    sizes = np.array([rows.sum() for rows in in_fold], dtype=np.float64)
-    return _optimism(table.reshape(len(settings), -1), sizes)
-
-
-def _optimism(table: Floats, sizes: Floats) -> Optimism:
-    defined = ~np.isnan(table).any(axis=0)
-    skipped = int((~defined).sum())
-    values, sizes = table[:, defined], sizes[defined]
-    if values.shape[1] < 2:
+    rows = settings[0]
+    rng = np.random.default_rng(plan.seed)
+    values = np.full((2, 2, plan.cuts), np.nan)  # of DE and DIR: tuned and out of fold, on each cut
+    both = [[_RankedTask.of(setting, k) for setting in settings] for k in range(2)]
+    for cut in range(plan.cuts):
+        part = cut_codes(rows.pert, plan.k, rng) * plan.k + cut_codes(rows.gene, plan.k, rng)
+        for k, by_setting in enumerate(both):
+            won = np.stack([task.wins(part, plan.k**2) for task in by_setting])
+            values[k, :, cut] = _values_of_cut(won, by_setting[0].pairs(part, plan.k**2), plan.k)
+    tuned, out_of_fold = values.mean(axis=0)
+    defined = ~np.isnan(tuned)
+    if not defined.any():
         nan = float("nan")
-        return Optimism(nan, nan, nan, -1, (), skipped)
-    totals = values @ sizes
-    others = totals[:, None] - values * sizes  # each fold's setting is chosen on the other folds
-    chosen = others.argmax(axis=0)
-    best = int(totals.argmax())
-    tuned = float(totals[best] / sizes.sum())
-    out_of_fold = float(values[chosen, np.arange(len(sizes))] @ sizes / sizes.sum())
-    return Optimism(tuned, out_of_fold, tuned - out_of_fold, best, tuple(map(int, chosen)), skipped)
+        return Optimism(nan, nan, nan, nan, nan, 0)
+    gains = (tuned - out_of_fold)[defined]
+    return Optimism(
+        float(tuned[defined].mean()),
+        float(out_of_fold[defined].mean()),
+        float(gains.mean()),
+        float(gains.min()),
+        float(gains.max()),
+        int(defined.sum()),
+    )
+
+
+def cut_codes(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
+    """The part, from 0 to k - 1, of each row: rows of one code are in one part, and parts have as many codes as each other."""
+    used, position = np.unique(codes, return_inverse=True)
+    parts: Codes = rng.permutation(len(used)) % k
+    return parts[position]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _RankedTask:
+    """A task's rows in ascending order, cell after cell: their positions, which are positive, and their steps.
+
+    step, tied: as in `weighted_auroc.ranking_steps`; cell: each row's cell.
+    """
+
+    order: Codes
+    positive: Bools
+    step: Codes
+    tied: Codes
+    cell: Codes
+
+    @staticmethod
+    def of(rows: ScoredRows, which: int) -> _RankedTask:
+        task = rows.tasks()[which]
+        chosen = np.flatnonzero(task.rows)
+        cells = np.zeros(len(chosen), dtype=np.intp) if rows.cells is None else rows.cells[chosen]
+        sorting = np.lexsort((task.values[chosen], cells))
+        order, cell = chosen[sorting], cells[sorting]
+        place = np.cumsum(np.append(0, (np.diff(task.values[order]) != 0) | (np.diff(cell) != 0)))[: len(order)]
+        step, tied = ranking_steps(place.astype(np.float64), task.positive[order])
+        return _RankedTask(order, task.positive[order], step, tied, cell)
+
+    def wins(self, part: Codes, n_parts: int) -> Floats:
+        """Pairs won inside cells by each part's positives against each part's negatives, of shape (n_parts, n_parts)."""
+        hits, misses = (self._count(rows, part, n_parts, self.step) for rows in (self.positive, ~self.positive))
+        ties = hits[:, self.tied] @ misses[:, self.tied].T
+        in_order: Floats = hits @ np.cumsum(misses, axis=1).T - ties / 2
+        return in_order - self._count_by_cell(part, n_parts, among_earlier=True)
+
+    def pairs(self, part: Codes, n_parts: int) -> Floats:
+        """Pairs of each part's positives and each part's negatives inside cells, of shape (n_parts, n_parts)."""
+        return self._count_by_cell(part, n_parts, among_earlier=False)
+
+    def _count_by_cell(self, part: Codes, n_parts: int, *, among_earlier: bool) -> Floats:
+        """Pairs of positives with the negatives of their cell, or of the cells before it."""
+        hits, misses = (self._count(rows, part, n_parts, self.cell) for rows in (self.positive, ~self.positive))
+        return np.asarray(hits @ (np.cumsum(misses, axis=1) - misses if among_earlier else misses).T)
+
+    def _count(self, rows: Bools, part: Codes, n_parts: int, group: Codes) -> Floats:
+        """The number of `rows` of each part in each group, of shape (n_parts, n_groups)."""
+        n_groups = int(group.max(initial=0)) + 1
+        return sum_by_group(part[self.order[rows]] * n_groups + group[rows], n_parts * n_groups).reshape(n_parts, n_groups)
+
+
+def _values_of_cut(won: Floats, pairs: Floats, k: int) -> tuple[float, float]:
+    """The tuned and the out-of-fold AUROC of one task on one cut.
+
+    won: pairs won, of shape (n_settings, k², k²), by the positives of each test cell against the negatives of each; pairs: all
+    of them, of shape (k², k²).
+    """
+    inside = np.einsum("saa->sa", won)  # in each test cell
+    total = np.trace(pairs)
+    if not total:
+        return float("nan"), float("nan")
+    best = int(won.sum(axis=(1, 2)).argmax())
+    outside = _outside_both(won, k)
+    chosen = outside.argmax(axis=0)
+    out_of_fold = inside[chosen, np.arange(k * k)].sum()
+    return float(inside[best].sum() / total), float(out_of_fold / total)
+
+
+def _outside_both(won: Floats, k: int) -> Floats:
+    """Pairs won among the rows outside both parts of each test cell, of shape (n_settings, k²)."""
+    apart = 1 - np.eye(k)
+    outside = np.kron(apart, apart)  # which cells share neither part with a cell
+    return np.asarray(np.einsum("ca,sab,cb->sc", outside, won, outside, optimize=True))

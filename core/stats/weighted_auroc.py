@@ -45,7 +45,7 @@ def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
     values, positive, units = task.values[task.rows], task.positive[task.rows], unit[task.rows]
     order = np.argsort(values)
     positive, units = positive[order], units[order]
-    step, tied = _steps(values[order], positive)
+    step, tied = ranking_steps(values[order], positive)
     n_steps = ceil(sqrt(step[-1] + 1)) ** 2 if len(step) else 1  # a square number, which `running_sum` needs
 
     def count_matrix(chosen: Bools) -> Any:
@@ -55,8 +55,8 @@ def weighted_auroc(task: Task, unit: Codes, n_units: int) -> WeightedAuroc:
     return WeightedAuroc(count_matrix(positive), count_matrix(~positive), tied)
 
 
-def _steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
-    """Each sorted row's step, and which steps are ties between the classes."""
+def ranking_steps(values: Floats, positive: Bools) -> tuple[Codes, Codes]:
+    """Each sorted row's step, and which steps are ties between the classes; values: ascending, of shape (n_rows,)."""
     if not len(values):
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     starts = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.errors import InputError
-from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates
 from core.stats.official_score import MEAN
+from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Outcome, Scores, tasks
-from core.stats.selection_optimism import Optimism, tuning_optimism
+from core.stats.selection_optimism import DEFAULT_CUTS, CutPlan, Optimism, selection_optimism
 from core.transfer.fusion import fuse, weights_of
 from core.transfer.live_fusion import LiveFusion
 
@@ -60,27 +60,12 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLik
 
 
 def weight_optimism(
-    live: LiveFusion, folds: ArrayLike, grid: Sequence[float] = GRID, shares: ArrayLike | None = None
-) -> tuple[Optimism, list[tuple[float, float]]]:
-    """The optimism of choosing both weights on the rows they are scored on, and the pairs of weights in its order.
-
-    folds: each row's fold, a name or code, of shape (n_rows,); weights are chosen on the other folds.
-    """
-    codes = validate.codes("folds", folds)
-    validate.same_length(folds=codes, rows=live.rows)
-    scores = _scores(live, grid, shares)
-    curves = []
-    for fold in range(codes.max(initial=-1) + 1):
-        rows = codes == fold
-        outcome, cells = live.outcome.take(rows), None if live.cells is None else live.cells[rows]
-        curves.append(np.array([_values(outcome, some.take(rows), cells) for some in scores]))
-
-    def mean(setting: tuple[int, int], rows: Bools) -> float:
-        curve = curves[codes[rows.argmax()]]
-        return float(curve[setting[0], 0] + curve[setting[1], 1]) / 2
-
-    settings = [(i, j) for i in range(len(grid)) for j in range(len(grid))]
-    return tuning_optimism(mean, settings, codes), [(grid[i], grid[j]) for i, j in settings]
+    live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLike | None = None, plan: CutPlan = DEFAULT_CUTS
+) -> Optimism:
+    """The optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`."""
+    rows = live.rows
+    scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, grid, shares)]
+    return selection_optimism(scored, plan)
 
 
 def _scores(live: LiveFusion, grid: Sequence[float], shares: ArrayLike | None) -> list[Scores]:

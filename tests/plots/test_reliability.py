@@ -2,47 +2,59 @@
 
 from __future__ import annotations
 
-import numpy as np
+import pandas as pd
 import pytest
 
 from core.errors import InputError
 from core.plots import reliability
+from core.stats.calibration import Reliability
+from core.stats.calibration import reliability as reliability_of
 
-POSITIVE, PROBABILITY = [1, 0, 1, 1], [0.2, 0.3, 0.9, 0.9]
+
+def found(positive: list[int], probability: list[float], bins: int = 2) -> Reliability:
+    rows = range(len(positive))
+    return reliability_of(positive, probability, rows, rows, bins)
+
+
+FOUND = found([1, 0, 1, 1], [0.2, 0.3, 0.9, 0.9])
+TABLE = reliability.table(FOUND)
 
 
 def test_table_by_hand() -> None:
-    table, summary = reliability.table(POSITIVE, PROBABILITY, bins=2)
     # Below .5: rows at .2 and .3, one of two happened. Above: both at .9 happened.
-    assert table[["predicted", "observed", "n"]].to_numpy().tolist() == [[0.25, 0.5, 2], [pytest.approx(0.9), 1.0, 2]]
-    # Wilson for 1 of 2, z² = 3.8415: 1/2 ± z · √(1/8 + z²/16) / (1 + z²/2) = .5 ± 1.96 · .6045 / 2.9207
-    assert table.loc[0, ["low", "high"]].tolist() == pytest.approx([0.0945, 0.9055], abs=1e-4)
-    # ECE (2 · |.25 - .5| + 2 · |.9 - 1|) / 4 = .175; Brier (.64 + .09 + .01 + .01) / 4 = .1875
-    assert summary == "expected calibration error 0.175, Brier score 0.188 (0 is perfect)"
+    assert TABLE[["predicted", "observed", "n"]].to_numpy().tolist() == [[0.25, 0.5, 2], [pytest.approx(0.9), 1.0, 2]]
+    assert TABLE[["band_low", "band_high"]].to_numpy().tolist() == [[one.band_low, one.band_high] for one in FOUND.bins]
+    # ECE (2 · |.25 - .5| + 2 · |.9 - 1|) / 4 = .175; Brier (.64 + .09 + .01 + .01) / 4 = .1875. The residuals .8 and -.3
+    # have variance .605, and .0025·2 those of the second bin: .25² - .3025 and .1² - 0 add up to less than 0
+    expected = "expected calibration error 0.175, 0.000 without sampling noise (root mean square), Brier score 0.188"
+    assert reliability.summary(FOUND) == expected
 
 
-def test_empty_bins_are_left_out() -> None:
-    assert reliability.table(POSITIVE, PROBABILITY)[0]["n"].tolist() == [1, 1, 2]
-
-
-def test_figure_shows_the_curve_its_whiskers_and_the_perfect_line() -> None:
-    table, _ = reliability.table(POSITIVE, PROBABILITY, bins=2)
-    chart = reliability.figure(table, "P(DE)")
-    curve = chart.data[0]
+def test_figure_shows_the_curve_the_bands_and_the_perfect_line() -> None:
+    chart = reliability.figure(TABLE, "P(DE)")
+    bands, curve = chart.data
+    assert list(bands.x[:3]) == [0.25, 0.25, None]
+    assert list(bands.y[:2]) == TABLE.loc[0, ["band_low", "band_high"]].tolist()
     assert (list(curve.x), list(curve.y)) == ([0.25, pytest.approx(0.9)], [0.5, 1.0])
-    np.testing.assert_allclose(curve.error_y.arrayminus, table["observed"] - table["low"])
-    np.testing.assert_allclose(curve.error_y.array, table["high"] - table["observed"])
-    assert curve.hovertext[0] == "0.500 [0.095, 0.905]<br>n 2"
+    assert curve.hovertext[0].startswith("0.500 [")
+    assert curve.hovertext[0].endswith("<br>n 2")
     assert [note.text for note in chart.layout.annotations] == ["perfect"]
     line = chart.layout.shapes[0]
     assert (line.x0, line.y0, line.x1, line.y1) == (0, 0, 1, 1)
     assert chart.layout.xaxis.title.text == "predicted P(DE), mean of a bin"
 
 
+def test_recalibrated_probabilities_are_drawn_hollow() -> None:
+    chart = reliability.figure(TABLE, "P(DE)", TABLE.assign(observed=[0.3, 0.8]))
+    assert (chart.data[2].marker.symbol, list(chart.data[2].y)) == ("diamond-open", [0.3, 0.8])
+
+
 def test_one_row_is_drawn() -> None:
-    assert list(reliability.figure(reliability.table([1], [0.7])[0], "P(DE)").data[0].y) == [1.0]
+    assert list(reliability.figure(reliability.table(found([1], [0.7])), "P(DE)").data[1].y) == [1.0]
 
 
 def test_a_wrong_table_is_refused() -> None:
     with pytest.raises(InputError, match="reliability: missing columns low, high"):
-        reliability.figure(reliability.table([1], [0.7])[0].drop(columns=["low", "high"]), "P(DE)")
+        reliability.figure(TABLE.drop(columns=["low", "high"]), "P(DE)")
+    with pytest.raises(InputError, match="reliability: missing columns"):
+        reliability.figure(TABLE, "P(DE)", pd.DataFrame())

@@ -12,8 +12,9 @@ import pytest
 from core.stats.bootstrap import ResamplingPlan, bootstrap_score, both_axes
 from core.stats.count_controls import leakage_audit
 from core.stats.official_score import official_score, score_with_intervals
-from core.stats.scores_and_labels import scores_from_submission
-from core.stats.stratified_score import stratified_score
+from core.stats.scored_rows import scored_rows
+from core.stats.scores_and_labels import scores_from_probabilities, scores_from_submission
+from core.stats.within_axis import score_within
 
 pytestmark = pytest.mark.real
 
@@ -77,9 +78,11 @@ def test_bootstrap_standard_errors_of_the_mean(pool: Pool) -> None:
 
 
 def test_the_model_does_not_rank_within_a_gene(pool: Pool) -> None:
-    pert, gene = (stratified_score(*pool.arguments, axis).de for axis in pool.axes)
-    assert gene.interval.estimate == pytest.approx(0.500, abs=0.0015)
-    assert pert.interval.estimate == pytest.approx(0.569, abs=0.0015)
+    rows = scored_rows(*pool.arguments, *pool.axes)
+    gene, pert = score_within(rows, "gene").de, score_within(rows, "pert").de
+    assert gene.by_pairs.value == pytest.approx(0.500, abs=0.0015)
+    assert pert.by_pairs.value == pytest.approx(0.569, abs=0.0015)
+    assert gene.macro.value == pytest.approx(0.556, abs=0.0015)  # genes with few pairs count as much as others
 
 
 def test_row_counts_leak_into_the_labels(shared_data: Path, train: pd.DataFrame) -> None:
@@ -90,3 +93,15 @@ def test_row_counts_leak_into_the_labels(shared_data: Path, train: pd.DataFrame)
     assert found.rarer_up_dir.value == pytest.approx(0.5694, abs=0.0005)
     assert (found.singletons, found.singletons_none) == (632, 632)
     assert (found.shared_perts, found.shared_genes) == (0, 0)
+
+
+def test_the_gene_mean_of_perturbqa_has_exactly_a_half_per_gene(shared_data: Path) -> None:
+    table = pd.read_csv(shared_data / "perturbqa" / "k562-de.csv", keep_default_na=False)
+    known, test = table[table["split"] == "train"], table[table["split"] == "test"]
+    means = test["gene"].map(known.groupby("gene")["label"].mean()).fillna(known["label"].mean()).to_numpy()
+    labels = np.where(test["label"] == 1, "de", "none")
+    rows = scored_rows(labels, scores_from_probabilities(means, means), test["pert"].to_numpy(), test["gene"].to_numpy())
+    within = score_within(rows, "gene").de
+    assert within.macro.value == within.by_pairs.value == 0.5
+    assert within.groups == sum(0 < label.mean() < 1 for _, label in test.groupby("gene")["label"])
+    assert score_with_intervals(labels, rows.scores, rows.pert, rows.gene).de.value > 0.6  # pooled it looks like knowledge

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy.stats import norm
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from core.errors import InputError
@@ -10,9 +11,14 @@ from core.stats.calibration import reliability, tie_bounds
 from tests.stats.oracles import scored_rows
 
 
+def alone(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes of both axes for rows that share nothing."""
+    return np.arange(n), np.arange(n)
+
+
 def test_reliability_by_hand() -> None:
     # two bins: 0.1 and 0.3 (neither happened), 0.5, 0.7 and 0.9 (two of three); an edge belongs to the bin above it
-    found = reliability([0, 0, 1, 0, 1], [0.1, 0.3, 0.5, 0.7, 0.9], bins=2)
+    found = reliability([0, 0, 1, 0, 1], [0.1, 0.3, 0.5, 0.7, 0.9], *alone(5), bins=2)
     low, high = found.bins
     assert (low.low, low.high, low.observed.n, low.observed.estimate) == (0.0, 0.5, 2, 0.0)
     assert (high.low, high.high, high.observed.n) == (0.5, 1.0, 3)
@@ -26,7 +32,7 @@ def test_reliability_by_hand() -> None:
 def test_brier_equals_scikit_learn_and_rows_are_all_counted() -> None:
     rng = np.random.default_rng(1)
     positive, p = rng.random(500) < 0.3, np.round(rng.random(500), 2)
-    found = reliability(positive, p)
+    found = reliability(positive, p, *alone(500))
     assert found.brier == pytest.approx(brier_score_loss(positive, p))
     assert sum(b.observed.n for b in found.bins) == 500
     assert sum(b.observed.n * b.observed.estimate for b in found.bins) == pytest.approx(positive.sum())
@@ -35,24 +41,59 @@ def test_brier_equals_scikit_learn_and_rows_are_all_counted() -> None:
 def test_probabilities_that_are_right_are_calibrated() -> None:
     rng = np.random.default_rng(2)
     p = rng.random(20_000)
-    assert reliability(rng.random(20_000) < p, p).ece < 0.02
-    assert reliability(rng.random(20_000) < p**2, p).ece > 0.1
+    assert reliability(rng.random(20_000) < p, p, *alone(20_000)).ece < 0.02
+    assert reliability(rng.random(20_000) < p**2, p, *alone(20_000)).ece > 0.1
 
 
 def test_sums_of_decimals_fall_into_the_bin_that_was_meant() -> None:
-    found = reliability([1, 1], [0.1 + 0.2, 0.3], bins=10)
-    assert found.bins[3].observed.n == 2
+    (found,) = reliability([1, 1], [0.1 + 0.2, 0.3], *alone(2), bins=10).bins
+    assert (found.low, found.observed.n) == (pytest.approx(0.3), 2)
 
 
-def test_empty_bins_and_no_rows() -> None:
-    found = reliability([1], [1.0], bins=4)
-    assert np.isnan(found.bins[0].mean_probability)
-    assert (found.bins[3].observed.n, found.ece) == (1, 0.0)
-    assert np.isnan([reliability([], []).ece, reliability([], []).brier]).all()
+def test_bins_without_rows_are_left_out_and_no_rows_have_no_number() -> None:
+    found = reliability([1], [1.0], *alone(1), bins=4)
+    assert (len(found.bins), found.bins[0].low, found.ece) == (1, 0.75, 0.0)
+    nothing = reliability([], [], [], [])
+    assert nothing.bins == ()
+    assert np.isnan([nothing.ece, nothing.debiased, nothing.brier]).all()
     with pytest.raises(InputError, match=r"probability: row 0: got 1\.5"):
-        reliability([1], [1.5])
+        reliability([1], [1.5], *alone(1))
     with pytest.raises(InputError, match="bins: got 0"):
-        reliability([1], [0.5], bins=0)
+        reliability([1], [0.5], *alone(1), bins=0)
+
+
+def test_without_clusters_the_debiased_error_is_ferro_and_frickers() -> None:
+    rng = np.random.default_rng(3)
+    p = rng.choice([0.1, 0.35, 0.6, 0.95], 300)  # one probability per bin: the bin's variance is that of its flags
+    positive = rng.random(300) < np.sqrt(p)
+    expected = 0.0
+    for one in np.unique(p):
+        inside = positive[p == one]
+        share, n = inside.mean(), len(inside)
+        expected += n / 300 * ((share - one) ** 2 - share * (1 - share) / (n - 1))
+    assert reliability(positive, p, *alone(300)).debiased == pytest.approx(np.sqrt(expected))
+
+
+def clustered_flags(rng: np.random.Generator, p: np.ndarray, pert: np.ndarray, gene: np.ndarray) -> np.ndarray:
+    """Flags whose probabilities are exactly p, and which depend on each other by perturbation and gene (a normal copula)."""
+    shared = np.sqrt(0.2) * (rng.normal(size=pert.max() + 1)[pert] + rng.normal(size=gene.max() + 1)[gene])
+    return shared + np.sqrt(0.6) * rng.normal(size=len(p)) < norm.ppf(p)
+
+
+def test_bands_hold_what_a_calibrated_model_shows_and_the_debiased_error_is_near_0() -> None:
+    inside, independent, ece, debiased = [], [], [], []
+    for seed in range(150):
+        rng = np.random.default_rng([seed, 4])
+        p, pert, gene = rng.beta(2, 2, 1200), rng.integers(0, 60, 1200), rng.integers(0, 150, 1200)
+        positive = clustered_flags(rng, p, pert, gene)
+        found, plain = reliability(positive, p, pert, gene, bins=5), reliability(positive, p, *alone(1200), bins=5)
+        inside += [each.band_low <= each.observed.estimate <= each.band_high for each in found.bins]
+        independent += [each.band_low <= each.observed.estimate <= each.band_high for each in plain.bins]
+        ece.append(found.ece)
+        debiased.append(found.debiased**2)
+    assert 0.92 <= np.mean(inside) <= 0.985
+    assert np.mean(independent) < 0.9  # bands of independent rows are too narrow
+    assert np.mean(debiased) < np.mean(np.square(ece))
 
 
 @given(scored_rows(least=1))
@@ -75,4 +116,5 @@ def test_auroc_and_its_bounds_do_not_change_under_increasing_maps() -> None:
     rng = np.random.default_rng(3)
     positive, p = rng.random(300) < 0.4, np.round(rng.random(300), 2)
     assert tie_bounds(positive, p) == tie_bounds(positive, p**3)
-    assert reliability(positive, p).ece != pytest.approx(reliability(positive, p**3).ece, abs=1e-3)
+    before, after = (reliability(positive, each, *alone(len(p))) for each in (p, p**3))
+    assert before.ece != pytest.approx(after.ece, abs=1e-3)

@@ -103,8 +103,8 @@ def shown_coverage(design: Design, effects: str, number: int) -> Shown:
 
 
 def half_width(intervals: list[tuple[Interval, float]]) -> float:
-    """The mean half width of intervals."""
-    return float(np.mean([(interval.high - interval.low) / 2 for interval, _ in intervals]))
+    """The mean half width of the intervals that are defined; the others count as missing the truth."""
+    return round(float(np.nanmean([(interval.high - interval.low) / 2 for interval, _ in intervals])), 4)
 
 
 def assert_enough(coverage: float, effects: str, number: int, full_strength: int) -> None:

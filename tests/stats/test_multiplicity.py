@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import false_discovery_control
+from scipy.stats import false_discovery_control, norm, t
 
 from core.errors import InputError
-from core.stats.multiplicity import benjamini_hochberg, holm
+from core.stats.intervals import Interval, normal_interval, widest_interval
+from core.stats.multiplicity import adjusted_p_values, benjamini_hochberg, holm, p_value
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
@@ -50,3 +51,31 @@ def test_untested_hypotheses_stay_untested_and_cost_nothing() -> None:
 def test_what_is_no_p_value_is_refused() -> None:
     with pytest.raises(InputError, match=r"p_values: row 1: got 1\.5"):
         holm([0.1, 1.5])
+
+
+def difference(estimate: float, se: float, clusters: int = 15) -> Interval:
+    by_unit = [normal_interval(estimate, se**2, 90, "row", "DeLong", (-1.0, 1.0))] * 4
+    return widest_interval(by_unit, clusters, 2 * clusters, (-1.0, 1.0))
+
+
+@pytest.mark.parametrize("estimate", [-0.05, -0.01, 0.0, 0.04299, 0.0431, 0.3])
+def test_p_is_below_5_percent_exactly_if_the_interval_leaves_0_out(estimate: float) -> None:
+    change = difference(estimate, 0.02)
+    assert p_value(change) == pytest.approx(2 * t(14).sf(abs(estimate) / 0.02))
+    assert (p_value(change) < 0.05) == (not change.low <= 0 <= change.high)
+
+
+def test_p_without_clusters_is_normal_and_without_error_certain() -> None:
+    assert p_value(normal_interval(0.02, 0.0001, 9, "row", "", (-1.0, 1.0))) == pytest.approx(2 * norm.sf(2))
+    assert (p_value(difference(0.0, 0.0)), p_value(difference(0.1, 0.0))) == (1.0, 0.0)
+    assert np.isnan(p_value(difference(0.1, float("nan"))))
+
+
+def test_several_differences_are_adjusted_for_their_number() -> None:
+    changes = [difference(0.05, 0.02), difference(0.03, 0.02), difference(0.1, float("nan")), difference(0.09, 0.02)]
+    found = adjusted_p_values(changes)
+    p = [one.p for one in found]
+    assert [one.holm for one in found] == pytest.approx(holm(p).tolist(), nan_ok=True)
+    assert [one.benjamini_hochberg for one in found] == pytest.approx(benjamini_hochberg(p).tolist(), nan_ok=True)
+    assert found[3].holm == pytest.approx(3 * p[3])  # three are tested
+    assert adjusted_p_values([]) == ()

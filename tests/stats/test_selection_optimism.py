@@ -2,57 +2,103 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
-from core.stats.auroc import auroc
-from core.stats.selection_optimism import tuning_optimism
+from core.stats.scored_rows import ScoredRows, scored_rows
+from core.stats.scores_and_labels import scores_from_probabilities
+from core.stats.selection_optimism import CutPlan, cut_codes, selection_optimism
+from tests.stats.oracles import some_rows
 
-FOLDS = np.repeat(["a", "b", "c"], [2, 2, 4])
+RNG = np.random.default_rng(121)
+N = 260
+LABELS, _, _ = some_rows(RNG, N)
+PERT, GENE, CELLS = RNG.integers(0, 20, N), RNG.integers(0, 25, N), RNG.integers(0, 2, N)
+VALUES = np.round(RNG.random((4, 2, N)) + 0.1 * np.stack([LABELS != "none", LABELS == "up"]), 1)  # four settings, with ties
 
 
-def table(values: dict[str, list[float]]) -> object:
-    """The value of a setting in each of the folds above."""
-    names = ["a", "b", "c"]
-    return lambda setting, rows: values[setting][names.index(FOLDS[rows][0])]
+def settings(cells: np.ndarray | None = None) -> list[ScoredRows]:
+    return [scored_rows(LABELS, scores_from_probabilities(de, up), PERT, GENE, cells) for de, up in VALUES]
 
 
-def test_by_hand() -> None:
-    value = table({"half": [0.8, 0.4, 0.6], "all": [0.5, 0.7, 0.6]})
-    # means weighted by 2, 2 and 4 rows: half (1.6 + 0.8 + 2.4) / 8 = 0.6, all (1.0 + 1.4 + 2.4) / 8 = 0.6; first wins.
-    # without a: half 3.2, all 3.8, so all; without b: half 4.0, all 3.4, so half; without c: half 2.4, all 2.4, half
-    # out of fold: (2 · 0.5 + 2 · 0.4 + 4 · 0.6) / 8 = 0.525
-    found = tuning_optimism(value, ["half", "all"], FOLDS)  # type: ignore[arg-type]
-    assert (found.tuned, found.out_of_fold, found.optimism) == pytest.approx((0.6, 0.525, 0.075))
-    assert (found.best, found.chosen, found.skipped) == (0, (1, 0, 0), 0)
+def pairs_won(rows: np.ndarray, positive: np.ndarray, values: np.ndarray, cells: np.ndarray | None) -> tuple[float, float]:
+    """Pairs won and pairs among `rows`, inside cells, by scikit-learn's AUROC of each."""
+    won = pairs = 0.0
+    for cell in [rows] if cells is None else [rows & (cells == one) for one in np.unique(cells)]:
+        n = positive[cell].sum() * (~positive[cell]).sum()
+        if n:
+            won, pairs = won + n * roc_auc_score(positive[cell], values[cell]), pairs + n
+    return won, pairs
+
+
+def one_by_one(plan: CutPlan, cells: np.ndarray | None) -> np.ndarray:
+    """Tuned and out-of-fold means of each cut, of shape (cuts, 2), cell by cell and setting by setting."""
+    rng, found = np.random.default_rng(plan.seed), []
+    for _ in range(plan.cuts):
+        pert, gene = cut_codes(PERT, plan.k, rng), cut_codes(GENE, plan.k, rng)
+        metrics = []
+        for which, (rows, positive) in enumerate(
+            [(np.ones(N, dtype=bool), LABELS != "none"), (LABELS != "none", LABELS == "up")]
+        ):
+            best = np.argmax([pairs_won(rows, positive, VALUES[s, which], cells)[0] for s in range(4)])
+            tuned = out = total = 0.0
+            for i in range(plan.k):
+                for j in range(plan.k):
+                    test = rows & (pert == i) & (gene == j)
+                    outside = rows & (pert != i) & (gene != j)
+                    chosen = np.argmax([pairs_won(outside, positive, VALUES[s, which], cells)[0] for s in range(4)])
+                    tuned += pairs_won(test, positive, VALUES[best, which], cells)[0]
+                    out += pairs_won(test, positive, VALUES[chosen, which], cells)[0]
+                    total += pairs_won(test, positive, VALUES[0, which], cells)[1]
+            metrics.append((tuned / total, out / total))
+        found.append(np.mean(metrics, axis=0))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("cells", [None, CELLS])
+def test_equals_the_way_that_looks_at_every_cell_and_setting(cells: np.ndarray | None) -> None:
+    plan = CutPlan(cuts=6, k=3, seed=5)
+    found, expected = selection_optimism(settings(cells), plan), one_by_one(plan, cells)
+    gains = expected[:, 0] - expected[:, 1]
+    assert (found.tuned, found.out_of_fold) == pytest.approx(tuple(expected.mean(axis=0)), abs=1e-12)
+    assert (found.optimism, found.low, found.high) == pytest.approx((gains.mean(), gains.min(), gains.max()), abs=1e-12)
+    assert found.cuts == 6
+
+
+def test_cuts_keep_codes_together_and_parts_alike() -> None:
+    parts = cut_codes(PERT, 4, np.random.default_rng(0))
+    assert all(len(set(parts[one == PERT])) == 1 for one in np.unique(PERT))
+    sizes = [len(set(PERT[parts == part])) for part in range(4)]
+    assert max(sizes) - min(sizes) <= 1
 
 
 def test_a_setting_that_is_best_everywhere_has_no_optimism() -> None:
-    found = tuning_optimism(table({"x": [0.5, 0.5, 0.5], "y": [0.6, 0.7, 0.8]}), ["x", "y"], FOLDS)  # type: ignore[arg-type]
-    assert (found.optimism, found.best, found.chosen) == (0.0, 1, (1, 1, 1))
-
-
-def test_folds_without_a_value_are_skipped_and_counted() -> None:
-    found = tuning_optimism(table({"x": [0.5, np.nan, 0.5], "y": [0.6, 0.7, 0.4]}), ["x", "y"], FOLDS)  # type: ignore[arg-type]
-    assert (found.skipped, len(found.chosen)) == (1, 2)
-    # x: 0.5 in both; y: (2 · 0.6 + 4 · 0.4) / 6 = 0.467
-    assert found.tuned == pytest.approx(0.5)
-    nothing = tuning_optimism(lambda _setting, _rows: float("nan"), ["x"], FOLDS)
-    assert np.isnan([nothing.tuned, nothing.out_of_fold, nothing.optimism]).all()
-    assert (nothing.best, nothing.skipped) == (-1, 3)
+    truth = np.stack([LABELS != "none", LABELS == "up"]).astype(float)
+    rows = [scored_rows(LABELS, scores_from_probabilities(*values), PERT, GENE) for values in (VALUES[0], truth)]
+    found = selection_optimism(rows, CutPlan(cuts=5, k=3))
+    assert (found.tuned, found.optimism, found.low, found.high) == (1.0, 0.0, 0.0, 0.0)
 
 
 def test_tuning_on_noise_is_optimistic() -> None:
     rng = np.random.default_rng(1)
-    gaps = []
-    for _ in range(30):
-        positive, noise, folds = rng.random(400) < 0.4, rng.random((20, 400)), rng.integers(0, 5, 400)
-        found = tuning_optimism(lambda k, rows, y=positive, x=noise: auroc(y[rows], x[k][rows]), range(20), folds)
-        gaps.append((found.tuned - 0.5, found.out_of_fold - 0.5))
-    tuned, out_of_fold = np.mean(gaps, axis=0)
-    assert tuned > 0.03  # the best of twenty scores of pure noise
-    assert abs(out_of_fold) < 0.015
+    found = []
+    for _ in range(12):
+        noise = [scored_rows(LABELS, scores_from_probabilities(*rng.random((2, N))), PERT, GENE) for _ in range(20)]
+        found.append(selection_optimism(noise, CutPlan(cuts=10, k=3)))
+    assert np.mean([one.tuned - 0.5 for one in found]) > 0.03  # the best of twenty scores of pure noise
+    assert abs(np.mean([one.out_of_fold - 0.5 for one in found])) < 0.015
+    assert all(one.low <= one.optimism <= one.high for one in found)
 
 
-def test_no_settings_are_refused() -> None:
+def test_without_both_classes_there_is_no_value() -> None:
+    rows = [scored_rows(["none"] * N, one.scores, PERT, GENE) for one in settings()]
+    found = selection_optimism(rows, CutPlan(cuts=3, k=3))
+    assert np.isnan([found.tuned, found.out_of_fold, found.optimism, found.low, found.high]).all()
+    assert found.cuts == 0
+
+
+def test_no_settings_and_no_cuts_are_refused() -> None:
     with pytest.raises(InputError, match="settings: got none"):
-        tuning_optimism(lambda _setting, _rows: 0.5, [], FOLDS)
+        selection_optimism([])
+    with pytest.raises(InputError, match="k: got 1"):
+        CutPlan(k=1)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.stats.official_score import point_score
+from core.stats.scored_rows import scored_rows
+from core.stats.selection_optimism import CutPlan, selection_optimism
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import live_fusion
 from core.transfer.weight_grid import weight_grid, weight_optimism
@@ -40,28 +41,21 @@ def test_several_components_divide_their_weight() -> None:
     assert plane.mean[2, 2] == pytest.approx(found.mean.after.value)
 
 
-def test_weights_chosen_on_other_folds() -> None:
-    rng = np.random.default_rng(0)
-    folds = ROWS.pert % 5
-    found, settings = weight_optimism(live_fusion(LABELS, ROWS, [BASE, OTHER]), folds, GRID)
-    assert settings[found.best][0] > 0  # the other component knows the answer
-    assert 0 <= found.optimism < 0.05
-    noise = live_fusion(rng.permutation(LABELS), ROWS, [BASE, OTHER])
-    gaps = [weight_optimism(noise, rng.integers(0, 5, len(LABELS)), GRID)[0] for _ in range(20)]
-    assert np.mean([gap.optimism for gap in gaps]) > 0
-
-
-def test_the_tuned_value_is_the_mean_of_the_folds() -> None:
-    folds = ROWS.pert % 3
+def test_weights_are_chosen_on_other_perturbations_and_genes() -> None:
+    plan = CutPlan(cuts=8, k=3)
     prepared = live_fusion(LABELS, ROWS, [BASE, OTHER])
-    found, settings = weight_optimism(prepared, folds, GRID)
-    values = []
-    for fold in range(3):
-        rows = folds == fold
-        weights = weights_of([settings[found.best][0]], [settings[found.best][1]])
-        fused = prepared.score_at(weights).fused
-        values.append((point_score(LABELS[rows], fused.scores().take(rows)).mean, rows.sum()))
-    assert found.tuned == pytest.approx(sum(v * n for v, n in values) / len(LABELS), abs=1e-12)
+    found = weight_optimism(prepared, GRID, plan=plan)
+    assert found.low <= found.optimism <= found.high
+    assert 0 <= found.optimism < 0.05
+    fused = [prepared.score_at(weights_of([weight], [weight])).fused.scores() for weight in GRID]
+    assert found == selection_optimism([scored_rows(LABELS, each, ROWS.pert, ROWS.gene) for each in fused], plan)
+
+
+def test_optimism_inside_cells_counts_pairs_inside_them() -> None:
+    cells = ROWS.pert % 4
+    found = weight_optimism(live_fusion(LABELS, ROWS, [BASE, OTHER], cells=cells), GRID, plan=CutPlan(cuts=4, k=2))
+    assert found != weight_optimism(live_fusion(LABELS, ROWS, [BASE, OTHER]), GRID, plan=CutPlan(cuts=4, k=2))
+    assert found.cuts == 4
 
 
 def test_labels_of_one_class_are_refused() -> None:

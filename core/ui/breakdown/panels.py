@@ -12,7 +12,7 @@ from core.plots import drawing, reliability, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores
 from core.scoring.sentences import interval_text
-from core.stats.calibration import tie_bounds
+from core.stats import calibration
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
@@ -168,12 +168,14 @@ def show_calibration(run: Run, rows: pd.DataFrame) -> None:
             if not keep.any():
                 st.markdown(f"{name}: no row with a label.")
                 continue
-            table, summary = reliability.table(positive[keep], values.to_numpy()[keep])
+            pert, gene = (run_scores.name_codes(rows[axis])[keep] for axis in ("pert", "gene"))
+            found = calibration.reliability(positive[keep], values.to_numpy()[keep], pert, gene)
+            table = reliability.table(found)
             show_figure(
                 reliability.figure(table, name),
                 table,
                 f"reliability-{name}",
-                f"{run.name} · {int(keep.sum()):,} rows · {summary}",
+                f"{run.name} · {found.n:,} rows · {reliability.summary(found)} · grey: a calibrated model",
             )
 
 
@@ -185,7 +187,7 @@ def show_ties(run: Run, rows: pd.DataFrame) -> None:
     outcome = outcome_of(run_scores.label_array(rows))
     de, _ = tasks(outcome, run_scores.submitted_scores(rows))
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
-        bounds = tie_bounds(de.positive[de.rows], de.values[de.rows])
+        bounds = calibration.tie_bounds(de.positive[de.rows], de.values[de.rows])
         sentence += (
             f" DE is {bounds.auroc:.3f} with ties counted half; breaking all ties for or against the labels would make it "
         )

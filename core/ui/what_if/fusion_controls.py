@@ -18,7 +18,6 @@ from core.store.runs import Run
 from core.transfer.fusion import Reference
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
-from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import as_text
@@ -180,15 +179,6 @@ def live_knn_sentence(choice: FusionChoice) -> str:
         neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)),
         choice.knn.protocol,
     )
-
-
-def perturbation_folds(choice: FusionChoice) -> Codes:
-    """The fold of each row of the base, by its perturbation: weights are chosen on the other folds."""
-    index = loaders.row_index(choice.dataset.id)
-    rows = index.rows.take(index.positions_of(tuple(loaders.run_rows(choice.base.id)["pair_id"])))
-    parts = parts_of(EvaluationProtocol("folds"), rows)
-    assert parts is not None
-    return parts.pert[rows.pert]
 
 
 def weight_shares(choice: FusionChoice) -> list[float]:

@@ -13,6 +13,7 @@ import streamlit as st
 from core.errors import InputError
 from core.plots import rank_movers as movers_plot
 from core.plots import rank_scatter, weight_heatmap
+from core.plots.drawing import number_text
 from core.scoring.sentences import axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
@@ -88,10 +89,9 @@ def search_weights(choice: FusionChoice, prepared: LiveFusion, baseline: Run) ->
         return kept[1]
     found: WeightSearch | None
     try:
-        optimism, _ = weight_grid.weight_optimism(prepared, fusion_controls.perturbation_folds(choice), shares=shares)
-        found = WeightSearch(
-            weight_grid.weight_grid(prepared, shares=shares), optimism, fusion_controls.live_knn_sentence(choice)
-        )
+        grid = weight_grid.weight_grid(prepared, shares=shares)
+        optimism = weight_grid.weight_optimism(prepared, shares=shares)
+        found = WeightSearch(grid, optimism, fusion_controls.live_knn_sentence(choice))
     except InputError:
         found = None
     st.session_state[_SEARCH] = key, found
@@ -112,7 +112,8 @@ def show_weight_grid(choice: FusionChoice, search: WeightSearch) -> None:
     )
     if not math.isnan(optimism.optimism):
         caption += (
-            f" · weights chosen on other perturbations score {optimism.optimism:.3f} less, over {len(optimism.chosen)} folds"
+            f" · weights chosen on other perturbations and genes score {number_text(optimism.optimism)} less: "
+            f"mean of {optimism.cuts} cuts, {number_text(optimism.low)} to {number_text(optimism.high)}"
         )
     show_figure(weight_heatmap.figure(table, now, best), table, "weight-plane", caption)
 

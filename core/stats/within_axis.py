@@ -1,0 +1,123 @@
+"""AUROC inside the genes, or inside the perturbations: the average over them, each counting alike or by its pairs.
+
+A score that is constant inside every group has exactly 0.5. The groups vary around their average, which gives the variance
+by the axis that is averaged; rows that share the other axis give that axis' variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from core.stats.arrays import Codes, Floats, sum_by_group
+from core.stats.delong import METHODS, Dependence, Estimate, dependence_of, estimates_from
+from core.stats.influence import Influence, influence_of
+from core.stats.intervals import Unit
+from core.stats.official_score import DE, DIR, MEAN
+from core.stats.scored_rows import ScoredRows
+from core.stats.scores_and_labels import Task
+
+Axis = Literal["pert", "gene"]
+
+
+@dataclass(frozen=True, slots=True)
+class WithinTask:
+    """One AUROC inside groups.
+
+    macro: the mean over the groups with both classes. by_pairs: the same weighted by their numbers of pairs. groups: number
+    of groups with both classes; one_class: of those with rows of one class only, or with no pair inside a cell.
+    """
+
+    macro: Estimate
+    by_pairs: Estimate
+    groups: int
+    one_class: int
+
+
+@dataclass(frozen=True, slots=True)
+class WithinAxis:
+    """DE and DIR inside the groups of an axis, and the mean of their macro averages."""
+
+    axis: Axis
+    de: WithinTask
+    dir: WithinTask
+    mean: Estimate
+
+
+def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
+    """DE and DIR over pairs of rows of the same group (and the same cell, if the rows have cells)."""
+    tasks = rows.tasks()
+    group, other = (rows.gene, rows.pert) if axis == "gene" else (rows.pert, rows.gene)
+    found = _Groups.of(tasks, group, rows.cells)
+    macro = _estimates(found, (found.pairs > 0).astype(np.float64), axis, group, other)
+    by_pairs = _estimates(found, found.pairs, axis, group, other)
+    used, present = found.pairs > 0, found.rows > 0
+    de, direction = (WithinTask(macro[k], by_pairs[k], int(used[k].sum()), int((present[k] & ~used[k]).sum())) for k in range(2))
+    return WithinAxis(axis, de, direction, macro[2])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Groups:
+    """k AUROCs inside each group: values, pairs and rows of shape (k, n_groups), and the influence of rows on the values.
+
+    influence: inside strata, which are the cells of each group; share: of shape (k, n_strata), each one's in its group.
+    """
+
+    values: Floats
+    pairs: Floats
+    rows: Floats
+    influence: Influence
+    share: Floats
+
+    @staticmethod
+    def of(tasks: Sequence[Task], group: Codes, cells: Codes | None) -> _Groups:
+        inside = np.zeros(len(group), dtype=np.intp) if cells is None else cells
+        n_groups, n_cells = int(group.max(initial=0)) + 1, int(inside.max(initial=0)) + 1
+        influence = influence_of(tasks, group * n_cells + inside, n_groups * n_cells)
+        counts = np.stack([sum_by_group(influence.stratum, n_groups * n_cells, rows) for rows in influence.members])
+        pairs = counts[::2] * counts[1::2]
+        shape = len(tasks), n_groups, n_cells
+        of_group = pairs.reshape(shape).sum(axis=2)
+        share = _ratio(pairs, np.repeat(of_group, n_cells, axis=1))
+        won = pairs * np.where(pairs > 0, influence.values, 0.0)
+        rows = (counts[::2] + counts[1::2]).reshape(shape).sum(axis=2)
+        return _Groups(_ratio(won.reshape(shape).sum(axis=2), of_group), of_group, rows, influence, share)
+
+
+def _estimates(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: Codes) -> list[Estimate]:
+    """DE, DIR and their mean, averaged over groups in proportion to `amounts` of shape (2, n_groups)."""
+    inside, total = found.influence, amounts.sum(axis=1, keepdims=True)
+    weights = _ratio(amounts, total)
+    n_cells = inside.n_strata // weights.shape[1]
+    scale = found.share * np.repeat(weights, n_cells, axis=1)  # of each stratum in the average
+    parts = inside.parts * np.repeat(scale, 2, axis=0)[:, inside.stratum]
+    members = inside.members & np.repeat(found.share > 0, 2, axis=0)[:, inside.stratum]
+    average = _ratio((amounts * found.values).sum(axis=1, keepdims=True), total)  # exactly 0.5 if each value is
+    values = np.where(total > 0, average, np.nan)
+    counts = members.reshape(len(values), 2, -1).sum(axis=(1, 2))[:, None].astype(np.float64)
+    influence = Influence(values, counts, parts, members, np.zeros(len(group), dtype=np.intp))
+    pert, gene = (other, group) if axis == "gene" else (group, other)
+    methods: dict[Unit, str] = {**METHODS, axis: "between groups"}
+    dependence = dependence_of(influence, pert, gene, methods)
+    between = _between_groups(found.values - average, weights)
+    covariances = {**dependence.covariances, axis: between[None]}
+    dependence = Dependence(covariances, dependence.perts, dependence.genes, methods)
+    return [one[0] for one in estimates_from(influence, dependence, [DE, DIR, MEAN])]
+
+
+def _between_groups(distance: Floats, weights: Floats) -> Floats:
+    """The covariances of weighted means over independent groups, of shape (k, k); distance of each group from the mean."""
+    terms, used = weights * distance, (weights > 0).astype(np.float64)
+    both = used @ used.T
+    own = np.diagonal(both)
+    units = own[:, None] + own - both
+    factor = np.divide(units, units - 1, out=np.full_like(units, np.nan), where=units > 1)
+    return np.asarray(factor * (terms @ terms.T))
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """part / whole, 0 where `whole` is."""
+    return np.divide(part, whole, out=np.zeros(np.broadcast_shapes(part.shape, whole.shape)), where=whole > 0)
