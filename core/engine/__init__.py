@@ -7,9 +7,8 @@ worker           predicts the rows that are missing
 worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, and the context that a method gets
 circuit_breaker  tells a server that is gone from rows that fail
-run_reporter     a worker's log, its heartbeats and its ingests
 run_state        the state of a run, read from its folder, and the lock of its worker
 journal          the folder of a run
 row_codec        rows as lines of the journal
-ingest           from the journal into the store
+ingest           from the journal into the store, and a worker's reports: its log, its heartbeats, its ingests
 """

@@ -16,10 +16,9 @@ from typing import Any
 
 from core.engine.circuit_breaker import CircuitBreaker
 from core.engine.dependencies import Dependencies, build_context, source_client
-from core.engine.ingest import record_start
+from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, RunFolder
 from core.engine.row_codec import calls_tokens
-from core.engine.run_reporter import RunReporter
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client, ReplyCache

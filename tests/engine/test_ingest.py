@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ import pytest
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine import ingest as folding_room
-from core.engine.ingest import ingest_journal
+from core.engine.ingest import RunReporter, ingest_journal
 from core.engine.journal import Journal, RunFolder
 from core.engine.row_codec import Entry, RetryMark
-from core.errors import NotFound
-from core.store import calls, changes, predictions, runs
+from core.engine.run_state import State, last_heartbeat
+from core.errors import NotFound, StoreBusy
+from core.store import Store, calls, changes, predictions, runs
 from core.store.runs import Run
 from core.types import Failed, Flag, RowResult, TraceEvent
 from tests.engine.cases import fast, stored_rows, wish, workspace_with
@@ -134,3 +136,75 @@ def test_folding_moves_the_versions_and_leaves_the_trail_alone(tmp_path: Path) -
         assert len(changes.latest(db)) == said
     assert after["runs"] > before["runs"]
     assert after[f"run:{folder.run}"] == 1
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> tuple[Workspace, Run]:
+    """A run of three rows that nobody works on."""
+    workspace = workspace_with(tmp_path, 3)
+    return workspace, run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+
+
+def reporter_of(workspace: Workspace, journal: Journal, run: Run) -> RunReporter:
+    return RunReporter(
+        workspace.run_folder(run.id),
+        workspace.store,
+        journal.progress,
+        run.total,
+        lambda text: text.replace("sk-", "…"),
+    )
+
+
+def test_a_state_is_said_once_and_nothing_secret_ever(waiting: tuple[Workspace, Run]) -> None:
+    workspace, run = waiting
+    folder = workspace.run_folder(run.id)
+    with Journal(folder) as journal:
+        reporter = reporter_of(workspace, journal, run)
+        reporter.enter_state("running")
+        assert last_heartbeat(folder) is None  # as it began
+        reporter.enter_state("paused")
+        reporter.enter_state("paused")
+        reporter.log("the key is sk-1")
+        journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
+        reporter.write_heartbeat()
+    said = folder.log.read_text().splitlines()
+    assert [line.split(" ", 2)[2] for line in said] == ["paused", "the key is …1"]
+    heartbeat = last_heartbeat(folder)
+    assert heartbeat is not None
+    assert (heartbeat["state"], heartbeat["counts"]["failed"], heartbeat["total"], reporter.missing) == ("paused", 1, 3, 3)
+    assert heartbeat["rows_per_s"] > 0
+
+
+def test_the_store_follows_until_it_is_over_whoever_holds_it_meanwhile(
+    waiting: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, run = waiting
+    states: list[State] = []
+
+    def ingest(store: Store, folder: RunFolder, state: State) -> None:  # noqa: ARG001
+        states.append(state)
+        if len(states) == 1:
+            raise StoreBusy("somebody else has it")
+        over.set()
+
+    monkeypatch.setattr(folding_room, "ingest_journal", ingest)
+    over = asyncio.Event()
+    with Journal(workspace.run_folder(run.id)) as journal:
+        reporter = reporter_of(workspace, journal, run)
+        journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
+        asyncio.run(asyncio.wait_for(reporter.ingest_until(over, 0.001), 30))
+    assert states == ["running", "running"]
+    assert "somebody else has it" in run_control.log_tail(workspace, run.id)[-1]
+
+
+def test_a_run_that_the_store_lost_is_told_or_only_said_at_the_end(waiting: tuple[Workspace, Run]) -> None:
+    workspace, run = waiting
+    with Journal(workspace.run_folder(run.id)) as journal:
+        reporter = reporter_of(workspace, journal, run)
+        journal.append([Failed("Qb0_Hb0", "Unreadable", "no letter")])
+        with workspace.store.write() as db:
+            runs.delete(db, run.id)
+        with pytest.raises(NotFound, match="not in the store any more"):
+            asyncio.run(asyncio.wait_for(reporter.ingest_until(asyncio.Event(), 0.001), 30))
+        asyncio.run(reporter.ingest_ending("stopped", "nobody answered"))
+    assert "not in the store yet: run" in workspace.run_folder(run.id).log.read_text()

@@ -1,0 +1,62 @@
+"""How many source files somebody reads who follows a run from its request to its first row."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from pathlib import Path
+from types import CodeType, FrameType
+
+import pytest
+
+from core.actions import launch
+from core.engine.journal import Journal
+from core.engine.request import RunRequest
+from core.llm.scripted_server import MODEL, serving
+from tests.engine.cases import workspace_with
+
+CORE = Path(inspect.getfile(launch)).parents[1]
+MOST_FILES = 50  # beside the evidence tools, each of which is a file of its own
+
+
+class Crossing:
+    """Collects the files of core whose functions run, in every thread, until a journal has its first row."""
+
+    def __init__(self) -> None:
+        self.files: set[str] = set()
+        self.ended = False
+
+    def __enter__(self) -> Crossing:
+        threading.setprofile(self._see)
+        sys.setprofile(self._see)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.setprofile(None)
+        threading.setprofile(None)  # type: ignore[arg-type]
+
+    def _see(self, frame: FrameType, event: str, _: object) -> None:
+        if self.ended:
+            return
+        if event == "call" and _is_function(frame.f_code):
+            self.files.add(frame.f_code.co_filename)
+        self.ended = event == "return" and frame.f_code is Journal.append.__code__
+
+
+def _is_function(code: CodeType) -> bool:
+    """Whether code is that of a function, and not of a module or a class, which run when they are imported."""
+    return bool(code.co_flags & inspect.CO_NEWLOCALS and code.co_flags & inspect.CO_OPTIMIZED)
+
+
+@pytest.mark.parametrize("method", ["prompt_only", "debate"])
+def test_a_first_row_crosses_few_files(method: str, tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 1)
+    with serving() as url, Crossing() as crossing:
+        run = launch.start(workspace, RunRequest(method, endpoint=url))
+    assert (run.status, run.done, run.model) == ("done", 1, MODEL)
+    assert crossing.ended
+    files = sorted(str(Path(file).relative_to(CORE)) for file in crossing.files if file.startswith(str(CORE)))
+    assert {"actions/launch.py", "engine/worker.py", "engine/journal.py", f"methods/{method}.py"} <= set(files)
+    crossed = [file for file in files if not file.startswith("evidence/tools/")]
+    assert len(crossed) <= MOST_FILES, "\n".join(crossed)
