@@ -156,7 +156,9 @@ class RunRecord:
     origin: imported, simulated, run here, or made here (by an earlier version). spec: plain data. parents: ids of runs.
     Counts are of rows. collapsed: rows in which a brief opens with an option. tokens: what the rows cost, summed over those
     that know it, None if none does; tokens_unknown: rows that do not. spent_tokens: what the run paid for, answers from the
-    cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries.
+    cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries. evaluation: of a run
+    that is made from labels, how they were kept away and what other cuts of the folds would score (see
+    `core.methods.base.DerivedMethod.evaluation`), None if that is not recorded.
     """
 
     id: str
@@ -178,6 +180,7 @@ class RunRecord:
     tokens_unknown: int
     spent_tokens: int | None = None
     expected_calls: int | None = None
+    evaluation: Mapping[str, Any] | None = None
     public_score: float | None = None
     note: str | None = None
     code_version: str

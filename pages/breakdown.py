@@ -13,18 +13,18 @@ if run is None:
     st.stop()
 
 score = loaders.run_score(run.id)
-rows = loaders.run_rows(run.id)
-if score.n_labelled == 0:
-    score_box.show_no_labels(score.n)
+rows = loaders.scored_rows(run.id)
+if score.whole.n_labelled == 0:
+    score_box.show_no_labels(score.whole.n)
     panels.show_ties(run, rows)
     st.stop()
 
-score_box.show_score(score)
+score_box.show_run_score(score)
 score_box.show_protocols(run.id)
 widgets.show_tabs(
     "part",
     {
-        "Slices": lambda: panels.show_slices(run, rows, score),
+        "Slices": lambda: panels.show_slices(run, rows, score.whole),
         "Curves": lambda: panels.show_curves(run, rows),
         "Distributions": lambda: panels.show_histograms(run, rows),
         "Calibration": lambda: panels.show_calibration(run, rows),

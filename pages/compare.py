@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from core.scoring import run_scores, sentences
+from core.scoring import sentences
+from core.scoring.compare_runs import compare_runs
 from core.ui.compare import panels
 from core.ui.shared import loaders, run_browser, score_box, shell
 
@@ -17,13 +18,12 @@ baseline = panels.choose_baseline(context, run)
 if baseline is None:
     st.stop()
 
-pair = run_scores.pair_runs(baseline, loaders.run_rows(baseline.id), run, loaders.run_rows(run.id))
-result = run_scores.compare_rows(pair.rows, pair.a, pair.b)
+result = compare_runs(loaders.scored_rows(baseline.id), loaders.scored_rows(run.id))
 for sentence in sentences.comparison_sentences(result, baseline.name, run.name):
     st.text(sentence)
 for each in (run, baseline):
     score_box.show_protocols(each.id)
-if panels.has_both_classes(result):
+if panels.has_both_classes(result.covered):
     panels.show_changes(result, baseline, run)
-    panels.show_gains_and_losses(pair, baseline, run)
-panels.show_rank_changes(pair, baseline, run)
+    panels.show_gains_and_losses(result.pair, baseline, run)
+panels.show_rank_changes(result.pair, baseline, run)

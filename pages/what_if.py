@@ -18,21 +18,20 @@ save_controls.show_saved()
 def show_fusion() -> None:
     """Show the controls and everything that changes with them."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
-    numbers = st.container()
+    numbers = st.empty()
     choice = fusion_controls.show_fusion_controls(dataset, run, context.runs, labelled)
     if choice is None:
         return
     baseline = save_controls.show_save_controls(context, choice)
     prepared = fusion_controls.prepare_fusion(choice, baseline)
     comparison = prepared.score_at(choice.settings().weights())
-    with numbers:  # at once; what takes longer follows
-        if labelled:
-            results.show_numbers(comparison, baseline)
-        else:
+    if labelled:
+        results.show_numbers_in(numbers, choice, comparison, baseline)
+    else:
+        with numbers.container():
             results.show_agreement(choice, comparison)
     search = results.search_weights(choice, prepared, baseline) if labelled else None
-    with numbers:
-        results.show_caveats(choice, prepared, search)
+    results.show_caveats(choice, prepared, search)
     results.show_remarks(choice, comparison)
     figure_side, movers_side = st.columns([0.58, 0.42], gap="medium")
     with figure_side:

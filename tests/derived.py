@@ -5,8 +5,7 @@ from __future__ import annotations
 from core.actions import derived_runs, launch
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.methods.fusion import fusion_options
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings

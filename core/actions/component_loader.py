@@ -41,9 +41,7 @@ def default_dataset(workspace: Workspace, name: str | None) -> Dataset:
 def load_index(workspace: Workspace, dataset: Dataset) -> RowIndex:
     """Returns the rows of a dataset as codes."""
     with workspace.store.read() as db:
-        frame = pairs.frame(db, dataset.id)
-    labels = frame["label"].astype(object).where(frame["label"].notna(), None)
-    return RowIndex.build(frame["pair_id"].tolist(), frame["pert"].tolist(), frame["gene"].tolist(), labels.to_numpy())
+        return RowIndex.of_frame(pairs.frame(db, dataset.id))
 
 
 def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: Sequence[str]) -> list[Space]:

@@ -10,8 +10,7 @@ import numpy as np
 from core.actions.component_loader import UNLABELLED, load_index, load_spaces
 from core.actions.workspace import Workspace
 from core.engine.request import RunRequest
-from core.methods.fusion import fusion_options
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.knn import knn_options
 from core.store.datasets import Dataset
 from core.transfer.knn_settings import KnnSettings

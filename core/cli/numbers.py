@@ -6,18 +6,16 @@ import importlib
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-import numpy as np
-import pandas as pd
 import typer
 
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
 from core.errors import InputError, MissingPackage
 from core.scoring import json_shapes, run_scores, sentences
+from core.scoring.compare_runs import compare_runs
+from core.scoring.run_scores import RunRows
+from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import BothAxes, ResamplingPlan, bootstrap_score, both_axes
-from core.stats.slices import Slice, by_slice
-from core.store import pairs, predictions, runs
-from core.store.runs import Run
 
 app = typer.Typer()
 
@@ -29,46 +27,31 @@ RunB = Annotated[str, typer.Argument(metavar="B", help="The name or id of anothe
 def score(
     context: typer.Context,
     run: RunName,
-    by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(run_scores.SLICES)}.")] = None,
+    by: Annotated[str | None, typer.Option(metavar="SLICE", help=f"One of: {', '.join(SLICES)}.")] = None,
     seed: Annotated[int, typer.Option(help="The bootstrap's random seed.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Score a run: AUROCs with intervals by row, perturbation, gene and both."""
-    _, rows = _run_and_rows(context.obj, run)
+    """Score a run: AUROCs with intervals by row, perturbation, gene and both, and how it was scored."""
+    rows = _load_rows(context.obj, run)
     if by is not None:
-        result = json_shapes.slices(_score_slices(rows, by))
-        show(result, as_json, "\n".join(_slice_line(part) for part in result["slices"]))
+        known = available_slices(rows.frame)
+        if by not in known:
+            raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
+        result = json_shapes.slices(score_slices(rows, by), rows.scored)
+        show(result, as_json, "\n".join([f"{rows.scored}:", *(_slice_line(part) for part in result["slices"])]))
         return
-    found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
-    counts = f"{found.n:,} rows, {found.n_labelled:,} labelled, {found.n_de:,} with an effect"
-    if found.n_labelled == 0:
-        show(json_shapes.score(found, None), as_json, f"{counts}: no labels here, so no score")
-        return
-    parts = {"DE": found.de, "DIR": found.dir, "mean": found.mean}
-    lines = [f"{name:5} {sentences.interval_text(part.shown)}  {sentences.axes_text(part.shown)}" for name, part in parts.items()]
-    show(json_shapes.score(found, _product_interval(rows, seed)), as_json, "\n".join([counts, *lines]))
+    found = run_scores.score_run(rows)
+    product = None if rows.cells is not None or found.whole.n_labelled == 0 else _product_interval(rows, seed)
+    show(json_shapes.score(found, product), as_json, "\n".join(sentences.score_sentences(found)))
 
 
-def _score_slices(rows: pd.DataFrame, by: str) -> tuple[Slice, ...]:
-    known = run_scores.available_slices(rows)
-    if by not in known:
-        raise InputError(f"score --by {by}: expected one of {', '.join(known)}")
-    return by_slice(run_scores.label_array(rows), run_scores.submitted_scores(rows), run_scores.SLICES[by](rows), *_units(rows))
-
-
-def _product_interval(rows: pd.DataFrame, seed: int) -> BothAxes:
+def _product_interval(rows: RunRows, seed: int) -> BothAxes:
     """Returns the mean score's bootstrap intervals over perturbations and genes at once."""
-    scores, labels = run_scores.submitted_scores(rows), run_scores.label_array(rows)
     by_unit = {
-        unit: bootstrap_score(labels, scores, ResamplingPlan(unit, seed), *_units(rows)).mean
+        unit: bootstrap_score(rows.labels, rows.scores, ResamplingPlan(unit, seed), rows.pert, rows.gene).mean
         for unit in ("row", "pert", "gene", "two-way")
     }
     return both_axes(by_unit["row"], by_unit["pert"], by_unit["gene"], by_unit["two-way"])
-
-
-def _units(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the code of each row's perturbation and of its gene."""
-    return run_scores.name_codes(rows["pert"]), run_scores.name_codes(rows["gene"])
 
 
 def _slice_line(part: Mapping[str, Any]) -> str:
@@ -77,20 +60,17 @@ def _slice_line(part: Mapping[str, Any]) -> str:
     return f"{part['name']:20} {part['n']:>7,} rows  mean {interval:24} cost {part['cost']:+.4f}"
 
 
-def _run_and_rows(workspace: Workspace, run: str) -> tuple[Run, pd.DataFrame]:
-    """Returns a run and its rows, with the columns of the row-count controls."""
+def _load_rows(workspace: Workspace, run: str) -> RunRows:
     with workspace.store.read() as db:
-        found = runs.find(db, run)
-        return found, run_scores.add_count_controls(predictions.frame(db, found.id), pairs.frame(db, found.dataset))
+        return run_scores.load_scored_rows(db, run)
 
 
 @app.command()
 def compare(context: typer.Context, a: RunA, b: RunB, as_json: Json = False) -> None:
-    """Compare run B with run A, on the rows that both have."""
-    (first, rows_a), (second, rows_b) = _run_and_rows(context.obj, a), _run_and_rows(context.obj, b)
-    shared = run_scores.pair_runs(first, rows_a, second, rows_b)
-    result = run_scores.compare_rows(shared.rows, shared.a, shared.b)
-    words = sentences.comparison_sentences(result, first.name, second.name)
+    """Compare run B with run A, on the rows that both cover, scored alike."""
+    first, second = _load_rows(context.obj, a), _load_rows(context.obj, b)
+    result = compare_runs(first, second)
+    words = sentences.comparison_sentences(result, first.run.name, second.run.name)
     show(json_shapes.comparison(result, words), as_json, "\n".join(words))
 
 

@@ -12,8 +12,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.methods.base import split_names
-from core.methods.fusion import read_reference, read_weights
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings, read_reference, read_weights
 from core.scoring import json_shapes, sentences
 from core.store import predictions, runs
 from core.transfer.fusion import Reference

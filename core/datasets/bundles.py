@@ -40,6 +40,7 @@ _NAMES_AND_TIMES = {"name", "origin", "code_version", "parent_names", *_TIMES}
 _MOST_NAME = 1_000  # characters of a name
 _MOST_TEXT = 1_000_000  # of a remark or a cause
 _MOST_ROWS, _MOST_TOKENS = 2**31 - 1, 2**63 - 1
+_MOST_CUTS = 100  # of a run's evaluation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +195,7 @@ def _run_as_json(run: BundledRun) -> dict[str, Any]:
 
 
 def _read_run(value: object, where: str) -> BundledRun:
+    value = {"evaluation": None, **value} if isinstance(value, dict) else value  # bundles of 0.1.0 do not have it
     values = _require_values(value, _RUN, where)
     parents = [_require_values(parent, _PARENT, f"{where}, parents") for parent in values["parents"]]
     times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
@@ -214,6 +216,30 @@ def _is_time(value: object) -> bool:
         return isinstance(value, str) and datetime.fromisoformat(value).tzinfo is None
     except ValueError:
         return False
+
+
+def _is_evaluation(value: object) -> bool:
+    """Whether a value is what `core.types.RunRecord.evaluation` may hold."""
+    if value is None:
+        return True
+    if not isinstance(value, dict) or set(value) != {"protocols", "cuts"} or not all(isinstance(v, list) for v in value.values()):
+        return False
+    protocols = all(
+        isinstance(each, dict)
+        and set(each) == {"kind", "k", "seed"}
+        and each["kind"] in ("test", "loo", "folds")
+        and _is_count(each["k"], _MOST_ROWS)
+        and _is_count(each["seed"], _MOST_ROWS)
+        for each in value["protocols"]
+    )
+    return (
+        protocols
+        and all(
+            isinstance(cut, list) and len(cut) == 2 and all(is_finite_number(x) and 0 <= x <= 1 for x in cut)
+            for cut in value["cuts"][: _MOST_CUTS + 1]
+        )
+        and len(value["cuts"]) <= _MOST_CUTS
+    )
 
 
 def _is_count(value: object, most: int) -> bool:
@@ -240,6 +266,7 @@ _RUN: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "track": (lambda value: value is None or value in get_args(Track), "A, B, C or null"),
     "model": _or_none(_NAME),
     "spec": (lambda value: isinstance(value, dict), "an object"),
+    "evaluation": (_is_evaluation, f"null, or protocols with k and seed and at most {_MOST_CUTS} pairs of scores"),
     "parents": (lambda value: isinstance(value, list), "a list"),
     "status": (lambda value: value in ENDED, ", ".join(ENDED)),
     "cause": _TEXT,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -58,6 +59,9 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
         _ingested_bytes(db, folder)
         ended = None if state in LIVE_STATES or state == "crashed" else _now()  # the time of a crash is not known
         runs.change_by_worker(db, folder.run, status=state, cause=cause, finished_at=ended)
+        evaluation = folder.evaluation()
+        if evaluation is not None:
+            runs.change_by_worker(db, folder.run, evaluation=json.dumps(evaluation, sort_keys=True))
         changes.bump(db, "runs")
     return written
 

@@ -4,6 +4,7 @@ spec.json   the run's id and its specification; written first, never changed
 how.json    its execution settings; may change from one resume to the next
 rows.jsonl  the journal: one finished or failed row per line, in the order in which they were finished; only ever appended to
 control     run, pause or cancel
+evaluation.json   how labels were kept away, and the scores of other cuts; of runs that are made from labels
 heartbeat   its worker, and how many rows are finished; rewritten while the worker lives
 done.json   how the worker ended; written last, under a temporary name, and removed when another begins
 log.txt     the worker's log
@@ -103,6 +104,15 @@ class RunFolder:
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Writes how the run is carried out from the next worker on."""
         write_json(self.path / "how.json", settings.as_json())
+
+    def evaluation(self) -> dict[str, Any] | None:
+        """Returns the run's evaluation (see `core.types.RunRecord`); None if none was written."""
+        return read_json(self.path / "evaluation.json")
+
+    def write_evaluation(self, evaluation: Mapping[str, Any] | None) -> None:
+        """Writes the run's evaluation, if there is one."""
+        if evaluation is not None:
+            write_json(self.path / "evaluation.json", evaluation)
 
     def command(self) -> Command:
         """Returns what the worker is to do; "run" if the control file is missing or says anything else."""

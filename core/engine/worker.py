@@ -24,7 +24,7 @@ from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client, ReplyCache
 from core.llm.messages import Reply
 from core.log import LOGGER, record_error
-from core.methods.base import BatchMethod, Context, RowFailed, RowMethod
+from core.methods.base import BatchMethod, Context, DerivedMethod, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
 
 _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}  # in the workspace's log
@@ -189,6 +189,10 @@ class _Worker:
         results = await asyncio.to_thread(method.predict_batch, context.pairs, context)
         if [result.prediction.pair_id for result in results] != [pair.pair_id for pair in context.pairs]:
             raise InputError(f"method {self.spec.method}: gave other rows than it was asked for, expected one for each, in order")
+        if isinstance(method, DerivedMethod) and context.components is not None:
+            ids = [pair.pair_id for pair in context.pairs]
+            evaluation = await asyncio.to_thread(method.evaluation, ids, context.options, context.components)
+            self.folder.write_evaluation(evaluation)  # before any row is finished, so that no finished run lacks it
         for result in results:
             await self.not_paused.wait()
             if result.prediction.pair_id in missing:

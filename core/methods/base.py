@@ -178,6 +178,19 @@ class DerivedMethod(WithoutModel):
         """Raises what the prediction would raise; called before a run is created."""
         raise NotImplementedError
 
+    def evaluation(
+        self,
+        pair_ids: Sequence[str],  # noqa: ARG002
+        options: Mapping[str, Any],  # noqa: ARG002
+        components: ComponentLoader,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
+        """Returns how labels were kept away from the rows, and what other cuts of the folds would score; None without labels.
+
+        Plain data: `protocols`, a list of {kind, k, seed}, and `cuts`, a list of [DE, DIR] inside the cells of the cuts with
+        seeds 0, 1, …, which is empty if nothing was cut or if other cuts cannot be made.
+        """
+        return None
+
 
 class RowFailed(Exception):
     """A row's failure, with the calls made for it. cause: the DeskError."""

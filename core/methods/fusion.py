@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
-from core.methods.base import BatchMethod, Context, DerivedMethod, Option, split_names
-from core.methods.fusion_components import ComponentLoader, FusionSettings, load_components, refuse_other_dataset
+from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.cut_scores import evaluate_fusion
+from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
+from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
@@ -93,7 +95,7 @@ class Fusion(DerivedMethod):
     """Fuses runs by weighted rank percentiles."""
 
     name = "fusion"
-    version = 1
+    version = 2
     about = "Rank-percentile fusion of runs on the same rows; it calls no model."
     inherits_track = True
     options: tuple[Option, ...] = (
@@ -141,6 +143,12 @@ class Fusion(DerivedMethod):
         """Raises InputError or StateError as `load_components` does, and for a row that the base does not have."""
         _fuse_rows(pair_ids, options, components)
 
+    def evaluation(
+        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+    ) -> dict[str, Any] | None:
+        """Returns the protocols of the runs that are fused, and the scores of ten cuts of their folds."""
+        return evaluate_fusion(read_fusion_settings(options), pair_ids, components)
+
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """Returns the fused rows. Raises what `check` raises."""
         if context.components is None:
@@ -165,43 +173,6 @@ def _base_rows(rows: pd.DataFrame) -> list[BaseRow]:
         BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))
         for key, flags, *known in zip(rows["pair_id"], rows["flags"], *counts, strict=True)
     ]
-
-
-def fusion_options(settings: FusionSettings) -> dict[str, Any]:
-    """Returns the options of the method fusion that stand for these settings, whose runs are all saved."""
-    weights = {name: ",".join(map(repr, map(float, getattr(settings, name)))) for name in ("w_de", "w_dir")}
-    references = ",".join(f"{run}={reference}" for run, reference in sorted(settings.references.items()))
-    return {
-        "base": settings.base,
-        "with": ",".join(map(str, settings.others)),
-        **weights,
-        "reference": settings.reference,
-        "reference_runs": references,
-    }
-
-
-def read_fusion_settings(options: Mapping[str, Any]) -> FusionSettings:
-    """Returns the settings that options describe, runs as they are named there. Raises InputError if a weight is not a number."""
-    references = dict(map(read_reference, split_names(options.get("reference_runs", ""))))
-    w_de, w_dir = (read_weights(str(options[name])) for name in ("w_de", "w_dir"))
-    others = tuple(split_names(options["with"]))
-    return FusionSettings(str(options["base"]).strip(), others, w_de, w_dir, options["reference"], references)
-
-
-def read_reference(text: str) -> tuple[str, str]:
-    """Returns (component, its run on labelled rows) from "COMPONENT=RUN". Raises InputError for anything else."""
-    component, _, run = text.rpartition("=")
-    if not component or not run:
-        raise InputError(f"reference run {text}: expected COMPONENT=RUN")
-    return component.strip(), run.strip()
-
-
-def read_weights(text: str) -> tuple[float, ...]:
-    """Returns the weights in "0.5,0.2". Raises InputError if one is not a number."""
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"weights: got {text!r}, expected numbers with commas between them") from None
 
 
 METHOD: BatchMethod = Fusion()

@@ -7,15 +7,16 @@ the refusing are done here for both, so that what a page shows and what a run ho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from core.errors import InputError, StateError
+from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes
-from core.transfer.fusion import Component, Reference, Weights, component_of, weights_of
+from core.transfer.fusion import Component, component_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnPrediction, evaluate
@@ -37,6 +38,10 @@ class SourceRun(Protocol):
     def method(self) -> str: ...
     @property
     def spec(self) -> Mapping[str, Any]: ...
+    @property
+    def parents(self) -> tuple[str, ...]: ...
+    @property
+    def evaluation(self) -> Mapping[str, Any] | None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,34 +87,6 @@ class ComponentLoader(Protocol):
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
         """Returns the hashes of what a kNN is made from now: sources, space_sha256, dataset_sha256, labels_sha256."""
         ...
-
-
-Part = str | KnnSettings  # of a fusion: a run by name or id, or a kNN that is no run
-
-
-@dataclass(frozen=True, slots=True)
-class FusionSettings:
-    """What to fuse, with one weight for each of `others` for DE and for DIR; the base takes what is left of 1.
-
-    references: run → the run on labelled rows that its percentiles are taken against, for `reference` "train"; a kNN has its
-    own priors under folds. Raises InputError unless there are as many weights as others.
-    """
-
-    base: str
-    others: tuple[Part, ...]
-    w_de: tuple[float, ...]
-    w_dir: tuple[float, ...]
-    reference: Reference = "population"
-    references: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name, weights in (("w_de", self.w_de), ("w_dir", self.w_dir)):
-            if len(weights) != len(self.others):
-                raise InputError(f"{name}: got {len(weights)} weights for {len(self.others)} runs; expected one each")
-
-    def weights(self) -> Weights:
-        """Returns one weight per component, the base first. Raises InputError for any below 0 or a sum above 1."""
-        return weights_of(self.w_de, self.w_dir)
 
 
 def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[pd.DataFrame, list[Component]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
+from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
@@ -197,6 +198,12 @@ class Knn(DerivedMethod):
     def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
         """Raises InputError for a space that may not be evaluated on these rows' labels, NotFound for one that is not there."""
         components.predict_knn(read_knn_settings(options), pair_ids)
+
+    def evaluation(
+        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+    ) -> dict[str, Any] | None:
+        """Returns its protocol, and the scores of ten cuts of its folds."""
+        return evaluate_knn(read_knn_settings(options), pair_ids, components)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """Returns the priors of the rows. Raises what `check` raises."""

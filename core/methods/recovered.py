@@ -40,7 +40,7 @@ class Recovered(DerivedMethod):
     """Recovers the other component of a fusion whose base and weights are known."""
 
     name = "recovered"
-    version = 1
+    version = 2
     about = "The other component of a published fusion, from the fusion and its base; only ranks are left of it."
     options: tuple[Option, ...] = (
         Option("base", "run", "", "The run that was fused, by name or id."),

@@ -10,9 +10,9 @@ import plotly.graph_objects as go
 
 from core.errors import InputError
 from core.plots import drawing, label_signs, theme
-from core.stats.ranks import round_for_ranks
 
 COLUMNS = ("neighbour", "share", "cumulative", "label")
+_DECIMALS = 9  # sums of thousands of shares must not miss a half by their last digits
 PARTS: Final = {0.5: "half", 0.9: "90%"}  # of the prior
 LINEAR: Final = 100  # neighbours up to which the axis is linear; beyond, it is logarithmic
 SIGNED: Final = 25  # heaviest neighbours that are drawn with the sign of their label
@@ -27,7 +27,7 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     """
     drawing.require_columns("cumulative_share", table, COLUMNS)
     labels = label_signs.label_column("cumulative_share", table)
-    n, shares = len(table), round_for_ranks(table["share"])
+    n, shares = len(table), table["share"].round(_DECIMALS).to_numpy()
     if n == 0:
         raise InputError(f"cumulative_share: got no neighbour for the {what}; expected at least one")
     if (np.diff(shares) > 0).any():
@@ -38,7 +38,7 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     chart = go.Figure()
     _draw_steps(chart, table.assign(label=labels))
     for part, name in PARTS.items():
-        _draw_note(chart, round_for_ranks(table["cumulative"]), part, name)
+        _draw_note(chart, table["cumulative"].round(_DECIMALS).to_numpy(), part, name)
     of = [f"of the heaviest {SIGNED}"] if n > SIGNED else []
     label_signs.draw_key(chart, [*label_signs.counts_by_label(labels.head(SIGNED)), *of])
     chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)

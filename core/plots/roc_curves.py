@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from plotly.subplots import make_subplots
 
 from core.plots import drawing, theme
-from core.stats.auroc import Roc, auroc, roc_curve
-from core.stats.scores_and_labels import Scores, outcome_of, tasks
+from core.stats.arrays import Codes
+from core.stats.auroc import Roc, roc_curve, roc_curve_within
+from core.stats.official_score import point_score
+from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
@@ -21,22 +23,27 @@ CONTROL: Final = "count-only"  # the name of the control, which is drawn dashed
 POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one that is drawn, less than the width of a line
 
 
-def table(labels: ArrayLike, scores: Mapping[str, Scores]) -> pd.DataFrame:
+def table(labels: ArrayLike, scores: Mapping[str, Scores], cells: Codes | None = None) -> pd.DataFrame:
     """The points of the curves; columns: task (DE, DIR), who, n (rows behind the curve), auroc, fpr, tpr.
 
     labels: of shape (n_rows,), None if unknown; scores: of each run, and of the control under the name `CONTROL`, on the
-    same rows. A curve has at most `POINTS` points; one with a single class is left out.
+    same rows. cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs. A curve has at
+    most `POINTS` points; one with a single class is left out.
     """
     outcome = outcome_of(labels)
     curves = []
     for who, score in scores.items():
-        for name, task in zip(TASKS, tasks(outcome, score), strict=True):
-            positive, values = task.positive[task.rows], task.values[task.rows]
-            area = auroc(positive, values)
+        found = point_score(labels, score, cells)
+        for name, area, task in zip(TASKS, (found.de, found.dir), tasks(outcome, score), strict=True):
             if not np.isnan(area):
-                points = _thin(roc_curve(positive, values))
-                curves.append(pd.DataFrame({"task": name, "who": who, "n": len(values), "auroc": area, **points}))
+                points = _thin(_curve(task, cells))
+                curves.append(pd.DataFrame({"task": name, "who": who, "n": task.rows.sum(), "auroc": area, **points}))
     return pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=list(COLUMNS))
+
+
+def _curve(task: Task, cells: Codes | None) -> Roc:
+    positive, values = task.positive[task.rows], task.values[task.rows]
+    return roc_curve(positive, values) if cells is None else roc_curve_within(positive, values, cells[task.rows])
 
 
 def _thin(curve: Roc) -> dict[str, np.ndarray]:

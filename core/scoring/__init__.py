@@ -1,6 +1,8 @@
 """The numbers of a run and the words for them: the only way from a run to a score.
 
-run_scores    scores, slices and controls from a run's rows
+run_scores    the rows of a run as it is scored, and its score
+compare_runs  two runs on the rows that both cover, scored alike
+slices        the ways to cut a run's rows into slices
 sentences     scores and comparisons in words
 json_shapes   the JSON of the command line's numbers
 """

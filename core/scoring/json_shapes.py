@@ -8,6 +8,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from core.scoring.compare_runs import RunComparison
+from core.scoring.run_scores import RunScore
+from core.stats.arrays import Floats
 from core.stats.bootstrap import BothAxes
 from core.stats.comparison import Comparison, Difference
 from core.stats.count_controls import LeakageAudit
@@ -34,8 +37,9 @@ def shown(value: Estimate) -> dict[str, float | int | None] | None:
     return None if found is None else {**found, "clusters": value.shown.clusters}
 
 
-def score(result: ScoreIntervals, product: BothAxes | None) -> dict[str, Any]:
+def score(found: RunScore, product: BothAxes | None) -> dict[str, Any]:
     """`score`: the intervals shown first, every unit in `units`; product: the mean's conservative bootstrap."""
+    result = found.whole
     parts = {"de": result.de, "dir": result.dir, "mean": result.mean}
     units: dict[str, Any] = {unit: {name: interval(getattr(part, unit)) for name, part in parts.items()} for unit in UNITS}
     units["product"] = {"mean": interval(product.product) if product else None}
@@ -44,17 +48,35 @@ def score(result: ScoreIntervals, product: BothAxes | None) -> dict[str, Any]:
         **{name: shown(part) for name, part in parts.items()},
         "unit": "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene and row "
         "standard errors, Student's t by clusters",
+        "scored": result.scored,
+        "cuts": cuts(found.cuts),
+        "n_uncovered": found.n_uncovered,
+        "covered": None if found.covered is None else _on_covered(found.covered),
         "units": units,
     }
+
+
+def _on_covered(result: ScoreIntervals) -> dict[str, Any]:
+    return {**_counts(result), "de": shown(result.de), "dir": shown(result.dir), "mean": shown(result.mean)}
+
+
+def cuts(values: Floats) -> dict[str, Any] | None:
+    """How DE, DIR and their mean vary over cuts of the folds; values: of shape (n_cuts, 2); null if none is known."""
+    if not len(values):
+        return None
+    columns = {"de": values[:, 0], "dir": values[:, 1], "mean": values.mean(axis=1)}
+    ranges = {f"{name}_range": [float(column.min()), float(column.max())] for name, column in columns.items()}
+    return {"n": len(values), **{f"{name}_sd": float(column.std(ddof=1)) for name, column in columns.items()}, **ranges}
 
 
 def _counts(result: Metrics[Any]) -> dict[str, int]:
     return {"n": result.n, "n_labelled": result.n_labelled, "n_de": result.n_de}
 
 
-def slices(by_slice: tuple[Slice, ...]) -> dict[str, Any]:
-    """`score --by`: the slices, the costliest first."""
+def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
+    """`score --by`: how they are scored, and the slices, the costliest first."""
     return {
+        "scored": scored,
         "slices": [
             {
                 "name": part.name,
@@ -63,20 +85,26 @@ def slices(by_slice: tuple[Slice, ...]) -> dict[str, Any]:
                 "cost": part.mean.cost,
             }
             for part in sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
-        ]
+        ],
     }
 
 
-def comparison(result: Comparison, words: list[str]) -> dict[str, Any]:
-    """`compare A B`: b minus a."""
-    parts = {"delta_de": result.de, "delta_dir": result.dir, "delta_mean": result.mean}
+def comparison(found: RunComparison, words: list[str]) -> dict[str, Any]:
+    """`compare A B`: b minus a, on the rows that both cover; `all_rows`: on all rows, null if both cover them all."""
     return {
-        **_counts(result),
-        **{name: _change(part) for name, part in parts.items()},
-        "p_gt_0": result.mean.p_gt_0,
-        "detectable": result.mean.detectable,
+        **_changes(found.covered),
+        "p_gt_0": found.covered.mean.p_gt_0,
+        "detectable": found.covered.mean.detectable,
+        "scored": found.scored,
+        "cuts_known": found.cuts_known,
+        "all_rows": None if found.all_rows is None else _changes(found.all_rows),
         "verdict": " ".join(words),
     }
+
+
+def _changes(result: Comparison) -> dict[str, Any]:
+    parts = {"delta_de": result.de, "delta_dir": result.dir, "delta_mean": result.mean}
+    return {**_counts(result), **{name: _change(part) for name, part in parts.items()}}
 
 
 def _change(part: Difference) -> dict[str, Any] | None:

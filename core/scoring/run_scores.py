@@ -1,149 +1,200 @@
-"""From a run's rows to its numbers: its scores, its slices, its controls and its comparison with another run."""
+"""The score of a run, one everywhere: the rows of a run with all that says how they are scored, and the score of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from core.errors import InputError
-from core.stats.arrays import Codes
-from core.stats.comparison import Comparison, compare
+from core.stats.arrays import Bools, Codes, Floats
 from core.stats.count_controls import LeakageAudit, count_only, leakage_audit, rarer_gene
-from core.stats.official_score import ScoreIntervals, score_with_intervals
-from core.stats.ranks import equal_groups
-from core.stats.scores_and_labels import Scores, scores_from_probabilities, scores_from_submission
-from core.store.predictions import GENE_ROWS
+from core.stats.delong import Estimate
+from core.stats.intervals import add_variance
+from core.stats.official_score import ScoreIntervals, score_of_rows
+from core.stats.scored_rows import ScoredRows
+from core.stats.scores_and_labels import Scores, outcome_of, ranked_scores, scores_from_probabilities
+from core.store import pairs, predictions, runs
+from core.store.connection import Cursor
 from core.store.runs import Run
-from core.symbols import symbol_kind
-from core.transfer.knn_settings import read_knn_settings
-from core.transfer.labelled_rows import Rows, rows_of
-from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
+from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
 from core.types import Flag
 
-P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # low included, high excluded unless it is 1
-QUARTERS = ("least quarter", "second quarter", "third quarter", "most quarter")
+NO_CUTS: Floats = np.empty((0, 2))
 
 
-def add_count_controls(rows: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
+@dataclass(frozen=True, slots=True, eq=False)
+class RunRows:
+    """The rows of a run as it is scored; every array is of shape (n_rows,), in file order.
+
+    frame: `predictions.frame` with the columns of `add_count_controls`. scores: the submitted numbers, as they are ranked.
+    index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
+    away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
+    the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
+    """
+
+    run: Run
+    frame: pd.DataFrame
+    scores: Scores
+    index: RowIndex
+    positions: Codes
+    protocols: tuple[EvaluationProtocol, ...]
+    cells: Codes | None
+    cuts: Floats
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def scored(self) -> str:
+        """How the run is scored, in words."""
+        return describe_scoring(self.protocols)
+
+    @property
+    def labels(self) -> NDArray[np.object_]:
+        """The labels, None if unknown."""
+        return self.index.labels[self.positions]
+
+    @property
+    def pert(self) -> Codes:
+        """Each row's perturbation as a code."""
+        return self.index.rows.pert[self.positions]
+
+    @property
+    def gene(self) -> Codes:
+        """Each row's target gene as a code."""
+        return self.index.rows.gene[self.positions]
+
+    @property
+    def covered(self) -> Bools:
+        """Flags of the rows that are no stand-in: the method could say something about them."""
+        return ~_carries(self.frame, Flag.UNCOVERED)
+
+    @property
+    def arrays(self) -> ScoredRows:
+        """What statistics need of the rows."""
+        return ScoredRows(outcome_of(self.labels), self.scores, self.pert, self.gene, self.cells)
+
+    def under(self, protocols: tuple[EvaluationProtocol, ...]) -> Self:
+        """The same rows, scored inside the cells of these protocols."""
+        return replace(self, protocols=protocols, cells=cells_under(protocols, self.index, self.positions))
+
+    def take(self, rows: Bools | Codes) -> Self:
+        """The chosen rows."""
+        cells = None if self.cells is None else self.cells[rows]
+        frame = self.frame.iloc[np.flatnonzero(rows) if rows.dtype == np.bool_ else rows]
+        return replace(self, frame=frame, scores=self.scores.take(rows), positions=self.positions[rows], cells=cells)
+
+    def with_scores(self, scores: Scores) -> Self:
+        """The same rows with the scores of a control that sees no labels, so that it is scored over all rows; see `under`."""
+        return replace(self, scores=scores, protocols=(), cells=None, cuts=NO_CUTS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunScore:
+    """The score of a run.
+
+    whole: over all of its rows. covered: over those that are no stand-in; None if there is no stand-in. cuts: as in
+    `RunRows`; their variance is part of the intervals that are shown.
+    """
+
+    whole: ScoreIntervals
+    covered: ScoreIntervals | None
+    cuts: Floats
+
+    @property
+    def n_uncovered(self) -> int:
+        """The number of stand-ins."""
+        return 0 if self.covered is None else self.whole.n - self.covered.n
+
+
+def load_scored_rows(db: Cursor, name: str) -> RunRows:
+    """The rows of the run of a name or id. Raises NotFound."""
+    run = runs.find(db, name)
+    known = {each.id: each for each in runs.list_all(db, run.dataset)}
+    dataset = pairs.frame(db, run.dataset)
+    rows = add_count_controls(predictions.frame(db, run.id), dataset)
+    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset))
+
+
+def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex) -> RunRows:
+    """The rows of a run as it is scored; find: a run by id; rows: see `RunRows.frame`. Raises InputError for bad numbers."""
+    ids = rows["pair_id"].tolist()
+    positions, protocols = index.positions_of(ids), protocols_of(run, find)
+    cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
+    scores = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
+    return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts)
+
+
+def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
     """A run's rows with the count controls, which count rows over the whole split that each row belongs to.
 
-    rows: from store.predictions.frame; pairs: store.pairs.frame of its dataset. Adds the columns gene_rows (rows of the
-    gene), count_only (DE control) and rarer_gene (DIR control).
+    rows: `predictions.frame`; dataset: `pairs.frame`. Adds the columns gene_rows (rows of the gene), count_only (a DE
+    control) and rarer_gene (a DIR control).
     """
     counted = []
-    for _, split in pairs.groupby("split", sort=False):
-        pert, gene = name_codes(split["pert"]), name_codes(split["gene"])
+    for _, split in dataset.groupby("split", sort=False):
+        pert, gene = (pd.factorize(split[name])[0] for name in ("pert", "gene"))
         controls = {"count_only": count_only(pert, gene), "rarer_gene": rarer_gene(gene)}
         counted.append(split[["pair_id"]].assign(gene_rows=np.bincount(gene)[gene], **controls))
     return rows.merge(pd.concat(counted), on="pair_id", how="left", validate="one_to_one")
 
 
-def available_slices(rows: pd.DataFrame) -> list[str]:
-    """The slices that apply to a run's rows; those by neighbours only if the run has neighbours."""
-    has_neighbours = bool(rows["support"].notna().any())
-    return [name for name in SLICES if has_neighbours or not name.endswith("neighbours")]
+def count_rows(rows: RunRows) -> RunRows:
+    """A run's rows with the scores of row counts alone, which know no biology."""
+    return rows.with_scores(scores_from_probabilities(rows.frame["count_only"], rows.frame["rarer_gene"]))
 
 
-def name_codes(names: pd.Series) -> np.ndarray:
-    """Names as integer codes of shape (n_rows,), which are faster to group by."""
-    return pd.factorize(names)[0]
+def score_run(rows: RunRows) -> RunScore:
+    """The score of a run, which every page, command, figure and export shows; NaN without labels."""
+    covered = rows.covered
+    return RunScore(
+        whole=_score(rows),
+        covered=None if covered.all() else _score(without_stand_ins(rows)),
+        cuts=rows.cuts,
+    )
 
 
-def submitted_scores(rows: pd.DataFrame) -> Scores:
-    """The scores that the official metric ranks: the submitted numbers as they are. Raises InputError for bad rows."""
-    return scores_from_submission(rows["prediction_up"], rows["prediction_down"], rows["pair_id"].tolist())
+def without_stand_ins(rows: RunRows) -> RunRows:
+    """The rows about which the method could say something; p_up is NaN where it could not say which direction."""
+    some = rows.take(rows.covered)
+    undirected = _carries(some.frame, Flag.UNCOVERED_DIR)
+    return replace(some, scores=Scores(some.scores.p_de, np.where(undirected, np.nan, some.scores.p_up)))
 
 
-def control_scores(rows: pd.DataFrame) -> Scores:
-    """The scores of row counts alone (see `add_count_controls`)."""
-    return scores_from_probabilities(rows["count_only"], rows["rarer_gene"])
+def _score(rows: RunRows) -> ScoreIntervals:
+    found = score_of_rows(rows.arrays)
+    de, direction, mean = cut_variances(rows.cuts)
+    return replace(
+        found,
+        de=widen(found.de, de),
+        dir=widen(found.dir, direction),
+        mean=widen(found.mean, mean),
+        scored=rows.scored,
+    )
 
 
-def score_rows(
-    rows: pd.DataFrame, scores: Scores, cells: Codes | None = None, protocol: EvaluationProtocol | None = None
-) -> ScoreIntervals:
-    """The score of a run's rows (label, pert, gene), see `score_of`; NaN without labels."""
-    return score_of(label_array(rows), scores, rows_of(name_codes(rows["pert"]), name_codes(rows["gene"])), cells, protocol)
+def cut_variances(cuts: Floats) -> tuple[float, float, float]:
+    """The variances between cuts of DE, of DIR and of their mean; 0 if fewer than two cuts are known."""
+    if len(cuts) < 2:
+        return 0.0, 0.0, 0.0
+    de, direction, mean = np.column_stack((cuts, cuts.mean(axis=1))).var(axis=0, ddof=1).tolist()
+    return de, direction, mean
 
 
-def score_of(
-    labels: ArrayLike, scores: Scores, rows: Rows, cells: Codes | None = None, protocol: EvaluationProtocol | None = None
-) -> ScoreIntervals:
-    """DE, DIR and their mean with all intervals, and in `scored` which pairs of rows they count; arrays of shape (n_rows,).
-
-    protocol: of the run itself, or of the component that a fusion inherits it from; None if no labels were used.
-    cells: each row's cell of that protocol's folds (see `protocols.cells_of`); only pairs inside a cell count, since
-    pairs across cells let the base rates of folds in. None scores over all rows. Raises InputError for folds without
-    cells and for cells without folds.
-    """
-    under_folds = protocol is not None and protocol.kind == "folds"
-    if under_folds != (cells is not None):
-        expected = "the cells of its folds" if under_folds else "no cells, since the run was not made under folds"
-        raise InputError(f"cells: got {'none' if cells is None else 'some'}; expected {expected}")
-    return replace(score_with_intervals(labels, scores, rows.pert, rows.gene, cells), scored=describe_scoring(protocol))
+def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    """The estimate with a variance added to the interval that is shown."""
+    return estimate if variance == 0 else replace(estimate, shown=add_variance(estimate.shown, variance, limits))
 
 
-def describe_scoring(protocol: EvaluationProtocol | None) -> str:
-    """How a run of this protocol is scored, in words: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
-    if protocol is None or protocol.kind == "test":
-        return "all rows"
-    return f"inside {protocol.k}×{protocol.k} cells, cut {protocol.seed}" if protocol.kind == "folds" else "leave-one-out"
-
-
-def inherited_protocol(run: Run, known: Mapping[str, Run]) -> EvaluationProtocol | None:
-    """The protocol of a kNN, or of the first kNN that a fusion or a recovered component is made from; None without one.
-
-    known: runs by id. Folds go before other protocols, since a fusion with one such component is scored inside its cells.
-    """
-    if run.method == "knn":
-        return read_knn_settings(run.spec).protocol
-    found = [inherited_protocol(known[parent], known) for parent in run.parents if parent in known]
-    protocols = [protocol for protocol in found if protocol is not None]
-    return next((each for each in protocols if each.kind == "folds"), protocols[0] if protocols else None)
-
-
-def cells_under(protocol: EvaluationProtocol | None, index: RowIndex, positions: Codes) -> Codes | None:
-    """The cell of each row (position in the index) under a protocol's folds; None unless it has folds."""
-    if protocol is None or protocol.kind != "folds":
-        return None
-    rows = index.rows.take(positions)
-    return cells_of(protocol, rows, parts_of(protocol, rows, index.known.rows))
-
-
-def compare_rows(rows: pd.DataFrame, a: Scores, b: Scores) -> Comparison:
-    """The comparison of b against a on the same rows."""
-    return compare(label_array(rows), a, b, name_codes(rows["pert"]), name_codes(rows["gene"]))
-
-
-def label_array(rows: pd.DataFrame) -> np.ndarray:
-    """The labels as objects of shape (n_rows,), None if unknown."""
-    return rows["label"].astype(object).where(rows["label"].notna(), None).to_numpy()
-
-
-@dataclass(frozen=True, slots=True)
-class PairedRuns:
-    """The rows that two runs share, and the scores of both in the order of these rows."""
-
-    rows: pd.DataFrame
-    a: Scores
-    b: Scores
-
-
-def pair_runs(run_a: Run, rows_a: pd.DataFrame, run_b: Run, rows_b: pd.DataFrame) -> PairedRuns:
-    """The rows that two runs share. Raises InputError for runs on different datasets and for runs without a common row."""
-    if run_a.dataset != run_b.dataset:
-        raise InputError(f"{run_a.name} and {run_b.name}: on different datasets, so on different labels; expected one dataset")
-    both = rows_a.merge(rows_b, on="pair_id", suffixes=("", "_b"), validate="one_to_one")
-    if both.empty:
-        raise InputError(f"{run_a.name} and {run_b.name}: no row in common, so nothing to compare")
-    ids = both["pair_id"].tolist()
-    a = scores_from_submission(both["prediction_up"], both["prediction_down"], ids)
-    return PairedRuns(both, a, scores_from_submission(both["prediction_up_b"], both["prediction_down_b"], ids))
+def _carries(frame: pd.DataFrame, flag: Flag) -> Bools:
+    return np.fromiter((flag in flags for flags in frame["flags"]), dtype=np.bool_, count=len(frame))
 
 
 def audit_leakage(pairs: pd.DataFrame) -> LeakageAudit:
@@ -152,42 +203,5 @@ def audit_leakage(pairs: pd.DataFrame) -> LeakageAudit:
     labelled, unlabelled = pairs[known], pairs[~known]
     if labelled.empty:
         raise InputError("leakage audit: got no labelled rows, expected a dataset with labels")
-    return leakage_audit(label_array(labelled), labelled["pert"], labelled["gene"], unlabelled["pert"], unlabelled["gene"])
-
-
-def _probability_slices(values: pd.Series) -> pd.Series:
-    names = [f"{low:.1f}–{high:.1f}" for low, high in P_BINS]
-    edges = [low for low, _ in P_BINS] + [np.inf]
-    return pd.cut(values, edges, right=False, labels=names).astype(object).fillna("missing")
-
-
-def _gene_row_slices(counts: pd.Series) -> pd.Series:
-    names = np.full(len(counts), "", dtype=object)
-    for name, (low, high) in GENE_ROWS.items():
-        names[(counts >= low) & (counts <= high)] = name
-    return pd.Series(names, index=counts.index)
-
-
-def _coverage_slices(flags: pd.Series) -> pd.Series:
-    uncovered = {Flag.UNCOVERED, Flag.PARTLY_COVERED}
-    return flags.map(lambda each: "without a neighbour" if uncovered.intersection(each) else "with neighbours")
-
-
-def _support_slices(support: pd.Series) -> pd.Series:
-    """Quarters of the rows that have support, least first; "none" without."""
-    quarters = pd.Series(equal_groups(support.where(support > 0), len(QUARTERS)), index=support.index)
-    return quarters.map(dict(enumerate(QUARTERS, start=1))).astype(object).fillna("none")
-
-
-# The ways to cut rows into slices: name on screen → function that gives each row's slice.
-SLICES: dict[str, Callable[[pd.DataFrame], pd.Series]] = {
-    "gene's rows": lambda rows: _gene_row_slices(rows["gene_rows"]),
-    "gene's symbol": lambda rows: rows["gene"].map(symbol_kind),
-    "P(DE)": lambda rows: _probability_slices(rows["p_de"]),
-    "P(up | DE)": lambda rows: _probability_slices(rows["p_up_given_de"]),
-    "coverage by neighbours": lambda rows: _coverage_slices(rows["flags"]),
-    "support of neighbours": lambda rows: _support_slices(rows["support"]),
-    "split": lambda rows: rows["split"],
-    "perturbation": lambda rows: rows["pert"],
-    "target gene": lambda rows: rows["gene"],
-}
+    labels = labelled["label"].astype(object).where(labelled["label"].notna(), None).to_numpy()
+    return leakage_audit(labels, labelled["pert"], labelled["gene"], unlabelled["pert"], unlabelled["gene"])

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 
 from core.plots.drawing import estimate_text, number_text
-from core.stats.comparison import Comparison
+from core.scoring.compare_runs import RunComparison
+from core.scoring.run_scores import RunScore
 from core.stats.intervals import Interval, Unit
 from core.transfer.protocols import Evaluation, EvaluationProtocol
+from core.transfer.run_cells import ALL_ROWS
 
 FEW_CLUSTERS = 40  # fewer are named beside an interval
 _AXES: dict[Unit, str] = {
@@ -38,8 +40,43 @@ def axes_text(shown: Interval) -> str:
     return _AXES[shown.unit] + (f" ({', '.join(remarks)})" if remarks else "")
 
 
-def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
+def score_sentences(found: RunScore) -> list[str]:
+    """A run's score, one sentence a line: its rows, how they were scored, the numbers, and those without stand-ins."""
+    whole = found.whole
+    counts = f"{whole.n:,} rows, {whole.n_labelled:,} labelled, {whole.n_de:,} with an effect"
+    if whole.n_labelled == 0:
+        return [f"{counts}: no labels here, so no score"]
+    parts = {"DE": whole.de, "DIR": whole.dir, "mean": whole.mean}
+    lines = [f"{name:5} {interval_text(part.shown)}  {axes_text(part.shown)}" for name, part in parts.items()]
+    return [counts, *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
+
+
+def scoring_sentences(found: RunScore) -> list[str]:
+    """How a run was scored, what other cuts of its folds score, and its score without stand-ins."""
+    sentences = [f"Scored {_WAYS.get(found.whole.scored, found.whole.scored)}"]
+    if len(found.cuts):
+        low, high = found.cuts.min(axis=0), found.cuts.max(axis=0)
+        sentences[0] += (
+            f"; {len(found.cuts)} cuts of the folds score DE {low[0]:.3f} to {high[0]:.3f}, DIR {low[1]:.3f} to {high[1]:.3f}, "
+            "which is part of the intervals"
+        )
+    elif "cut" in found.whole.scored:
+        sentences[0] += "; what other cuts of the folds score is not recorded, so it is not in the intervals"
+    if found.covered is not None:
+        on = found.covered
+        sentences.append(
+            f"{found.n_uncovered:,} rows are stand-ins at the base rate; on the {on.n:,} others DE {number_text(on.de.value)}, "
+            f"DIR {number_text(on.dir.value)}, mean {number_text(on.mean.value)}"
+        )
+    return sentences
+
+
+_WAYS = {ALL_ROWS: f"over {ALL_ROWS}", "leave-one-out": "as leave-one-out, which is biased where similarities are flat"}
+
+
+def comparison_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     """What can and what cannot be concluded about run `b` against run `a`, one sentence each."""
+    result = found.covered
     if result.n_labelled == 0:
         return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
     mean = result.mean
@@ -60,7 +97,23 @@ def comparison_sentences(result: Comparison, a: str, b: str) -> list[str]:
     moved = [name for name, part in (("DE", result.de), ("DIR", result.dir)) if _differs(part.change.shown)]
     if len(moved) == 1:
         sentences.append(f"Only {moved[0]} differs by itself.")
-    return sentences
+    return [*sentences, *_comparison_remarks(found)]
+
+
+def _comparison_remarks(found: RunComparison) -> list[str]:
+    """How both runs were scored, and on which rows."""
+    remarks = []
+    if found.scored != ALL_ROWS:
+        remarks.append(f"Both are scored {found.scored}.")
+    if not found.cuts_known:
+        remarks.append("What other cuts of the folds would change is not recorded, so it is not in the intervals.")
+    if found.all_rows is not None:
+        everywhere = interval_text(found.all_rows.mean.change.shown, signed=True)
+        remarks.append(
+            f"Compared on the {found.covered.n:,} of {found.all_rows.n:,} rows that both cover; with stand-ins at base rates "
+            f"in the other rows the mean differs by {everywhere}."
+        )
+    return remarks
 
 
 def _differs(change: Interval) -> bool:
@@ -112,9 +165,9 @@ def knn_sentence(evaluation: Evaluation, protocol: EvaluationProtocol) -> str:
     return f"neighbours alone, {where}, on {evaluation.score.n:,} rows: {scores}"
 
 
-def beats_control(against_counts: Comparison) -> str:
+def beats_control(against_counts: RunComparison) -> str:
     """Whether a run's DE is above the count-only control's on the same rows: yes, no or cannot tell."""
-    change = against_counts.de.change.shown
+    change = against_counts.covered.de.change.shown
     if math.isnan(change.estimate):
         return "–"
     return "yes" if change.low > 0 else "no" if change.high < 0 else "cannot tell"

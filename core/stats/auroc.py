@@ -68,6 +68,33 @@ def roc_curve(positive: ArrayLike, values: ArrayLike) -> Roc:
         return Roc(false / false[-1], true / true[-1], np.append(np.inf, falling[last]))
 
 
+def roc_curve_within(positive: Bools, values: Floats, cells: Codes, points: int = 501) -> Roc:
+    """The curve of pairs inside cells, at `points` false positive rates in equal steps; its area is the AUROC within cells.
+
+    A positive row's true positive rate rises from the share of negatives in its cell that are above it to the share that
+    are above it or level with it; rows weigh as many pairs as they have. Definition: Janes and Pepe 2009, Biometrika
+    96:371-382. The thresholds are NaN, since they differ from cell to cell.
+    """
+    placed = placements(positive, values, cells, int(cells.max(initial=0)) + 1)
+    counts = positive & (placed.negatives[cells] > 0)
+    negatives, level = placed.negatives[cells][counts], level_negatives(positive, values, cells)[counts]
+    below = placed.won[counts] - level / 2
+    first, last = 1 - (below + level) / negatives, 1 - below / negatives  # the rates over which each positive is passed
+    rates = np.linspace(0, 1, points)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        passed = np.where(last > first, (rates[:, None] - first) / (last - first), rates[:, None] >= first)
+    weights = negatives / negatives.sum() if len(negatives) else negatives
+    true = np.clip(passed, 0, 1) @ weights if len(negatives) else np.full(points, np.nan)
+    return Roc(rates, true, np.full(points, np.nan))
+
+
+def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
+    """For each row, the number of negative rows in its cell with the same value, of shape (n_rows,)."""
+    _, value = np.unique(values, return_inverse=True)
+    _, group = np.unique(cells * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
+    return sum_by_group(group, int(group.max(initial=-1)) + 1, ~positive)[group]
+
+
 def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 1) -> Placements:
     """The placements of all rows, from one sort; strata: codes of shape (n_rows,) below `n_strata`, None for one stratum."""
     stratum = np.zeros(len(values), dtype=np.intp) if strata is None else strata

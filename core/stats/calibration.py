@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 from core.stats import validate
-from core.stats.arrays import sum_by_group
-from core.stats.auroc import placements
+from core.stats.arrays import Codes, sum_by_group
+from core.stats.auroc import level_negatives, placements
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
 from core.stats.ranks import round_for_ranks
@@ -102,18 +102,21 @@ def _half_width(residual: Interval, binomial: float) -> float:
     return float(se * stdtrit(residual.df, 0.975))
 
 
-def tie_bounds(positive: ArrayLike, values: ArrayLike) -> TieBounds:
+def tie_bounds(positive: ArrayLike, values: ArrayLike, cells: Codes | None = None) -> TieBounds:
     """The AUROCs that the best and the worst possible tie-breaker would give scores that are rounded to 14 decimals.
 
-    positive: flags, values: finite numbers, both of shape (n_rows,).
+    positive: flags, values: finite numbers, both of shape (n_rows,). cells: codes, only pairs of rows inside one cell count;
+    None: all pairs.
     """
     chosen = validate.flags("positive", positive)
     rounded = round_for_ranks(validate.numbers("values", values))
-    validate.same_length(positive=chosen, values=rounded)
-    placed = placements(chosen, rounded)
-    distinct, group = np.unique(rounded, return_inverse=True)
-    hits = sum_by_group(group, len(distinct), chosen)
-    tied = hits @ (sum_by_group(group, len(distinct)) - hits)
-    pairs, auroc = float(placed.pairs[0]), float(placed.auroc[0])
-    share = float(tied / pairs) if pairs else float("nan")
-    return TieBounds(auroc - share / 2, auroc, auroc + share / 2, share, len(distinct))
+    n = validate.same_length(positive=chosen, values=rounded)
+    cell = np.zeros(n, dtype=np.intp) if cells is None else cells
+    placed = placements(chosen, rounded, cell, int(cell.max(initial=0)) + 1)
+    pairs = placed.pairs.sum()
+    if pairs == 0:
+        nan = float("nan")
+        return TieBounds(nan, nan, nan, nan, len(np.unique(rounded)))
+    auroc = float(placed.won[chosen].sum() / pairs)
+    share = float(level_negatives(chosen, rounded, cell)[chosen].sum() / pairs)
+    return TieBounds(auroc - share / 2, auroc, auroc + share / 2, share, len(np.unique(rounded)))

@@ -15,21 +15,28 @@ from core.stats.influence import Influence, influence_of
 from core.stats.scores_and_labels import Task
 
 
-def influence_within_cells(tasks: Sequence[Task], cells: Codes | None) -> Influence:
-    """The influence of each row on each AUROC within cells (codes of shape (n_rows,)); None: over all pairs."""
+def influence_within_cells(
+    tasks: Sequence[Task], cells: Codes | None, stratum: Codes | None = None, n_strata: int = 1
+) -> Influence:
+    """The influence of each row on each AUROC from pairs inside cells, in each stratum; None: no cells, or one stratum.
+
+    cells, stratum: codes of shape (n_rows,), of strata below `n_strata`.
+    """
     if cells is None:
-        return influence_of(tasks)
+        return influence_of(tasks, stratum, n_strata)
+    where = np.zeros(len(cells), dtype=np.intp) if stratum is None else stratum
     n_cells = int(cells.max(initial=0)) + 1
-    found = influence_of(tasks, cells, n_cells)
-    rows = np.stack([sum_by_group(cells, n_cells, member) for member in found.members])
-    pairs = rows[::2] * rows[1::2]
-    total = pairs.sum(axis=1, keepdims=True)
+    inner, shape = where * n_cells + cells, (len(tasks), n_strata, n_cells)
+    found = influence_of(tasks, inner, n_strata * n_cells)
+    rows = np.stack([sum_by_group(inner, n_strata * n_cells, member) for member in found.members])
+    pairs = (rows[::2] * rows[1::2]).reshape(shape)
+    total = pairs.sum(axis=2, keepdims=True)
     share = np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0)
-    values = (share * np.where(pairs > 0, found.values, 0.0)).sum(axis=1, keepdims=True)
+    values = (share * np.where(pairs > 0, found.values.reshape(shape), 0.0)).sum(axis=2)
     return Influence(
-        np.where(total > 0, values, np.nan),
-        found.counts.sum(axis=1, keepdims=True),
-        found.parts * np.repeat(share, 2, axis=0)[:, cells],
+        np.where(total[..., 0] > 0, values, np.nan),
+        found.counts.reshape(shape).sum(axis=2),
+        found.parts * np.repeat(share.reshape(len(tasks), -1), 2, axis=0)[:, inner],
         found.members,
-        np.zeros(len(cells), dtype=np.intp),
+        where,
     )

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes
+from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
-from core.stats.influence import Influence, influence_of
+from core.stats.influence import Influence
 from core.stats.intervals import Interval, p_gt_0
 from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
 from core.stats.power import correlation, detectable_difference
@@ -38,17 +39,18 @@ class Comparison(Metrics[Difference]):
     """Run b against run a, in DE, DIR and their mean."""
 
 
-def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike) -> Comparison:
+def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: ArrayLike, cells: Codes | None = None) -> Comparison:
     """Paired differences b - a in DE, DIR and their mean; every argument of shape (n_rows,), one row per shared pair.
 
-    DIR counts rows for which both runs have a p_up. NaN throughout without labels.
+    DIR counts rows for which both runs have a p_up. cells: codes, only pairs of rows inside one cell count; None: all
+    pairs. NaN throughout without labels.
     """
     outcome = outcome_of(labels)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
     first, second = shared_rows(a, b)
-    influence = influence_of([*tasks(outcome, first), *tasks(outcome, second)])
-    de, direction, mean = (_difference(*three) for three in paired_estimates(influence, perts, genes))
+    influence = influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)
+    de, direction, mean = (compared(*three) for three in paired_estimates(influence, perts, genes))
     return Comparison(*row_counts(outcome, n), de, direction, mean)
 
 
@@ -65,7 +67,8 @@ def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[tup
     return [(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
 
 
-def _difference(a: Estimate, b: Estimate, change: Estimate) -> Difference:
+def compared(a: Estimate, b: Estimate, change: Estimate) -> Difference:
+    """The difference of two estimates whose paired change is known."""
     shown: Interval = change.shown
     together = correlation(a.shown.se, b.shown.se, shown.se)
     return Difference(a, b, change, p_gt_0(shown), together, detectable_difference(shown.se, df=shown.df))

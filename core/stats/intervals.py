@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -84,6 +84,14 @@ def widest_interval(
     half = se * (float(stdtrit(clusters - 1, 0.975)) if clusters else Z95)
     low, high = np.clip((first.estimate - half, first.estimate + half), *limits)
     return Interval(first.estimate, float(low), float(high), se, first.n, unit, WIDEST_METHODS[unit], clusters=clusters)
+
+
+def add_variance(interval: Interval, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
+    """The interval with an independent source of noise added to its standard error; `clusters` still sets the quantile."""
+    se = float(np.sqrt(interval.se**2 + variance))
+    half = se * float(stdtrit(interval.df, 0.975))
+    low, high = np.clip((interval.estimate - half, interval.estimate + half), *limits)
+    return replace(interval, low=float(low), high=float(high), se=se)
 
 
 def _unit_of_axes(by_pert: bool, by_gene: bool) -> Unit:

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes
-from core.stats.auroc import placements
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
 from core.stats.scored_rows import ScoredRows, scored_rows
-from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, scores_from_submission, tasks
+from core.stats.scores_and_labels import Outcome, Scores, outcome_of, scores_from_submission, tasks
 
 DE, DIR, MEAN = np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])
 
@@ -64,11 +63,14 @@ def official_score(
     return point_score(labels, scores_from_submission(prediction_up, prediction_down, ids))
 
 
-def point_score(labels: ArrayLike, scores: Scores) -> Score:
-    """The score without intervals: DE over labelled rows, DIR over rows labelled up or down that have a p_up."""
+def point_score(labels: ArrayLike, scores: Scores, cells: Codes | None = None) -> Score:
+    """The score without intervals: DE over labelled rows, DIR over rows labelled up or down that have a p_up.
+
+    cells: codes of shape (n_rows,), only pairs of rows inside one cell count; None: all pairs.
+    """
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores)
-    de, direction = (_auroc(task) for task in tasks(outcome, scores))
+    de, direction = influence_within_cells(tasks(outcome, scores), cells).values[:, 0].tolist()
     return Score(*row_counts(outcome, n), de, direction, (de + direction) / 2)
 
 
@@ -92,7 +94,3 @@ def score_of_rows(rows: ScoredRows) -> ScoreIntervals:
 def row_counts(outcome: Outcome, n: int) -> tuple[int, int, int]:
     """The numbers of rows, of labelled rows and of rows with an effect."""
     return n, int(outcome.labelled.sum()), int(outcome.effect.sum())
-
-
-def _auroc(task: Task) -> float:
-    return float(placements(task.positive[task.rows], task.values[task.rows]).auroc[0])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Floats
+from core.stats.arrays import Codes, Floats
 from core.stats.auroc import placements
 from core.stats.ranks import midranks, percentiles
 from core.stats.scores_and_labels import Scores, Task, outcome_of, shared_rows, tasks
@@ -43,24 +43,31 @@ class Agreement:
     up: float
 
 
-def row_changes(labels: ArrayLike, a: Scores, b: Scores) -> tuple[RowChanges, RowChanges]:
-    """Each row's contribution to the change of DE and of DIR from a to b; every argument of shape (n_rows,)."""
+def row_changes(labels: ArrayLike, a: Scores, b: Scores, cells: Codes | None = None) -> tuple[RowChanges, RowChanges]:
+    """Each row's contribution to the change of DE and of DIR from a to b; every argument of shape (n_rows,).
+
+    cells: codes, only pairs of rows inside one cell count; None: all pairs.
+    """
     outcome = outcome_of(labels)
     validate.same_length(labels=outcome.labelled, a=a, b=b)
     first, second = shared_rows(a, b)
     de, direction = zip(tasks(outcome, first), tasks(outcome, second), strict=True)
-    return _changes(*de), _changes(*direction)
+    return _changes(*de, cells), _changes(*direction, cells)
 
 
-def _changes(before: Task, after: Task) -> RowChanges:
+def _changes(before: Task, after: Task, cells: Codes | None) -> RowChanges:
     rows, positive = before.rows, before.positive[before.rows]
-    placed_before, placed_after = (placements(positive, task.values[rows]) for task in (before, after))
+    cell = np.zeros(len(positive), dtype=np.intp) if cells is None else cells[rows]
+    n_cells = int(cell.max(initial=0)) + 1
+    placed_before, placed_after = (placements(positive, task.values[rows], cell, n_cells) for task in (before, after))
+    pairs = placed_before.pairs.sum()
     contribution = np.zeros(len(rows))
-    if placed_before.pairs[0] > 0:
-        contribution[rows] = (placed_after.won - placed_before.won) / (2 * placed_before.pairs[0])
+    if pairs > 0:
+        contribution[rows] = (placed_after.won - placed_before.won) / (2 * pairs)
     moved = contribution[rows]
     wins, losses = int((moved > 0).sum()), int((moved < 0).sum())
-    change = float(placed_after.auroc[0] - placed_before.auroc[0])
+    won = [placed.won[positive].sum() for placed in (placed_before, placed_after)]
+    change = float((won[1] - won[0]) / pairs) if pairs > 0 else float("nan")
     return RowChanges(change, contribution, wins, losses, len(moved) - wins - losses)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from core.errors import InputError
 from core.stats import validate
-from core.stats.arrays import Bools, Floats
+from core.stats.arrays import Bools, Codes, Floats
 from core.stats.ranks import round_for_ranks
 from core.types import Label
 
@@ -31,7 +31,7 @@ class Scores:
     def __len__(self) -> int:
         return len(self.p_de)
 
-    def take(self, rows: Bools) -> Scores:
+    def take(self, rows: Bools | Codes) -> Scores:
         """The scores of the chosen rows."""
         return Scores(self.p_de[rows], self.p_up[rows])
 

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.auroc import placements
+from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, estimates
-from core.stats.influence import influence_of
 from core.stats.official_score import DE, DIR, MEAN, Metrics
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 
@@ -38,15 +38,25 @@ class Slice(Metrics[SliceScore]):
     name: str
 
 
-def by_slice(labels: ArrayLike, scores: Scores, slices: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> tuple[Slice, ...]:
-    """Every slice, in the order of their names; slices: each row's slice, a name or code; all arguments of shape (n_rows,)."""
+def by_slice(
+    labels: ArrayLike,
+    scores: Scores,
+    slices: ArrayLike,
+    pert: ArrayLike,
+    gene: ArrayLike,
+    cells: Codes | None = None,
+) -> tuple[Slice, ...]:
+    """Every slice, in the order of their names; slices: each row's slice, a name or code; all arguments of shape (n_rows,).
+
+    cells: codes, only pairs of rows inside one cell count; None: all pairs.
+    """
     outcome = outcome_of(labels)
     names, stratum = validate.names_and_codes("slices", slices)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
     validate.same_length(labels=outcome.labelled, scores=scores, slices=stratum, pert=perts, gene=genes)
     both = tasks(outcome, scores)
-    found = estimates(influence_of(both, stratum, len(names)), perts, genes, [DE, DIR, MEAN])
-    charges = [_charges(task, stratum, len(names)) for task in both]
+    found = estimates(influence_within_cells(both, cells, stratum, len(names)), perts, genes, [DE, DIR, MEAN])
+    charges = [_charges(task, stratum, len(names), cells) for task in both]
     charges.append((charges[0] + charges[1]) / 2)
     de, direction, mean = (
         [SliceScore(score, *map(float, charge)) for score, charge in zip(scores_of_metric, charges_of_metric.T, strict=True)]
@@ -59,14 +69,15 @@ def by_slice(labels: ArrayLike, scores: Scores, slices: ArrayLike, pert: ArrayLi
     )
 
 
-def _charges(task: Task, stratum: Codes, n_slices: int) -> Floats:
+def _charges(task: Task, stratum: Codes, n_slices: int, cells: Codes | None) -> Floats:
     """Losses and costs of shape (2, n_slices)."""
     positive, where = task.positive[task.rows], stratum[task.rows]
-    placed = placements(positive, task.values[task.rows])
-    pairs = placed.pairs[0]
+    cell = np.zeros(len(positive), dtype=np.intp) if cells is None else cells[task.rows]
+    placed = placements(positive, task.values[task.rows], cell, int(cell.max(initial=0)) + 1)
+    pairs = placed.pairs.sum()
     if pairs == 0:
         return np.full((2, n_slices), np.nan)
-    class_size = np.where(positive, placed.positives[0], placed.negatives[0])
-    loss = (pairs / class_size - placed.won) / (2 * pairs)
-    average_loss = (1 - placed.auroc[0]) / (2 * class_size)
+    pairs_of_row = np.where(positive, placed.negatives[cell], placed.positives[cell])
+    loss = (pairs_of_row - placed.won) / (2 * pairs)
+    average_loss = pairs_of_row * loss.sum() / (2 * pairs)
     return np.stack([sum_by_group(where, n_slices, charge) for charge in (loss, loss - average_loss)])

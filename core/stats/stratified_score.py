@@ -63,28 +63,33 @@ def stratified_auroc(positive: ArrayLike, values: ArrayLike, strata: ArrayLike) 
     return _within(task, names, stratum).summary
 
 
-def stratified_score(labels: ArrayLike, scores: Scores, strata: ArrayLike) -> StratifiedScore:
-    """DE, DIR and their mean within strata, all of shape (n_rows,)."""
+def stratified_score(labels: ArrayLike, scores: Scores, strata: ArrayLike, cells: Codes | None = None) -> StratifiedScore:
+    """DE, DIR and their mean within strata, all of shape (n_rows,).
+
+    cells: codes of shape (n_rows,), only pairs that are inside one cell as well count; None: all pairs inside a stratum.
+    """
     outcome = outcome_of(labels)
     names, stratum = validate.names_and_codes("strata", strata)
     validate.same_length(labels=outcome.labelled, scores=scores, strata=stratum)
-    de, direction = (_within(task, names, stratum) for task in tasks(outcome, scores))
+    de, direction = (_within(task, names, stratum, cells) for task in tasks(outcome, scores))
     estimate = (de.summary.interval.estimate + direction.summary.interval.estimate) / 2
     variance = _variance((de.influence + direction.influence) / 2, max(de.summary.used, direction.summary.used))
     mean = normal_interval(estimate, variance, de.summary.interval.n, "stratum", METHOD)
     return StratifiedScore(de.summary, direction.summary, mean)
 
 
-def _within(task: Task, names: Floats, stratum: Codes) -> _Within:
+def _within(task: Task, names: Floats, stratum: Codes, cells: Codes | None = None) -> _Within:
     rows = task.rows
-    placed = placements(task.positive[rows], task.values[rows], stratum[rows], len(names))
-    pairs, used = placed.pairs, placed.pairs > 0
-    total = pairs.sum()
-    won = np.where(used, placed.auroc, 0.0) * pairs
+    n_cells = 1 if cells is None else int(cells.max(initial=0)) + 1
+    inner = stratum if cells is None else stratum * n_cells + cells
+    placed = placements(task.positive[rows], task.values[rows], inner[rows], len(names) * n_cells)
+    pairs = placed.pairs.reshape(-1, n_cells).sum(axis=1)
+    won = (np.where(placed.pairs > 0, placed.auroc, 0.0) * placed.pairs).reshape(-1, n_cells).sum(axis=1)
+    total, used = pairs.sum(), pairs > 0
     estimate = won.sum() / total if total else float("nan")
     influence = np.where(used, won - estimate * pairs, 0.0) / max(total, 1)
     interval = normal_interval(estimate, _variance(influence, int(used.sum())), int(rows.sum()), "stratum", METHOD)
-    one_class = names[~used & (placed.positives + placed.negatives > 0)]
+    one_class = names[~used & (np.bincount(stratum[rows], minlength=len(names)) > 0)]
     return _Within(Stratified(interval, int(total), int(used.sum()), tuple(map(str, one_class))), influence)
 
 

@@ -147,3 +147,9 @@ def calls_and_folding(cursor: duckdb.DuckDBPyConnection) -> None:
 def bundled_runs(cursor: duckdb.DuckDBPyConnection) -> None:
     """What a bundle says of the run that came in it: how it was made at home, and the names of its parents."""
     cursor.execute("CREATE TABLE bundled_run (run VARCHAR PRIMARY KEY, origin VARCHAR NOT NULL, parent_names VARCHAR NOT NULL)")
+
+
+@step
+def evaluations(cursor: duckdb.DuckDBPyConnection) -> None:
+    """How labels were kept away from runs that are made from them, and what other cuts of the folds would score."""
+    cursor.execute("ALTER TABLE run ADD COLUMN evaluation VARCHAR")

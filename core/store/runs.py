@@ -26,7 +26,7 @@ class Run(RunRecord):
 
 
 _COLUMNS = [column.name for column in fields(Run)]
-_OF_WORKERS = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at"})
+_OF_WORKERS = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at", "evaluation"})
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM run"
 
 
@@ -35,6 +35,7 @@ def add(cursor: Cursor, run: Run) -> None:
     refuse_taken_name(cursor, run.dataset, run.name)
     values = {name: getattr(run, name) for name in _COLUMNS}
     values |= {"spec": json.dumps(dict(run.spec), sort_keys=True), "parents": list(run.parents)}
+    values["evaluation"] = None if run.evaluation is None else json.dumps(dict(run.evaluation), sort_keys=True)
     marks = ["coalesce(?, now()::TIMESTAMP)" if name == "created_at" else "?" for name in _COLUMNS]
     cursor.execute(f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({', '.join(marks)})", [values[name] for name in _COLUMNS])
 
@@ -72,6 +73,7 @@ def find(cursor: Cursor, name: str) -> Run:
 def _record(row: tuple[Any, ...]) -> Run:
     values = dict(zip(_COLUMNS, row, strict=True))
     values["spec"] = json.loads(values["spec"])
+    values["evaluation"] = None if values["evaluation"] is None else json.loads(values["evaluation"])
     values["parents"] = tuple(values["parents"])
     values["folded_bytes"], values["cause"] = values["folded_bytes"] or 0, values["cause"] or ""
     return Run(**values)
@@ -86,7 +88,7 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
 
 
 def change_by_worker(cursor: Cursor, run: str, **values: Any) -> None:
-    """Set what a worker may change of the run with this id: status, cause, folded_bytes, started_at or finished_at."""
+    """Set what a worker may change of this run: status, cause, folded_bytes, started_at, finished_at, evaluation (as JSON)."""
     wrong = values.keys() - _OF_WORKERS
     if wrong:
         raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")

@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles, percentiles_against
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
 from core.types import Flag
 
 Reference = Literal["population", "train"]
@@ -61,17 +61,9 @@ class FusionResult:
     p_up: Floats
     uncovered: Bools
 
-    @property
-    def prediction_up(self) -> Floats:
-        return self.p_de * self.p_up
-
-    @property
-    def prediction_down(self) -> Floats:
-        return self.p_de * (1 - self.p_up)
-
     def scores(self) -> Scores:
-        """The scores as they are ranked."""
-        return scores_from_probabilities(self.p_de, self.p_up)
+        """The scores as they are ranked once they are submitted."""
+        return ranked_scores(*submitted_parts(self.p_de, self.p_up))
 
 
 def component_of(

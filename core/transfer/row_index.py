@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from core.errors import InputError
 from core.stats.arrays import Codes
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,6 +43,13 @@ class RowIndex:
         known = knowledge_of(label_array, rows)
         positions = {pair_id: i for i, pair_id in enumerate(pair_ids)}
         return cls(tuple(symbols.tolist()), tuple(pair_ids), rows, label_array, known, known_positions, positions)
+
+    @classmethod
+    def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
+        """The index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown)."""
+        labels = dataset["label"].astype(object).where(dataset["label"].notna(), None)
+        pair_ids, pert, gene = (dataset[name].tolist() for name in ("pair_id", "pert", "gene"))
+        return cls.build(pair_ids, pert, gene, labels.to_numpy())
 
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
         """The positions of the rows of these ids. Raises InputError, which names the first unknown id."""

@@ -19,7 +19,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.engine.journal import Journal
 from core.errors import InputError, StateError
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.store import changes
 from core.store import runs as run_records
 from core.submission.rules.registry import Problem

@@ -22,8 +22,7 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
-from core.methods.fusion import read_weights
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings, read_weights
 from core.store import predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run

@@ -20,7 +20,7 @@ from core.actions.undo import undo
 from core.actions.workspace import Workspace, open_workspace
 from core.embeddings import Space
 from core.errors import InputError, NotFound, ReadOnly, StateError
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.store import imports, runs
 from core.store import spaces as records
 from core.store.spaces import SpaceRecord

@@ -15,7 +15,7 @@ from core.engine.request import RunRequest
 from core.errors import InputError
 from core.llm.scripted_server import serving
 from core.methods.base import methods
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.store import runs
 from core.store.runs import Run
 from core.transfer.knn_settings import KnnSettings

@@ -14,7 +14,7 @@ from core.actions.component_loader import WorkspaceComponents
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.scoring import run_scores
 from core.store import predictions, runs
 from core.transfer.fusion import component_of, weights_of
@@ -73,11 +73,10 @@ def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:
     knn = save_knn(workspace, dataset, plan(True, EvaluationProtocol("loo")), "knn")
     fused = save_fusion(workspace, FusionSettings(pool.id, (knn.id,), (0.5,), (0.5,)), "fused")
     with workspace.store.read() as db:
-        rows, alone = predictions.frame(db, fused.id), predictions.frame(db, knn.id)
-    found = run_scores.score_rows(rows, run_scores.submitted_scores(rows))
+        rows, alone = (run_scores.load_scored_rows(db, run.id) for run in (fused, knn))
+    found = run_scores.score_run(rows).whole
     assert (found.de.value, found.dir.value) == pytest.approx((0.592, 0.621), abs=LOO)
-    alone = alone[alone["pair_id"].isin(rows["pair_id"])]
-    by_itself = run_scores.score_rows(alone, run_scores.submitted_scores(alone))
+    by_itself = run_scores.score_run(alone.take(np.isin(alone.positions, rows.positions))).whole
     assert (by_itself.de.value, by_itself.dir.value) == pytest.approx((0.566, 0.597), abs=LOO)
 
 

@@ -9,20 +9,15 @@ import pytest
 import streamlit as st
 
 from core.actions import derived_runs, launch
-from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from core.methods.fusion_components import FusionSettings
-from core.scoring import run_scores
-from core.stats.official_score import ScoreIntervals
-from core.stats.scores_and_labels import scores_from_probabilities
-from core.store import runs
-from core.store.runs import Run
+from core.methods.fusion_settings import FusionSettings
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.shared import loaders
-from core.ui.what_if import fusion_controls
+from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 from tests.commands import core_json
 
@@ -56,33 +51,29 @@ def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, 
     return choice, fusion_controls.prepare_fusion(choice, base)
 
 
-def score_saved(workspace: Workspace, run: Run) -> ScoreIntervals:
-    """The score of a run as it lies in the store, inside the cells that it inherits."""
-    with workspace.store.read() as db:
-        known = {each.id: each for each in runs.list_all(db)}
-    rows = loaders.run_rows(run.id)
-    index = WorkspaceComponents(workspace, default_dataset(workspace, None)).index()
-    protocol = run_scores.inherited_protocol(run, known)
-    cells = run_scores.cells_under(protocol, index, index.positions_of(rows["pair_id"].tolist()))
-    scores = scores_from_probabilities(rows["p_de"], rows["p_up_given_de"])
-    return run_scores.score_rows(rows, scores, cells, protocol)
-
-
 @pytest.mark.parametrize("protocol", [EvaluationProtocol("folds"), EvaluationProtocol("loo")], ids=lambda each: each.kind)
 def test_the_page_shows_the_score_of_the_run_that_it_saves(workspace: Workspace, protocol: EvaluationProtocol) -> None:
     settings = KnnSettings(("text",), protocol, SimilaritySettings(centre=True))
     choice, live = prepare(workspace, settings)
     shown = live.score_at(choice.settings().weights())
+    if protocol.kind == "folds":
+        shown = cut_noise.add_noise(shown, choice, choice.base, cut_noise.make_cuts(choice))
     knn = launch.start(workspace, derived_runs.knn_request(choice.dataset, settings, f"knn {protocol.kind}"))
     saved = FusionSettings(choice.base.id, (knn.id,), choice.w_de, choice.w_dir)
     run = launch.start(workspace, derived_runs.fusion_request(choice.dataset.id, saved, f"fused {protocol.kind}"))
     loaders.refresh()
-    found = score_saved(workspace, run)
-    assert found.scored == {"folds": "inside 5×5 cells, cut 0", "loo": "leave-one-out"}[protocol.kind]
-    for page, store in ((shown.de, found.de), (shown.dir, found.dir), (shown.mean, found.mean)):
-        for unit in ("row", "pert", "gene", "two_way"):
+    found = loaders.run_score(run.id)
+    assert found.whole.scored == {"folds": "inside 5×5 cells, cut 0", "loo": "leave-one-out"}[protocol.kind]
+    assert len(found.cuts) == (10 if protocol.kind == "folds" else 0)
+    for page, store in ((shown.de, found.whole.de), (shown.dir, found.whole.dir), (shown.mean, found.whole.mean)):
+        for unit in ("row", "pert", "gene", "two_way", "shown"):
             one, other = getattr(page.after, unit), getattr(store, unit)
             assert (one.estimate, one.low, one.high) == pytest.approx((other.estimate, other.low, other.high), abs=1e-12)
+    command = core_json(workspace.settings.workspace, "score", run.name)
+    assert command["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
+    assert command["scored"] == found.whole.scored
+    if protocol.kind == "folds":  # the cut that the run was made under is the first of the ten
+        assert found.cuts[0].tolist() == pytest.approx([found.whole.de.value, found.whole.dir.value], abs=1e-12)
 
 
 def test_a_weight_that_moves_computes_no_prior(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,8 @@ def test_by_hand() -> None:
     # DIR: all weight on the other: base alone (2 of 4) where it is missing, 0.5 where both are, then 1 and 2 of 3
     np.testing.assert_allclose(found.p_up, [0.5, 0.5, 1 / 3, 2 / 3])
     np.testing.assert_array_equal(found.uncovered, [False, True, False, False])
-    np.testing.assert_allclose(found.prediction_up + found.prediction_down, found.p_de)
+    scores = found.scores()
+    np.testing.assert_allclose([scores.p_de, scores.p_up], [found.p_de, found.p_up], atol=1e-14)
 
 
 def test_the_base_alone_is_its_percentiles_and_three_weigh_as_written() -> None:

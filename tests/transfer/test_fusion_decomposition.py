@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.stats.ranks import percentiles
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.fusion_decomposition import decompose_fusion
 
@@ -19,7 +19,7 @@ def published(seed: int, w_de: float, w_dir: float, n: int = 400) -> tuple[Compo
     missing = rng.random(n) < 0.2
     other = Component("other", *np.where(missing, np.nan, rng.random((2, n))))
     fused = fuse(percentiles_of([base, other]), weights_of([w_de], [w_dir]))
-    up, down = np.round(fused.prediction_up, 6), np.round(fused.prediction_down, 6)
+    up, down = np.round(submitted_parts(fused.p_de, fused.p_up), 6)
     return base, other, scores_from_probabilities(up + down, up / (up + down))
 
 

@@ -14,10 +14,11 @@ from core.actions import component_loader, derived_runs, spaces
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.workspace import Workspace, open_workspace
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.scoring import run_scores
+from core.stats.official_score import point_score
 from core.stats.scores_and_labels import scores_from_probabilities
-from core.store import pairs, predictions, runs
+from core.store import pairs, runs
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
@@ -95,8 +96,9 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert not app.error
     run = the_run(copy, "mixed")
     with copy.store.read() as db:
-        rows = run_scores.add_count_controls(predictions.frame(db, run.id), pairs.frame(db, run.dataset))
+        saved = run_scores.load_scored_rows(db, run.id)
         parent = runs.find(db, run.parents[1])
+    assert after == f"{run_scores.score_run(saved).whole.de.value:.3f}"
     assert [run.spec["options"][name] for name in ("w_de", "w_dir")] == ["0.8", "0.5"]
     assert parent.method == "knn"
     loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
@@ -105,10 +107,11 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     alone = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
     base = the_run(copy, LABELLED)
     with copy.store.read() as db:
-        own = run_scores.add_count_controls(predictions.frame(db, base.id), pairs.frame(db, base.dataset))
-    ranked = scores_from_probabilities(own["p_de"], own["p_up_given_de"])  # from the trace: the file's sums are rounded
-    assert metric(alone, "DE") == f"{run_scores.score_rows(own, ranked).de.value:.3f}"
-    assert len(rows) == len(own)
+        own = run_scores.load_scored_rows(db, base.id)
+    # from the trace: the file's sums are rounded
+    ranked = scores_from_probabilities(own.frame["p_de"], own.frame["p_up_given_de"])
+    assert metric(alone, "DE") == f"{point_score(own.labels, ranked).de:.3f}"
+    assert len(saved) == len(own)
 
 
 def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:

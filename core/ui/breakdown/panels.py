@@ -10,13 +10,14 @@ import streamlit as st
 
 from core.plots import drawing, reliability, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
-from core.scoring import run_scores
+from core.scoring import run_scores, slices
+from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text
 from core.stats import calibration
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
-from core.stats.slices import Slice, by_slice
+from core.stats.slices import Slice
 from core.stats.stratified_score import stratified_score
 from core.store.runs import Run
 from core.ui.shared import links, loaders, score_box
@@ -35,26 +36,20 @@ PARAMETERS = {
 }
 
 
-def show_slices(run: Run, rows: pd.DataFrame, score: ScoreIntervals) -> None:
+def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
     """Show one kind of slice, costliest first, as figure and table; each slice links to its rows."""
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
-    by = left.selectbox("Slice by", run_scores.available_slices(rows), key="by", bind="query-params")
+    by = left.selectbox("Slice by", slices.available_slices(rows.frame), key="by", bind="query-params")
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
-    scored_slices = by_slice(
-        run_scores.label_array(rows),
-        run_scores.submitted_scores(rows),
-        run_scores.SLICES[by](rows),
-        run_scores.name_codes(rows["pert"]),
-        run_scores.name_codes(rows["gene"]),
-    )
+    scored_slices = slices.score_slices(rows, by)
     table = pd.DataFrame([_slice_line(run, by, part, metric) for part in scored_slices])
     table = table.sort_values("cost", ascending=False, na_position="last", kind="stable")
     overall = getattr(score, metric.lower()).value
     caption = (
         f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
-        f"{metric} inside each slice, interval by perturbations and genes"
+        f"{metric} inside each slice, scored {rows.scored}, interval by perturbations and genes"
     )
-    count_only = getattr(loaders.count_score(run.id), metric.lower()).value
+    count_only = getattr(loaders.count_score(run.id).whole, metric.lower()).value
     show_figure(
         slices_plot.figure(table.head(SHOWN), overall, count_only, drawing.METRICS[metric]),
         table.drop(columns="rows"),
@@ -106,11 +101,10 @@ def _filter_value(by: str, name: str) -> str | list[str]:
     return name.split("–") if by.startswith("P(") else name
 
 
-def _show_scores_within(rows: pd.DataFrame) -> None:
+def _show_scores_within(rows: RunRows) -> None:
     """Show how well the run ranks rows of the same gene or perturbation, where row counts cannot help."""
-    labels, scores = run_scores.label_array(rows), run_scores.submitted_scores(rows)
-    for column, (title, name) in zip(st.columns(2), (("gene", "gene"), ("perturbation", "pert")), strict=True):
-        within = stratified_score(labels, scores, run_scores.name_codes(rows[name]))
+    for column, (title, strata) in zip(st.columns(2), (("gene", rows.gene), ("perturbation", rows.pert)), strict=True):
+        within = stratified_score(rows.labels, rows.scores, strata, rows.cells)
         de, direction = within.de, within.dir
         column.metric(
             f"DE within a {title}",
@@ -123,20 +117,23 @@ def _show_scores_within(rows: pd.DataFrame) -> None:
         column.caption(f"{de_text}  \nDIR within a {title}: {dir_text}")
 
 
-def show_curves(run: Run, rows: pd.DataFrame) -> None:
+def show_curves(run: Run, rows: RunRows) -> None:
     """Show the ROC curves of DE and DIR beside those of the count-only control."""
-    labels = run_scores.label_array(rows)
-    table = roc_curves.table(labels, {run.name: run_scores.submitted_scores(rows), "count-only": run_scores.control_scores(rows)})
-    caption = f"{run.name} · {len(rows):,} rows · count-only: row counts alone, no biology · intervals of the AUROCs are above"
+    counts = run_scores.count_rows(rows)
+    table = roc_curves.table(rows.labels, {run.name: rows.scores, "count-only": counts.scores}, rows.cells)
+    caption = (
+        f"{run.name} · {len(rows):,} rows, scored {rows.scored} · count-only: row counts alone, no biology · "
+        "intervals of the AUROCs are above"
+    )
     show_figure(roc_curves.figure(table), table, "roc", caption)
 
 
-def show_histograms(run: Run, rows: pd.DataFrame) -> None:
+def show_histograms(run: Run, rows: RunRows) -> None:
     """Show the probabilities of each class as histograms, and how many are tied."""
-    outcome = outcome_of(run_scores.label_array(rows))
+    outcome = outcome_of(rows.labels)
     parts = (
-        ("P(DE)", rows["p_de"], outcome.labelled, np.where(outcome.effect, "up or down", "none")),
-        ("P(up | DE)", rows["p_up_given_de"], outcome.directed, np.where(outcome.up, "up", "down")),
+        ("P(DE)", rows.frame["p_de"], outcome.labelled, np.where(outcome.effect, "up or down", "none")),
+        ("P(up | DE)", rows.frame["p_up_given_de"], outcome.directed, np.where(outcome.up, "up", "down")),
     )
     for column, (name, values, known, label) in zip(st.columns(2), parts, strict=True):
         keep = known & values.notna().to_numpy()
@@ -154,13 +151,13 @@ def show_histograms(run: Run, rows: pd.DataFrame) -> None:
     show_ties(run, rows)
 
 
-def show_calibration(run: Run, rows: pd.DataFrame) -> None:
+def show_calibration(run: Run, rows: RunRows) -> None:
     """Show how often rows of each predicted probability have an effect, or go up; AUROC does not depend on it."""
-    outcome = outcome_of(run_scores.label_array(rows))
+    outcome = outcome_of(rows.labels)
     st.caption("AUROC depends on the order of the probabilities alone; calibration depends on their values.")
     parts = (
-        ("P(DE)", rows["p_de"], outcome.labelled, outcome.effect),
-        ("P(up | DE)", rows["p_up_given_de"], outcome.directed, outcome.up),
+        ("P(DE)", rows.frame["p_de"], outcome.labelled, outcome.effect),
+        ("P(up | DE)", rows.frame["p_up_given_de"], outcome.directed, outcome.up),
     )
     for column, (name, values, known, positive) in zip(st.columns(2), parts, strict=True):
         keep = known & values.notna().to_numpy()
@@ -168,8 +165,7 @@ def show_calibration(run: Run, rows: pd.DataFrame) -> None:
             if not keep.any():
                 st.markdown(f"{name}: no row with a label.")
                 continue
-            pert, gene = (run_scores.name_codes(rows[axis])[keep] for axis in ("pert", "gene"))
-            found = calibration.reliability(positive[keep], values.to_numpy()[keep], pert, gene)
+            found = calibration.reliability(positive[keep], values.to_numpy()[keep], rows.pert[keep], rows.gene[keep])
             table = reliability.table(found)
             show_figure(
                 reliability.figure(table, name),
@@ -179,15 +175,16 @@ def show_calibration(run: Run, rows: pd.DataFrame) -> None:
             )
 
 
-def show_ties(run: Run, rows: pd.DataFrame) -> None:
+def show_ties(run: Run, rows: RunRows) -> None:
     """Say how many values of P(DE) are distinct, and how far breaking ties could move the score."""
-    p_de = rows["p_de"].to_numpy()
+    p_de = rows.frame["p_de"].to_numpy()
     distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
     sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
-    outcome = outcome_of(run_scores.label_array(rows))
-    de, _ = tasks(outcome, run_scores.submitted_scores(rows))
+    outcome = outcome_of(rows.labels)
+    de, _ = tasks(outcome, rows.scores)
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
-        bounds = calibration.tie_bounds(de.positive[de.rows], de.values[de.rows])
+        cells = None if rows.cells is None else rows.cells[de.rows]
+        bounds = calibration.tie_bounds(de.positive[de.rows], de.values[de.rows], cells)
         sentence += (
             f" DE is {bounds.auroc:.3f} with ties counted half; breaking all ties for or against the labels would make it "
         )

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
-from core.scoring.run_scores import PairedRuns, label_array
+from core.scoring.compare_runs import PairedRuns, RunComparison
 from core.stats.comparison import Comparison
 from core.stats.ranks import midranks
 from core.stats.row_changes import agreement, rank_movement, row_changes
@@ -48,11 +48,13 @@ def has_both_classes(result: Comparison) -> bool:
     return not math.isnan(result.mean.change.row.estimate)
 
 
-def show_changes(result: Comparison, baseline: Run, run: Run) -> None:
+def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
     """Show the paired differences in DE, DIR and their mean, with intervals by every unit of resampling."""
+    result = found.covered
     table = changes_plot.table(result)
     caption = (
-        f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both · paired 95% intervals · "
+        f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, scored {found.scored} · "
+        "paired 95% intervals · "
         f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be detected with 80% power"
     )
     show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", caption)
@@ -60,8 +62,8 @@ def show_changes(result: Comparison, baseline: Run, run: Run) -> None:
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """Show the rows that raised the score most, and those that lowered it most."""
-    de, direction = row_changes(label_array(pair.rows), pair.a, pair.b)
-    table = pair.rows[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
+    de, direction = row_changes(pair.a.labels, pair.a.scores, pair.b.scores, pair.a.cells)
+    table = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
     table["mean"] = (table["DE"] + table["DIR"]) / 2
     table = table.sort_values("mean", ascending=False)
     table["row"] = [
@@ -85,12 +87,14 @@ def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
 
 def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """Show the ranks of the two runs against each other and how far they agree; labels are not needed."""
-    agreed = agreement(pair.a, pair.b)
+    agreed = agreement(pair.a.scores, pair.b.scores)
     st.markdown("### How they differ")
     up = "" if agreed.up != agreed.up else f", of P(up | DE) {agreed.up:.2f} over {agreed.n_up:,}"
     st.caption(f"Rank correlation of P(DE) {agreed.de:.2f} over {agreed.n:,} rows{up}.")
-    moved = pair.rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=midranks(pair.a.p_de), rank_b=midranks(pair.b.p_de), moved=rank_movement(pair.a.p_de, pair.b.p_de)
+    moved = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(
+        rank_a=midranks(pair.a.scores.p_de),
+        rank_b=midranks(pair.b.scores.p_de),
+        moved=rank_movement(pair.a.scores.p_de, pair.b.scores.p_de),
     )
     caption = f"{len(moved):,} rows of both runs · ranks of P(DE), 1 is lowest"
     show_figure(rank_scatter.figure(moved, baseline.name, run.name), moved, "ranks", caption)

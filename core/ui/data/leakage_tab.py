@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import gene_row_counts
-from core.scoring import run_scores
 from core.stats.count_controls import LeakageAudit
 from core.ui.shared import loaders
 from core.ui.shared.score_box import range_text
@@ -25,7 +24,7 @@ def show(context: PageContext) -> None:
         return
     _show_audit(loaders.leakage_audit(context.dataset.id))
     known = rows[rows["label"].notna()]
-    table = gene_row_counts.table(run_scores.label_array(known), known["gene"])
+    table = gene_row_counts.table(known["label"], known["gene"])
     caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
     show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
     _show_row_counts(rows)

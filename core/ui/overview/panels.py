@@ -10,6 +10,7 @@ import streamlit as st
 from core.audit.concerns import Concern, RunFacts, find_concerns
 from core.plots import ladder as ladder_plot
 from core.store.runs import Run
+from core.transfer.run_cells import ALL_ROWS
 from core.ui.shared import links, loaders, score_box
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty, show_figure
@@ -17,7 +18,12 @@ from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty, show_figure
 # The public leaderboard scores 904 of the challenge's test rows; its standard error was measured on as many labelled rows.
 PUBLIC_ROWS = 904
 PUBLIC_SE = 0.025
-_USUAL = {"origin": "imported", "status": "done", "failed": 0}  # a column that shows nothing else is left out
+_USUAL: dict[str, str | int] = {
+    "origin": "imported",
+    "status": "done",
+    "failed": 0,
+    "scored": ALL_ROWS,
+}  # a column that shows nothing else is left out
 _INTERVAL = "95% interval by perturbations and genes, over the rows with a label."
 _SUM = "Sum over the splits: one that is in two splits counts twice."
 _COUNTS = (
@@ -56,7 +62,7 @@ def show_runs(context: PageContext) -> None:
         show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
         return
     table = pd.DataFrame([_run_line(run) for run in context.runs])
-    table = table.drop(columns=[column for column, value in _USUAL.items() if (table[column] == value).all()])
+    table = table.drop(columns=[name for name, value in _USUAL.items() if table[name].dropna().eq(value).all()])
     table = table if table["labelled"].any() else table.drop(columns=[*score_box.SCORE_HELP, "beats counts"])
     chosen = st.dataframe(
         table,
@@ -97,7 +103,7 @@ def _columns() -> dict[str, Any]:
 
 
 def _run_line(run: Run) -> dict[str, object]:
-    score = loaders.run_score(run.id)
+    score = loaders.run_score(run.id).whole
     return {
         "run": run.name,
         "method": run.method.replace("_", " "),
@@ -109,6 +115,7 @@ def _run_line(run: Run) -> dict[str, object]:
         "DE": score_box.score_text(score.de),
         "DIR": score_box.score_text(score.dir),
         "mean": score_box.score_text(score.mean),
+        "scored": score.scored if score.n_labelled else None,
         "beats counts": loaders.beats_counts(run.id),
         "fallbacks": run.fallbacks,
         "collapsed": run.collapsed if run.method == "debate" else None,
@@ -124,10 +131,10 @@ def show_ladder(context: PageContext) -> None:
     if table.empty:
         show_empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
         return
-    labelled = [run for run in context.runs if loaders.run_score(run.id).n_labelled]
+    labelled = [run for run in context.runs if loaders.run_score(run.id).whole.n_labelled]
     lines = {"chance": 0.5}
     if labelled:
-        lines["count-only"] = loaders.count_score(labelled[0].id).mean.value
+        lines["count-only"] = loaders.count_score(labelled[0].id).whole.mean.value
     caption = (
         f"{context.dataset.name if context.dataset else ''} · mean of DE and DIR · "
         "here: 95% interval by perturbations and genes · "
@@ -137,7 +144,7 @@ def show_ladder(context: PageContext) -> None:
 
 
 def _ladder_lines(run: Run, chosen: Run | None) -> list[dict[str, object]]:
-    mean = loaders.run_score(run.id).mean.shown
+    mean = loaders.run_score(run.id).whole.mean.shown
     shared = {"run": run.name, "chosen": chosen is not None and run.id == chosen.id}
     lines: list[dict[str, object]] = []
     if mean.estimate == mean.estimate:

@@ -18,7 +18,7 @@ from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
 from core.ui.shared import loaders, neighbour_controls
 
-MAX_PRIORS = 16  # cached at a time; the oldest is dropped
+MAX_PRIORS = 48  # cached at a time; the oldest is dropped
 
 
 @dataclass(frozen=True, slots=True)

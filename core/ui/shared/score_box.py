@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.scoring.sentences import axes_text, interval_text
+from core.scoring.run_scores import RunScore
+from core.scoring.sentences import axes_text, interval_text, scoring_sentences
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
@@ -23,6 +24,12 @@ def score_text(value: Estimate) -> str:
     if value.value != value.value:
         return "one class" if value.n else "no labels"
     return interval_text(value.shown)
+
+
+def show_run_score(found: RunScore) -> None:
+    """Show a run's score side by side, and below how it was scored."""
+    show_score(found.whole)
+    st.caption(as_text(". ".join(scoring_sentences(found)) + "."))
 
 
 def show_score(score: ScoreIntervals) -> None:

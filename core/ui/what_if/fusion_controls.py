@@ -9,15 +9,18 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.methods.fusion_components import FusionSettings, load_components
-from core.scoring import run_scores, sentences
-from core.stats.arrays import Codes
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.methods.cut_scores import fusion_protocols
+from core.methods.fusion_components import load_components
+from core.methods.fusion_settings import FusionSettings
+from core.scoring import sentences
+from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import Reference
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
+from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import cells_under
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.widgets import as_text
@@ -142,32 +145,28 @@ def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     """The fusion, ready for its weights to be moved. Raises InputError as `load_components` does."""
     loader = CachedComponents(choice.dataset)
     rows, components = load_components(loader, choice.settings())
-    ids = tuple(rows["pair_id"])
     index = loader.index()
-    at = index.positions_of(ids)
+    at = index.positions_of(rows["pair_id"].tolist())
     return live_fusion(
         index.labels[at],
         index.rows.take(at),
         components,
         choice.reference,
-        scores_on_rows(baseline, ids),
-        _cells(choice, at) if choice.labelled else None,
+        rows_of_baseline(choice, baseline).scores,
+        cells_under(protocols_of(choice), index, at) if choice.labelled else None,
     )
 
 
-def _cells(choice: FusionChoice, positions: Codes) -> Codes | None:
-    """The cells to score within: those of the folds that a kNN behind a component is predicted under."""
-    known = {run.id: run for run in loaders.all_runs()}
-    saved = [run_scores.inherited_protocol(known[key], known) for key in (choice.base.id, *choice.others) if key in known]
-    protocols = [choice.knn.protocol if choice.knn else None, *saved]
-    folds = next((protocol for protocol in protocols if protocol is not None and protocol.kind == "folds"), None)
-    return run_scores.cells_under(folds, loaders.row_index(choice.dataset.id), positions)
+def protocols_of(choice: FusionChoice) -> tuple[EvaluationProtocol, ...]:
+    """The protocols that keep labels away from the components."""
+    return fusion_protocols(choice.settings(), CachedComponents(choice.dataset))
 
 
-def scores_on_rows(run: Run, ids: tuple[str, ...]) -> Scores:
-    """A run's scores on these rows; the run has to have all of them."""
-    rows: pd.DataFrame = loaders.run_rows(run.id).set_index("pair_id").loc[list(ids)]
-    return scores_from_probabilities(rows["p_de"].to_numpy(), rows["p_up_given_de"].to_numpy())
+def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
+    """The rows of the base as the baseline predicts them, which has all of them."""
+    rows = loaders.scored_rows(baseline.id)
+    ids = loaders.run_rows(choice.base.id)["pair_id"]
+    return rows if baseline.id == choice.base.id else rows.take(pd.Index(rows.frame["pair_id"]).get_indexer(ids))
 
 
 def live_knn_sentence(choice: FusionChoice) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
 from core.plots import rank_movers as movers_plot
@@ -24,9 +25,10 @@ from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
+from core.transfer.run_cells import describe_scoring, folds_among
 from core.ui.shared import links, loaders, score_box
 from core.ui.shared.widgets import as_text, label_text, show_figure
-from core.ui.what_if import fusion_controls
+from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.fusion_controls import FusionChoice
 
 LISTED = 20  # rows that move most
@@ -44,9 +46,26 @@ class WeightSearch:
     knn_sentence: str
 
 
-def show_numbers(found: FusionComparison, baseline: Run) -> None:
-    """Show DE, DIR and mean with intervals, and the change against the baseline."""
-    score_box.show_score(ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after))
+def show_numbers_in(place: DeltaGenerator, choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
+    """Show the numbers in a place of the page, at once, and again when their intervals know the noise of the cuts."""
+    if not folds_among(fusion_controls.protocols_of(choice)):
+        with place.container():
+            show_numbers(choice, found, baseline)
+        return
+    cuts = cut_noise.kept_cuts(choice)
+    if cuts is None:
+        with place.container():
+            show_numbers(choice, found, baseline)
+        cuts = cut_noise.make_cuts(choice)
+    with place.container():
+        show_numbers(choice, cut_noise.add_noise(found, choice, baseline, cuts), baseline)
+
+
+def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
+    """Show DE, DIR and mean with intervals and how they were scored, and the change against the baseline."""
+    scored = describe_scoring(fusion_controls.protocols_of(choice))
+    after = ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after, scored)
+    score_box.show_score(after)
     change = found.mean.change
     text = f"**Δ mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} {axes_text(change.shown)}"
     text += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.shown):.2f}"
@@ -55,7 +74,7 @@ def show_numbers(found: FusionComparison, baseline: Run) -> None:
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearch | None) -> None:
     """Show what the numbers must be read with: how labels were masked, and what an empty space would score."""
-    parts = ["all scores are inside the cells of folds"] if prepared.cells is not None else []
+    parts = [] if prepared.cells is None else ["the noise of ten cuts of the folds is in the intervals"]
     if search is not None and search.knn_sentence:
         parts.append(search.knn_sentence)
     if choice.knn is not None and choice.knn.protocol.kind == "loo":
@@ -189,4 +208,4 @@ def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
 
 
 def _base_scores(choice: FusionChoice) -> Scores:
-    return fusion_controls.scores_on_rows(choice.base, tuple(loaders.run_rows(choice.base.id)["pair_id"]))
+    return loaders.scored_rows(choice.base.id).scores

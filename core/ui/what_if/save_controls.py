@@ -10,7 +10,7 @@ import streamlit as st
 from core.actions import derived_runs, launch, runs
 from core.actions.workspace import Workspace
 from core.errors import DeskError
-from core.methods.fusion_components import FusionSettings
+from core.methods.fusion_settings import FusionSettings
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol

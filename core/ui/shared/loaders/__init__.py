@@ -36,7 +36,15 @@ from core.ui.shared.loaders.rows import (
     shared_row_counts,
     symbol_rows,
 )
-from core.ui.shared.loaders.scores import beats_counts, count_score, leakage_audit, protocol_sentences, run_rows, run_score
+from core.ui.shared.loaders.scores import (
+    beats_counts,
+    count_score,
+    leakage_audit,
+    protocol_sentences,
+    run_rows,
+    run_score,
+    scored_rows,
+)
 from core.ui.shared.loaders.spaces import (
     all_packs,
     all_spaces,
@@ -88,6 +96,7 @@ __all__ = [
     "run_score",
     "run_version",
     "runs_with_row",
+    "scored_rows",
     "shared_row_counts",
     "space_coverage",
     "space_matches",

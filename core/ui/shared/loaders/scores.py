@@ -7,14 +7,16 @@ import pandas as pd
 from core.actions.component_loader import WorkspaceComponents
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
+from core.scoring.compare_runs import compare_runs
+from core.scoring.run_scores import RunRows, RunScore
 from core.stats.count_controls import LeakageAudit
-from core.stats.official_score import ScoreIntervals
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.shared.loaders.cache import cached, reading, workspace
-from core.ui.shared.loaders.records import dataset_rows
+from core.ui.shared.loaders.records import all_runs, dataset_rows
+from core.ui.shared.loaders.spaces import row_index
 
 
 @cached("run:{0}", "datasets", entries=12, shared=True)
@@ -25,27 +27,31 @@ def run_rows(run: str) -> pd.DataFrame:
     return run_scores.add_count_controls(rows, dataset)
 
 
+@cached("run:{0}", "datasets", entries=12, shared=True)
+def scored_rows(run: str) -> RunRows:
+    """A run's rows as they are scored."""
+    known = {each.id: each for each in all_runs()}
+    return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(known[run].dataset))
+
+
 @cached("run:{0}", "datasets", entries=50)
-def run_score(run: str) -> ScoreIntervals:
-    """A run's score with its intervals."""
-    rows = run_rows(run)
-    return run_scores.score_rows(rows, run_scores.submitted_scores(rows))
+def run_score(run: str) -> RunScore:
+    """A run's score."""
+    return run_scores.score_run(scored_rows(run))
 
 
 @cached("run:{0}", "datasets", entries=50)
 def beats_counts(run: str) -> str:
     """Whether a run's DE beats row counts alone: yes, no or cannot tell."""
-    rows = run_rows(run)
-    return sentences.beats_control(
-        run_scores.compare_rows(rows, run_scores.control_scores(rows), run_scores.submitted_scores(rows))
-    )
+    rows = scored_rows(run)
+    return sentences.beats_control(compare_runs(run_scores.count_rows(rows), rows))
 
 
 @cached("run:{0}", "datasets", entries=50)
-def count_score(run: str) -> ScoreIntervals:
-    """The score of row counts alone on a run's labelled rows."""
-    rows = run_rows(run)
-    return run_scores.score_rows(rows, run_scores.control_scores(rows))
+def count_score(run: str) -> RunScore:
+    """The score of row counts alone on a run's rows, scored as the run is."""
+    rows = scored_rows(run)
+    return run_scores.score_run(run_scores.count_rows(rows).under(rows.protocols))
 
 
 @cached("datasets", entries=4, shared=True)

@@ -1,0 +1,168 @@
+"""What a run that is made from labels records of its evaluation: its protocols, and its scores under ten cuts of the folds.
+
+How perturbations and genes are cut into folds is part of a score's noise: ten cuts vary by some hundredths in DIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.errors import NotFound, StateError
+from core.methods.fusion_components import ComponentLoader, DatasetPriors, SourceRun, load_components
+from core.methods.fusion_settings import FusionSettings, read_fusion_settings
+from core.stats.official_score import point_score
+from core.stats.scores_and_labels import Scores
+from core.transfer.fusion import Percentiles, fuse, percentiles_of
+from core.transfer.knn import Priors
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.protocols import EvaluationProtocol, scores_with_stand_ins
+from core.transfer.row_index import RowIndex
+from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, protocols_of, with_seed
+
+N_CUTS = 10  # seeds 0 to 9
+
+
+def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
+    """Returns the evaluation of a kNN, as `core.types.RunRecord.evaluation` holds it."""
+
+    def score(seed: int) -> Scores:
+        predicted = CutLoader(loader, seed).predict_knn(settings, pair_ids).predicted
+        return scores_with_stand_ins(predicted.priors, predicted.null)
+
+    return _evaluation([settings.protocol], pair_ids, loader, score)
+
+
+def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
+    """Returns the evaluation of a fusion, as `core.types.RunRecord.evaluation` holds it.
+
+    The cuts are unknown if a run that is fused saw labels by folds and cannot be made again here.
+    """
+    if not can_cut_again(settings, loader):
+        return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, None)
+    weights = settings.weights()
+
+    def score(seed: int) -> Scores:
+        return fuse(percentiles_of_cut(settings, pair_ids, loader, seed), weights).scores()
+
+    return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, score)
+
+
+def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple[EvaluationProtocol, ...]:
+    """Returns the protocols that keep labels away from the parts of a fusion."""
+    found: list[EvaluationProtocol] = []
+    for part in (settings.base, *settings.others):
+        found += [part.protocol] if isinstance(part, KnnSettings) else protocols_of(loader.run(part), _finder(loader))
+    return distinct_protocols(found)
+
+
+def can_cut_again(settings: FusionSettings, loader: ComponentLoader) -> bool:
+    """Returns whether every part of a fusion that saw labels by folds can be made by another cut."""
+    parts = [part for part in (settings.base, *settings.others) if not isinstance(part, KnnSettings)]
+    return all(_is_made_again(loader.run(part), loader) for part in parts)
+
+
+def percentiles_of_cut(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader, seed: int) -> Percentiles:
+    """Returns the percentiles of every part of a fusion on these rows of its base, if the folds were cut with this seed."""
+    rows, components = load_components(CutLoader(loader, seed), settings)
+    found = percentiles_of(components, settings.reference)
+    position = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
+    order = np.array([position[pair_id] for pair_id in pair_ids])
+    return Percentiles(found.de[:, order], found.up[:, order])
+
+
+def _evaluation(
+    protocols: Sequence[EvaluationProtocol],
+    pair_ids: Sequence[str],
+    loader: ComponentLoader,
+    score: Callable[[int], Scores] | None,
+) -> dict[str, Any]:
+    used = distinct_protocols(protocols)
+    cuts: list[list[float]] = []
+    if score is not None and folds_among(used):
+        try:
+            cuts = list(_score_cuts(used, pair_ids, loader.index(), score))
+        except (NotFound, StateError):  # a space that was deleted or changed: other cuts cannot be known any more
+            cuts = []
+    return {"protocols": [asdict(each) for each in used], "cuts": cuts if np.isfinite(cuts).all() else []}
+
+
+def _score_cuts(
+    protocols: Sequence[EvaluationProtocol], pair_ids: Sequence[str], index: RowIndex, score: Callable[[int], Scores]
+) -> Iterator[list[float]]:
+    """Yields DE and DIR of each cut, inside its own cells."""
+    positions = index.positions_of(pair_ids)
+    for seed in range(N_CUTS):
+        found = point_score(index.labels[positions], score(seed), cells_under(with_seed(protocols, seed), index, positions))
+        yield [found.de, found.dir]
+
+
+@dataclass(frozen=True, slots=True)
+class CutLoader:
+    """Loads components as another loader does, with every kNN under folds, and what is fused from it, made by another cut."""
+
+    loader: ComponentLoader
+    seed: int
+
+    @property
+    def dataset_id(self) -> str:
+        return self.loader.dataset_id
+
+    def run(self, name: str) -> SourceRun:
+        return self.loader.run(name)
+
+    def predictions(self, run: str) -> pd.DataFrame:
+        """Returns a run's rows; p_de and p_up_given_de are NaN where the other cut has none."""
+        found, frame = self.loader.run(run), self.loader.predictions(run)
+        if found.method == "knn" and read_knn_settings(found.spec).protocol.kind == "folds":
+            priors = self.priors(read_knn_settings(found.spec), frame["pair_id"].tolist())
+            return frame.assign(p_de=priors.de, p_up_given_de=priors.up)
+        if found.method == "fusion":
+            settings_of_fusion = read_fusion_settings(found.spec["options"])
+            _, components = load_components(self, settings_of_fusion)
+            percentiles = percentiles_of(components, settings_of_fusion.reference)
+            fused = fuse(percentiles, settings_of_fusion.weights())
+            return frame.assign(p_de=fused.p_de, p_up_given_de=fused.p_up)
+        return frame
+
+    def index(self) -> RowIndex:
+        return self.loader.index()
+
+    def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
+        return self.loader.priors(_with_seed(settings, self.seed), pair_ids)
+
+    def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
+        return self.loader.predict_knn(_with_seed(settings, self.seed), pair_ids)
+
+    def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
+        return self.loader.contents(settings)
+
+
+def _with_seed(settings: KnnSettings, seed: int) -> KnnSettings:
+    """Returns the settings with another cut of the folds, if they cut any."""
+    if settings.protocol.kind != "folds":
+        return settings
+    return replace(settings, protocol=replace(settings.protocol, seed=seed))
+
+
+def _is_made_again(run: SourceRun, loader: ComponentLoader) -> bool:
+    """Returns whether another cut of a run can be made here: it saw no labels by folds, or it is a kNN or fused from some."""
+    if run.method == "knn":
+        return True
+    if run.method == "fusion":
+        return all(parent is not None and _is_made_again(parent, loader) for parent in map(_finder(loader), run.parents))
+    return not folds_among(protocols_of(run, _finder(loader)))
+
+
+def _finder(loader: ComponentLoader) -> Callable[[str], SourceRun | None]:
+    def find(run: str) -> SourceRun | None:
+        try:
+            return loader.run(run)
+        except NotFound:
+            return None
+
+    return find

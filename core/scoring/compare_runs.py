@@ -1,0 +1,155 @@
+"""The comparison of two runs on the rows that both cover, scored alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.errors import InputError
+from core.scoring.run_scores import NO_CUTS, RunRows, cut_variances, widen, without_stand_ins
+from core.stats.arrays import Bools, Floats, sum_by_group
+from core.stats.comparison import Comparison, Difference, compare, compared
+from core.stats.official_score import point_score
+from core.stats.scores_and_labels import outcome_of
+from core.transfer.live_fusion import FusionComparison, MetricChange
+from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, with_seed
+
+FEWEST_PAIRS = 1_000  # of a positive and a negative row inside the cells of two cuts
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedRuns:
+    """Two runs on the rows that both have, in the same order and scored alike."""
+
+    a: RunRows
+    b: RunRows
+
+    @property
+    def scored(self) -> str:
+        """How both are scored, in words."""
+        return self.a.scored
+
+    def take(self, rows: Bools) -> PairedRuns:
+        """The chosen rows of both."""
+        return PairedRuns(self.a.take(rows), self.b.take(rows))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunComparison:
+    """Run b against run a.
+
+    covered: on the rows that both cover, which conclusions rest on; pair: these rows. all_rows: on all rows of both, None
+    if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
+    """
+
+    pair: PairedRuns
+    covered: Comparison
+    all_rows: Comparison | None
+    cuts_known: bool
+
+    @property
+    def scored(self) -> str:
+        """How both are scored, in words."""
+        return self.pair.scored
+
+
+def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
+    """Two runs on the rows that both have, both scored inside the cells of either.
+
+    Raises InputError for runs on different datasets, without a common row, or made under two cuts with too few pairs inside
+    the cells of both.
+    """
+    if a.run.dataset != b.run.dataset:
+        raise InputError(f"{a.run.name} and {b.run.name}: on different datasets, so on different labels; expected one dataset")
+    _, in_a, in_b = np.intersect1d(a.positions, b.positions, assume_unique=True, return_indices=True)
+    if not len(in_a):
+        raise InputError(f"{a.run.name} and {b.run.name}: no row in common, so nothing to compare")
+    protocols = distinct_protocols((*a.protocols, *b.protocols))
+    pair = PairedRuns(a.take(in_a).under(protocols), b.take(in_b).under(protocols))
+    if len(folds_among(protocols)) > max(len(folds_among(a.protocols)), len(folds_among(b.protocols)), 1):
+        _refuse_few_pairs(pair)
+    return pair
+
+
+def _refuse_few_pairs(pair: PairedRuns) -> None:
+    outcome, cells = outcome_of(pair.a.labels), pair.a.cells
+    assert cells is not None
+    sides = (
+        ("DE", outcome.effect, outcome.labelled & ~outcome.effect),
+        ("DIR", outcome.up, outcome.directed & ~outcome.up),
+    )
+    for name, positive, negative in sides:
+        n_cells = int(cells.max(initial=0)) + 1
+        n_pairs = int((sum_by_group(cells, n_cells, positive) * sum_by_group(cells, n_cells, negative)).sum())
+        if n_pairs < FEWEST_PAIRS:
+            raise InputError(
+                f"{pair.a.run.name} and {pair.b.run.name}: made under different cuts, {pair.scored}, with {n_pairs:,} pairs of "
+                f"rows for {name} inside both; expected {FEWEST_PAIRS:,}: make one of them again with the seed of the other"
+            )
+
+
+def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
+    """Run b against run a on the rows that both have. Raises InputError as `pair_runs` does."""
+    pair = pair_runs(a, b)
+    both = pair.a.covered & pair.b.covered
+    covered = pair if both.all() else pair.take(both)
+    differences = _cut_differences(a, b, pair)
+    return RunComparison(
+        covered,
+        _compare(PairedRuns(without_stand_ins(covered.a), without_stand_ins(covered.b)), differences),
+        None if both.all() else _compare(pair, differences),
+        cuts_known=differences is not None,
+    )
+
+
+def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
+    a, b = pair.a, pair.b
+    found = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
+    variances = cut_variances(NO_CUTS if cut_differences is None else cut_differences)
+    of_a, of_b = cut_variances(a.cuts), cut_variances(b.cuts)
+    parts = zip((found.de, found.dir, found.mean), of_a, of_b, variances, strict=True)
+    de, direction, mean = (_widen(*each) for each in parts)
+    return replace(found, de=de, dir=direction, mean=mean)
+
+
+def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
+    """The difference with the variances between cuts added to each run's interval and to that of the change."""
+    return compared(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
+
+
+def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
+    """b minus a in DE and DIR under each cut, of shape (n_cuts, 2), empty without folds; None if it is not known."""
+    if not folds_among(pair.a.protocols):
+        return NO_CUTS
+    n_cuts = max(len(a.cuts), len(b.cuts))
+    of_a, of_b = (scores_of_cuts(run, rows, n_cuts) for run, rows in ((a, pair.a), (b, pair.b)))
+    return None if of_a is None or of_b is None or len(of_a) != len(of_b) else of_b - of_a
+
+
+def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
+    """DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are not known.
+
+    A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows:
+    those of the run that are compared, under the protocols of both runs.
+    """
+    if folds_among(run.protocols):
+        return run.cuts if len(run.cuts) else None
+    if n_cuts == 0:
+        return None
+    cells = (cells_under(with_seed(rows.protocols, seed), rows.index, rows.positions) for seed in range(n_cuts))
+    found = [point_score(rows.labels, rows.scores, cut) for cut in cells]
+    return np.array([[each.de, each.dir] for each in found])
+
+
+def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> FusionComparison:
+    """A live comparison with the variance between cuts in its intervals.
+
+    before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
+    """
+    variances = zip(cut_variances(before), cut_variances(after), cut_variances(after - before), strict=True)
+    de, direction, mean = (
+        MetricChange(widen(part.before, old), widen(part.after, new), widen(part.change, change, (-1.0, 1.0)))
+        for part, (old, new, change) in zip((found.de, found.dir, found.mean), variances, strict=True)
+    )
+    return replace(found, de=de, dir=direction, mean=mean)

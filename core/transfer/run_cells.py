@@ -1,0 +1,82 @@
+"""How a run is scored: over all rows, inside the cells of the folds that it was made under, or as leave-one-out.
+
+What learns from labels outside a row's own cell knows the base rate there, which differs from cell to cell; pairs of rows
+in two cells would let these rates into the score. So a run that was made under folds is scored inside their cells, and so
+is what is made from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from core.stats.arrays import Codes
+from core.stats.scored_rows import combine_codes
+from core.transfer.knn_settings import read_knn_settings
+from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
+from core.transfer.row_index import RowIndex
+
+ALL_ROWS = "all rows"
+
+
+class RunWithParents(Protocol):
+    """What of a run says how labels were kept away from it; see `core.types.RunRecord`."""
+
+    @property
+    def method(self) -> str: ...
+    @property
+    def spec(self) -> Mapping[str, Any]: ...
+    @property
+    def parents(self) -> tuple[str, ...]: ...
+    @property
+    def evaluation(self) -> Mapping[str, Any] | None: ...
+
+
+def protocols_of(run: RunWithParents, find: Callable[[str], RunWithParents | None]) -> tuple[EvaluationProtocol, ...]:
+    """The protocols that keep labels away from a run's rows: its own, those that it recorded, and those of its parents.
+
+    find: a run by id, None if it is not there; then only what the run recorded of it counts.
+    """
+    found = [EvaluationProtocol(**each) for each in (run.evaluation or {}).get("protocols", ())]
+    if run.method == "knn":
+        found.append(read_knn_settings(run.spec).protocol)
+    view = run.spec.get("view")
+    if isinstance(view, Mapping) and view.get("kind") == "folds":
+        found.append(EvaluationProtocol("folds", view["k"], view["seed"]))
+    for parent in map(find, run.parents):
+        found += () if parent is None else protocols_of(parent, find)
+    return distinct_protocols(found)
+
+
+def distinct_protocols(protocols: Iterable[EvaluationProtocol]) -> tuple[EvaluationProtocol, ...]:
+    """Those protocols that matter to a score, each once: folds by k and seed, then leave one out."""
+    used = {each if each.kind == "folds" else EvaluationProtocol(each.kind) for each in protocols if each.kind != "test"}
+    return tuple(sorted(used, key=lambda each: (each.kind, each.k, each.seed)))
+
+
+def folds_among(protocols: Iterable[EvaluationProtocol]) -> list[EvaluationProtocol]:
+    """The protocols that cut folds."""
+    return [each for each in protocols if each.kind == "folds"]
+
+
+def with_seed(protocols: Iterable[EvaluationProtocol], seed: int) -> tuple[EvaluationProtocol, ...]:
+    """The protocols with another cut of the folds."""
+    return distinct_protocols(replace(each, seed=seed) for each in protocols)
+
+
+def describe_scoring(protocols: Sequence[EvaluationProtocol]) -> str:
+    """How a run of these protocols is scored, in words: "all rows", "inside 5×5 cells, cut 0", "leave-one-out"."""
+    folds = folds_among(protocols)
+    if not folds:
+        return "leave-one-out" if any(each.kind == "loo" for each in protocols) else ALL_ROWS
+    if len(folds) == 1:
+        return f"inside {folds[0].k}×{folds[0].k} cells, cut {folds[0].seed}"
+    return "inside the cells of " + " and ".join(f"{each.k}×{each.k} cut {each.seed}" for each in folds)
+
+
+def cells_under(protocols: Sequence[EvaluationProtocol], index: RowIndex, positions: Codes) -> Codes | None:
+    """The cell of each row (position in the index), the same for rows in one cell of every cut; None without folds."""
+    rows = index.rows.take(positions)
+    cuts = [cells_of(each, rows, parts_of(each, rows, index.known.rows)) for each in folds_among(protocols)]
+    return combine_codes(*cuts)

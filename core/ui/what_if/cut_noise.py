@@ -1,0 +1,75 @@
+"""The noise of the cut of folds in What-if's intervals: the same fusion under ten cuts, made once while weights move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from core.methods.cut_scores import N_CUTS, can_cut_again, percentiles_of_cut
+from core.scoring.compare_runs import add_cut_noise, scores_of_cuts
+from core.stats.arrays import Codes, Floats
+from core.stats.official_score import point_score
+from core.store.runs import Run
+from core.transfer.fusion import Percentiles, fuse
+from core.transfer.live_fusion import FusionComparison
+from core.transfer.run_cells import cells_under, with_seed
+from core.ui.shared import loaders
+from core.ui.shared.cached_components import CachedComponents
+from core.ui.what_if import fusion_controls
+from core.ui.what_if.fusion_controls import FusionChoice
+
+_CUTS = "_cuts"  # session key: the cuts of the fusion on screen
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cuts:
+    """Each cut's percentiles and cells; they do not depend on the weights. Empty if other cuts cannot be made."""
+
+    percentiles: tuple[Percentiles, ...]
+    cells: tuple[Codes | None, ...]
+
+
+def kept_cuts(choice: FusionChoice) -> Cuts | None:
+    """The cuts of this choice, if they were made before; None if not."""
+    kept: tuple[Any, Cuts] | None = st.session_state.get(_CUTS)
+    return kept[1] if kept is not None and kept[0] == _key(choice) else None
+
+
+def make_cuts(choice: FusionChoice) -> Cuts:
+    """The cuts of this choice, kept for the next run of the page."""
+    loader, settings = CachedComponents(choice.dataset), choice.settings()
+    cuts = Cuts((), ())
+    if can_cut_again(settings, loader):
+        ids = loaders.run_rows(choice.base.id)["pair_id"].tolist()
+        index, protocols = loader.index(), fusion_controls.protocols_of(choice)
+        positions = index.positions_of(ids)
+        cuts = Cuts(
+            tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in range(N_CUTS)),
+            tuple(cells_under(with_seed(protocols, seed), index, positions) for seed in range(N_CUTS)),
+        )
+    st.session_state[_CUTS] = _key(choice), cuts
+    return cuts
+
+
+def add_noise(found: FusionComparison, choice: FusionChoice, baseline: Run, cuts: Cuts) -> FusionComparison:
+    """The comparison with the noise of the cuts in its intervals; as it is if that is not known."""
+    rows = fusion_controls.rows_of_baseline(choice, baseline)
+    before = scores_of_cuts(rows, rows.under(fusion_controls.protocols_of(choice)), len(cuts.cells))
+    if before is None or len(before) != len(cuts.cells):
+        return found
+    return add_cut_noise(found, before, _scores(choice, cuts))
+
+
+def _scores(choice: FusionChoice, cuts: Cuts) -> Floats:
+    """DE and DIR under each cut at the weights of the choice, of shape (n_cuts, 2)."""
+    labels, weights = loaders.scored_rows(choice.base.id).labels, choice.settings().weights()
+    pairs = zip(cuts.percentiles, cuts.cells, strict=True)
+    found = [point_score(labels, fuse(percentiles, weights).scores(), cells) for percentiles, cells in pairs]
+    return np.array([[each.de, each.dir] for each in found])
+
+
+def _key(choice: FusionChoice) -> tuple[Any, ...]:
+    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references

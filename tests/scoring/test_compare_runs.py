@@ -1,0 +1,141 @@
+"""The comparison of two runs: on which rows, inside which cells, and with which noise."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace
+from core.errors import InputError
+from core.scoring import compare_runs as compare_module
+from core.scoring import json_shapes, run_scores, sentences
+from core.scoring.compare_runs import compare_runs, pair_runs, scores_of_cuts
+from core.stats.official_score import point_score
+from core.stats.scores_and_labels import scores_from_probabilities
+from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import cells_under
+from core.types import Flag
+from tests import cases
+from tests.scoring.test_run_scores import P_DE, P_UP, loaded, rows_of, run_of
+
+OTHER = scores_from_probabilities(P_DE[::-1].copy(), P_UP[::-1].copy())
+
+
+def test_runs_on_different_datasets_are_not_compared() -> None:
+    other = replace(rows_of(), run=run_of("b", dataset="other"))
+    with pytest.raises(InputError, match="different labels"):
+        pair_runs(rows_of(), other)
+
+
+def test_runs_without_a_row_in_common_are_not_compared(small_workspace: Workspace) -> None:
+    import_upload(small_workspace, cases.submission([("Pc_Gm12", 0.1, 0.1, "none")]), "second.csv")
+    with pytest.raises(InputError, match="no row in common"):
+        pair_runs(loaded(small_workspace, "debate"), loaded(small_workspace, "second"))
+
+
+def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
+    good, bad = loaded(demo_workspace, "simulated debate"), loaded(demo_workspace, "simulated collapsed debate")
+    result = compare_runs(bad, good)
+    assert result.covered.mean.change.shown.low > 0
+    assert "is better than" in sentences.comparison_sentences(result, bad.run.name, good.run.name)[0]
+    assert "is worse than" in sentences.comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
+    words = sentences.comparison_sentences(compare_runs(good, good), "a", "a")
+    assert "do not tell" in words[0]
+    assert "not evidence that they are equal" in words[1]
+
+
+def test_one_class_is_said_and_not_scored() -> None:
+    rows = rows_of(labels=["none"] * 8)
+    result = compare_runs(rows, rows)
+    assert "only one class" in sentences.comparison_sentences(result, "a", "b")[0]
+    assert math.isnan(result.covered.mean.change.shown.estimate)
+
+
+def test_without_labels_there_are_nulls_and_words(demo_workspace: Workspace) -> None:
+    rows = loaded(demo_workspace, "simulated debate test")
+    result = compare_runs(rows, rows)
+    [sentence] = sentences.comparison_sentences(result, "a", "b")
+    assert "No labels here" in sentence
+    assert json_shapes.comparison(result, [sentence])["delta_mean"] is None
+
+
+def test_rows_in_another_order_are_lined_up() -> None:
+    b = rows_of(scores=OTHER, name="b")
+    order = np.array([3, 7, 1, 0, 5, 2, 6, 4])
+    plain, shuffled = compare_runs(rows_of(), b), compare_runs(rows_of(), b.take(order))
+    assert repr(plain.covered) == repr(shuffled.covered)  # NaN, of which there are some, does not equal itself
+    some = compare_runs(rows_of(), b.take(order[:5]))
+    assert some.pair.a.frame["pair_id"].tolist() == some.pair.b.frame["pair_id"].tolist()
+    assert some.covered.n == 5
+
+
+def test_a_run_without_cells_is_scored_inside_those_of_the_other() -> None:
+    folds = EvaluationProtocol("folds", 2, 7)
+    a, b = rows_of(), rows_of(scores=OTHER, name="b").under((folds,))
+    result = compare_runs(a, b)
+    assert result.scored == "inside 2×2 cells, cut 7"
+    cells = cells_under((folds,), a.index, a.positions)
+    first, second = (point_score(rows.labels, rows.scores, cells) for rows in (a, b))
+    assert (result.covered.de.a.value, result.covered.de.b.value) == pytest.approx((first.de, second.de))
+    assert result.covered.de.change.value == pytest.approx(second.de - first.de)
+    assert not result.cuts_known  # b does not say what other cuts would score
+    assert any("not recorded" in sentence for sentence in sentences.comparison_sentences(result, "a", "b"))
+
+
+def test_the_cuts_of_the_difference_are_those_of_both_runs() -> None:
+    folds = EvaluationProtocol("folds", 2, 7)
+    a = rows_of()
+    cuts = np.array([[0.5, 0.5], [0.7, 0.4], [0.6, 0.9]])
+    b = replace(rows_of(scores=OTHER, name="b").under((folds,)), cuts=cuts)
+    of_a = scores_of_cuts(a, a.under((folds,)), 3)
+    by_hand = [
+        point_score(a.labels, a.scores, cells_under((replace(folds, seed=seed),), a.index, a.positions)) for seed in range(3)
+    ]
+    assert of_a is not None
+    np.testing.assert_array_equal(of_a, [[each.de, each.dir] for each in by_hand])
+    known, unknown = compare_runs(a, b), compare_runs(a, replace(b, cuts=cuts[:0]))
+    assert known.cuts_known
+    spread = (cuts - of_a).mean(axis=1).var(ddof=1)
+    if not np.isnan(spread):
+        added = known.covered.mean.change.shown.se**2 - unknown.covered.mean.change.shown.se**2
+        assert added == pytest.approx(spread, nan_ok=True)
+
+
+def test_two_cuts_with_few_pairs_inside_both_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    a = rows_of().under((EvaluationProtocol("folds", 2, 0),))
+    b = rows_of(scores=OTHER, name="b").under((EvaluationProtocol("folds", 2, 1),))
+    with pytest.raises(InputError, match=r"different cuts.* pairs of rows for DE inside both; expected 1,000"):
+        compare_runs(a, b)
+    monkeypatch.setattr(compare_module, "FEWEST_PAIRS", 0)
+    result = compare_runs(a, b)
+    assert result.scored == "inside the cells of 2×2 cut 0 and 2×2 cut 1"
+    assert result.pair.a.cells is not None
+    first, second = a.cells, b.cells
+    assert first is not None
+    assert second is not None
+    together = {(x, y): z for x, y, z in zip(first, second, result.pair.a.cells, strict=True)}
+    assert len(set(together.values())) == len(together)
+
+
+def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
+    a = rows_of(flags={0: Flag.UNCOVERED})
+    b = rows_of(scores=OTHER, flags={3: Flag.UNCOVERED}, name="b")
+    result = compare_runs(a, b)
+    assert (result.covered.n, len(result.pair.a)) == (6, 6)
+    assert result.all_rows is not None
+    assert result.all_rows.n == 8
+    shape = json_shapes.comparison(result, [])
+    assert (shape["n"], shape["all_rows"]["n"]) == (6, 8)
+    assert any("6 of 8 rows that both cover" in each for each in sentences.comparison_sentences(result, "a", "b"))
+    assert compare_runs(rows_of(), rows_of()).all_rows is None
+
+
+def test_a_control_is_compared_inside_the_cells_of_the_run(demo_workspace: Workspace) -> None:
+    rows = loaded(demo_workspace, "simulated debate")
+    result = compare_runs(run_scores.count_rows(rows), rows)
+    assert sentences.beats_control(result) in ("yes", "no", "cannot tell")
+    assert result.covered.de.b.value == run_scores.score_run(rows).whole.de.value
