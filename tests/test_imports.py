@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "row_schema", "file_io", "errors", "config", "symbols", "version", "log"}
+EVERYONE = {"types", "row_schema", "file_io", "errors", "config", "texts", "version", "log"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "llm": {"net"},
     "evidence": {"net"},
     "net": set(),
-    "symbols": set(),
+    "texts": set(),
     "types": set(),
     "row_schema": set(),
     "file_io": set(),

@@ -19,12 +19,12 @@ from typing import Any, Literal
 
 from core.datasets.packaged_trace import PackagedTrace, read_trace
 from core.row_schema import is_finite_number
+from core.texts import replace_surrogates
 from core.types import Flag, TraceEvent
 
 Format = Literal["none", "debate", "react", "coordinator", "packaged", "text"]
 JsonObject = dict[str, Any]
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _STEP_KEY = re.compile(r"(thought|tool_name|tool_args|observation)_(0|[1-9][0-9]{0,5})")
 _DEBATES = (
@@ -54,7 +54,7 @@ def parse_trace(text: str) -> Trace:
 
     All text in the result can be encoded as UTF-8: lone surrogates become U+FFFD, nothing else changes.
     """
-    text = encodable(text)
+    text = replace_surrogates(text)
     if text.strip() in ("", "none"):
         return Trace("none")
     try:
@@ -69,11 +69,6 @@ def parse_trace(text: str) -> Trace:
     return Trace("text", (TraceEvent("trace", "MODEL", "text", text),))
 
 
-def encodable(text: str) -> str:
-    """`text` with every lone surrogate replaced by U+FFFD."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
-
-
 def _json_object(text: str) -> JsonObject:
     """The JSON object in `text`, empty if there is none."""
     if not text.lstrip().startswith("{"):
@@ -81,7 +76,7 @@ def _json_object(text: str) -> JsonObject:
     try:
         value = json.loads(text)
         if "\\u" in text and _SURROGATE_ESCAPE.search(text):
-            value = json.loads(encodable(json.dumps(value, ensure_ascii=False)))
+            value = json.loads(replace_surrogates(json.dumps(value, ensure_ascii=False)))
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.llm.messages import TokenLogprob, Usage
+from core.texts import replace_surrogates
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +26,6 @@ class Answer:
     def is_complete(self) -> bool:
         """Whether there is content, and it was not cut at the token limit."""
         return bool(self.content and self.content.strip()) and self.finish_reason != "length"
-
-
-def replace_surrogates(text: str) -> str:
-    """The text with � for each unpaired surrogate, which can be neither sent nor written to a file."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def read_json(text: str) -> Any:

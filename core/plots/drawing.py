@@ -1,4 +1,4 @@
-"""What figures share: checks of their tables, named lines, error bars, and texts of numbers and names."""
+"""What figures share: checks of their tables, named lines, error bars, and texts of names and numbers of rows."""
 
 from __future__ import annotations
 
@@ -58,20 +58,6 @@ def escape(text: object, longest: int = 1000) -> str:
     words = str(text)
     words = words if len(words) <= longest else words[: longest - 1] + "…"
     return html.escape(words, quote=False)
-
-
-def number_text(value: float, form: str = ".3f") -> str:
-    """A number with a real minus sign; an en dash if it is NaN."""
-    return "–" if np.isnan(value) else f"{value:{form}}".replace("-", "−")
-
-
-def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -> str:
-    """An estimate with its interval, "0.621 [0.604, 0.638]" or "0.621 [no interval]"; an en dash if it is NaN."""
-    if np.isnan(estimate):
-        return number_text(estimate, form)
-    if np.isnan([low, high]).any():
-        return f"{number_text(estimate, form)} [no interval]"
-    return f"{number_text(estimate, form)} [{number_text(low, form)}, {number_text(high, form)}]"
 
 
 def rows_text(n: float) -> str:

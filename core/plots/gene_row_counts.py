@@ -14,6 +14,7 @@ from core.stats import validate as arrays
 from core.stats.arrays import sum_by_group
 from core.stats.intervals import wilson_interval
 from core.stats.scores_and_labels import outcome_of
+from core.texts import estimate_text
 
 COLUMNS = ("rows_per_gene", "genes", "rows", "labelled", "with_effect", "share_de", "low", "high")
 MOST: Final = 20  # rows of a gene; genes with more are counted with these
@@ -90,5 +91,5 @@ def _hover(row: Any) -> str:
     words = f"genes with {of}: {row.genes:,}<br>{drawing.rows_text(row.rows)}"
     if not row.labelled:
         return words
-    share = drawing.estimate_text(100 * row.share_de, 100 * row.low, 100 * row.high, ".1f")
+    share = estimate_text(100 * row.share_de, 100 * row.low, 100 * row.high, ".1f")
     return f"{words}, {row.labelled:,} with a label<br>with an effect {share} %"

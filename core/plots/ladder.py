@@ -9,6 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.texts import estimate_text
 
 COLUMNS = ("run", "kind", "score", "low", "high", "n", "chosen")
 _SYMBOLS = {"here": "circle", "public": "diamond"}
@@ -29,7 +30,7 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
 
 
 def _row(row: Any) -> dict[str, object]:
-    interval = drawing.estimate_text(row.score, row.low, row.high)
+    interval = estimate_text(row.score, row.low, row.high)
     name = drawing.escape(row.run, forest_plot.NAME_LENGTH)
     return {
         "name": f"<b>{name}</b>" if row.chosen else name,

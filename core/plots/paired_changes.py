@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
 from core.stats.comparison import Comparison
+from core.texts import estimate_text
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
 UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "shown": "both axes"}
@@ -54,7 +55,7 @@ def _header_row(metric: str, detectable: float) -> dict[str, object]:
 
 
 def _change_row(row: Any) -> dict[str, object]:
-    interval = drawing.estimate_text(row.estimate, row.low, row.high, "+.3f")
+    interval = estimate_text(row.estimate, row.low, row.high, "+.3f")
     return {
         "metric": row.metric,
         "name": f"by {drawing.escape(row.unit)}",

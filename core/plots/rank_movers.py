@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from core.errors import InputError
 from core.plots import drawing, forest_plot, label_signs
+from core.texts import number_text
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 SHOWN: Final = 20
@@ -54,7 +55,7 @@ def _row(row: Any) -> dict[str, object]:
     ranks = f"{_rank(row.rank_a)} → {_rank(row.rank_b)}"
     return {
         "name": drawing.escape(f"{row.pert} ⟶ {row.gene}", forest_plot.NAME_LENGTH),
-        "words": drawing.number_text(moved, "+,.10g"),
+        "words": number_text(moved, "+,.10g"),
         "hover": f"{pair}<br>label {row.label}<br>rank {ranks}",
         "colour": label_signs.COLOURS[row.label],
         "symbol": label_signs.SYMBOLS[row.label],

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 
 from core.plots import drawing, theme
 from core.stats.calibration import Reliability
+from core.texts import estimate_text, number_text
 
 COLUMNS = ("predicted", "observed", "low", "high", "band_low", "band_high", "n")
 _BAND_PX = 16
@@ -35,7 +36,7 @@ def table(found: Reliability) -> pd.DataFrame:
 
 def summary(found: Reliability) -> str:
     """The calibration errors in words."""
-    ece, debiased, brier = map(drawing.number_text, (found.ece, found.debiased, found.brier))
+    ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
     return f"expected calibration error {ece}, {debiased} without sampling noise (root mean square), Brier score {brier}"
 
 
@@ -82,7 +83,7 @@ def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str) -> None:
         line={"color": theme.CHOSEN, "width": 1.5, "dash": "solid" if symbol == "circle" else "dot"},
         marker={"color": theme.CHOSEN, "size": 8, "symbol": symbol},
         hovertext=[
-            f"{drawing.estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to {band_high:.3f}"
+            f"{estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to {band_high:.3f}"
             f"<br>{drawing.rows_text(n)}"
             for _, observed, low, high, band_low, band_high, n in table[list(COLUMNS)].to_numpy()
         ],

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
+from core.texts import estimate_text, number_text
 
 COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
 
@@ -30,11 +31,11 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
 
 def _row(row: Any) -> dict[str, object]:
     rows = drawing.rows_text(row.n_labelled) + (f" of {row.n:,.0f}" if row.n > row.n_labelled else "")
-    words = drawing.estimate_text(row.estimate, row.low, row.high)
+    words = estimate_text(row.estimate, row.low, row.high)
     if pd.isna(row.estimate):
         words = "one class only" if row.n_labelled else "no labels"
     labelled = f"{row.n:,.0f} rows, {row.n_labelled:,.0f} with a label"
-    cost = f"costs the whole {drawing.number_text(row.cost, '+.4f')}"
+    cost = f"costs the whole {number_text(row.cost, '+.4f')}"
     return {
         "name": f"{drawing.escape(row.slice, forest_plot.NAME_LENGTH)}  {rows}",
         "words": words,

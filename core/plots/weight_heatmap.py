@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from core.errors import InputError
 from core.plots import drawing, label_signs, theme
 from core.stats.arrays import Floats
+from core.texts import number_text
 
 COLUMNS = ("w_de", "w_dir", "mean", "plateau")
 # Transparent where the score is low, so that low scores recede on light and on dark pages.
@@ -133,7 +134,7 @@ def _draw_best(
     chart.add_annotation(
         x=best[0],
         y=best[1],
-        text=f"best {drawing.number_text(mean)}",
+        text=f"best {number_text(mean)}",
         xanchor="left" if right > 0 else "right",
         yanchor="bottom" if up > 0 else "top",
         xshift=8 * right,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from core.plots.drawing import estimate_text, number_text
 from core.scoring.compare_runs import RunComparison
 from core.scoring.run_scores import RunScore
 from core.stats.intervals import Interval, Unit
+from core.texts import estimate_text, number_text
 from core.transfer.protocols import Evaluation, EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 

@@ -11,7 +11,7 @@ from core.scoring.run_scores import RunRows
 from core.stats.ranks import equal_groups
 from core.stats.slices import Slice, by_slice
 from core.store.predictions import GENE_ROWS
-from core.symbols import symbol_kind
+from core.texts import symbol_kind
 from core.types import Flag
 
 P_BINS = ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.0))  # low included, high excluded unless it is 1

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from core.store.connection import Cursor
 from core.store.queries import insert, one
-from core.symbols import symbol_kind
+from core.texts import symbol_kind
 from core.types import Pair
 
 

@@ -6,7 +6,7 @@ from core.evidence.label_view import LabelView
 from core.evidence.packs import Packs
 from core.evidence.registry import TOOLS
 from core.evidence.tools.gene_class import PROGRAMS, program_of
-from core.symbols import symbol_kind
+from core.texts import symbol_kind
 from tests.evidence.world import run
 
 RIBOSOME, BIOGENESIS = "ribosomal proteins", "ribosome biogenesis"

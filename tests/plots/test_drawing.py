@@ -25,11 +25,7 @@ def test_names_are_cut_before_they_are_escaped(text: str, longest: int) -> None:
     assert shown == drawing.escape(text) if len(text) <= longest else shown == drawing.escape(text[: longest - 1]) + "…"
 
 
-def test_numbers() -> None:
-    assert drawing.estimate_text(0.6214, 0.604, 0.638) == "0.621 [0.604, 0.638]"
-    assert drawing.estimate_text(-0.0126, -0.03, 0.004, "+.3f") == "−0.013 [−0.030, +0.004]"
-    assert drawing.estimate_text(0.5, np.nan, np.nan) == "0.500 [no interval]"
-    assert drawing.number_text(np.nan) == "–"
+def test_numbers_of_rows() -> None:
     assert [drawing.rows_text(2499), drawing.rows_text(np.nan)] == ["n 2,499", "n unknown"]
 
 

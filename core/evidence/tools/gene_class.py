@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 from core.evidence.packs import Table
 from core.evidence.tool import Answer, Query, Tool
-from core.symbols import SymbolKind, symbol_kind
+from core.texts import SymbolKind, symbol_kind
 
 SOURCE = "symbol patterns and curated programs"
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from core.errors import DeskError
 from core.evidence.label_view import LabelView
-from core.llm.answers import replace_surrogates
 from core.llm.messages import Message, Reply
 from core.llm.tokens import TokenCount
 from core.methods.base import Context
 from core.methods.conversation import CallSpec, RowConversation
 from core.methods.prompts import B_PROMPT_TOKENS, B_TOOL_CALLS, B_TOOLS
+from core.texts import replace_surrogates
 from core.types import Evidence, Pair, TraceEvent
 
 

@@ -14,7 +14,6 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError
 from core.plots import rank_movers as movers_plot
 from core.plots import rank_scatter, weight_heatmap
-from core.plots.drawing import number_text
 from core.scoring.sentences import axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
@@ -23,6 +22,7 @@ from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import Scores
 from core.stats.selection_optimism import Optimism
 from core.store.runs import Run
+from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among

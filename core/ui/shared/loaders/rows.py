@@ -134,7 +134,7 @@ def shared_row_counts(run: str) -> dict[str, int]:
 
 
 def gene_description(symbol: str) -> tuple[str, str | None]:
-    """The kind of a gene's symbol (see `core.symbols.symbol_kind`), and the gene's description where there is one."""
+    """The kind of a gene's symbol (see `core.texts.symbol_kind`), and the gene's description where there is one."""
     with reading() as db:
         return pairs.symbol(db, symbol)
 
