@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},
     "audit": {"stats"},
-    "scoring": {"store", "stats", "transfer", "plots", "audit"},
+    "scoring": {"store", "stats", "transfer", "audit"},
     "plots": {"stats"},
     "store": set(),
     "datasets": set(),
