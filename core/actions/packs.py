@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.actions.workspace import Workspace
-from core.datasets.knowledge_packs import Descriptions, LpsResponses, Pack, Regulation, read_knowledge
+from core.audit.shared_symbols import SymbolTables
+from core.datasets.knowledge_packs import Descriptions, LpsResponses, Orthologs, Pack, Proteins, Regulation, read_knowledge
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
 from core.file_io import replace_file
@@ -53,6 +54,36 @@ def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
     pack = read_knowledge(path.read_bytes(), path.name)
     if sha256 is not None and pack.sha256 != sha256:
         raise StateError(f"pack {name!r}: {path.name} has changed since; import the one with hash {sha256[:12]} again")
+    return pack
+
+
+def read_latest(workspace: Workspace, kind: str) -> Pack | None:
+    """Returns the contents of the latest pack of a kind; None without one. Raises StateError if its file is gone."""
+    with workspace.store.read() as db:
+        names = [pack.name for pack in spaces.list_packs(db) if pack.kind == kind]
+    return read(workspace, names[-1]) if names else None
+
+
+def read_symbol_tables(workspace: Workspace) -> SymbolTables:
+    """Returns the latest tables of proteins and orthologs; one that is missing or unreadable is empty and named in the notes."""
+    notes: list[str] = []
+    proteins = _read_or_note(workspace, "proteins", "two names of one gene are not recognised", notes)
+    orthologs = _read_or_note(workspace, "orthologs", "paralogs are not listed", notes)
+    return SymbolTables(
+        proteins.ids if isinstance(proteins, Proteins) else {},
+        orthologs.symbols if isinstance(orthologs, Orthologs) else {},
+        tuple(notes),
+    )
+
+
+def _read_or_note(workspace: Workspace, kind: str, effect: str, notes: list[str]) -> Pack | None:
+    try:
+        pack = read_latest(workspace, kind)
+    except (InputError, StateError) as error:
+        notes.append(f"{effect}: {error}")
+        return None
+    if pack is None:
+        notes.append(f"{effect}: the workspace has no knowledge pack of {kind}")
     return pack
 
 

@@ -16,7 +16,7 @@ from typing import Any
 from core import embeddings
 from core.actions import packs
 from core.actions.workspace import Workspace
-from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
+from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network, Orthologs
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
@@ -213,9 +213,8 @@ def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
 
 def orthologs(workspace: Workspace) -> Mapping[str, str]:
     """Returns the latest ortholog table of the workspace; empty if there is none."""
-    with workspace.store.read() as db:
-        known = [pack for pack in spaces.list_packs(db) if pack.kind == "orthologs"]
-    return packs.read(workspace, known[-1].name).symbols if known else {}  # type: ignore[union-attr]
+    pack = packs.read_latest(workspace, "orthologs")
+    return pack.symbols if isinstance(pack, Orthologs) else {}
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:

@@ -6,11 +6,21 @@ from typing import Annotated
 
 import typer
 
+from core.actions import component_loader, packs
+from core.actions.workspace import Workspace
 from core.audit import debate_audit
+from core.audit.shared_symbols import compare_splits
 from core.cli.base import Json, RunName, show
 from core.errors import InputError
-from core.scoring import json_shapes, run_scores
-from core.store import datasets, pairs, predictions, runs, traces
+from core.scoring import json_shapes
+from core.scoring.leakage import LeakageAudit, SpaceCheck, check_counts, check_run, check_space, describe_space
+from core.scoring.run_scores import add_count_controls, score_run, scored_rows
+from core.scoring.sentences import interval_text
+from core.store import pairs, predictions, runs, spaces, traces
+from core.store.datasets import Dataset
+from core.store.spaces import SpaceRecord
+from core.texts import number_text
+from core.transfer.row_index import RowIndex
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -37,11 +47,53 @@ def leakage(
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Score what row counts alone give away, and find genes that test rows share with labelled ones."""
-    with context.obj.store.read() as db:
-        found = datasets.find(db, dataset) if dataset else datasets.default(db)
-        if found is None:
-            raise InputError("audit leakage: this workspace has no dataset; import one first")
-        rows = pairs.frame(db, found.id)
-    result = json_shapes.leakage(run_scores.audit_leakage(rows))
-    show(result, as_json, "\n".join(f"{key:34} {value}" for key, value in result.items() if key != "intervals"))
+    """Find what splits share, spaces and runs that repeat labels, and what row counts alone give away."""
+    audit = _audit_leakage(context.obj, component_loader.default_dataset(context.obj, dataset))
+    show(json_shapes.leakage(audit), as_json, "\n".join(_leakage_lines(audit)))
+
+
+def _audit_leakage(workspace: Workspace, dataset: Dataset) -> LeakageAudit:
+    index, tables = component_loader.load_index(workspace, dataset), packs.read_symbol_tables(workspace)
+    with workspace.store.read() as db:
+        rows, known_spaces = pairs.frame(db, dataset.id), spaces.list_all(db)
+        known_runs = {run.id: run for run in runs.list_all(db, dataset.id)}
+        frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
+    predicted = [scored_rows(run, known_runs.get, frames[run.id], index) for run in known_runs.values()]
+    return LeakageAudit(
+        dataset,
+        check_counts(rows),
+        tuple(compare_splits(rows, tables)),
+        tuple(_check_space(workspace, dataset, index, space) for space in known_spaces),
+        tuple((each.run, check_run(each, score_run(each))) for each in predicted),
+        tables.notes,
+    )
+
+
+def _check_space(workspace: Workspace, dataset: Dataset, index: RowIndex, record: SpaceRecord) -> SpaceCheck:
+    return check_space(record, lambda: component_loader.load_spaces(workspace, index, dataset, [record.name])[0], index)
+
+
+def _leakage_lines(audit: LeakageAudit) -> list[str]:
+    counts = audit.counts
+    controls = {
+        "count-only DE": counts.count_only_de,
+        "count-only DE without single-row genes": counts.count_only_de_without_singletons,
+        "rarer gene → up, DIR": counts.rarer_up_dir,
+    }
+    found = [f"{finding.kind} {finding.name}: {finding.what}" for finding in audit.findings]
+    return [
+        *(f"{name:40} {interval_text(value.shown)}" for name, value in controls.items()),
+        *(
+            f"splits {pair.a} and {pair.b}: share {len(pair.perts):,} perturbations and {len(pair.genes):,} target genes"
+            for pair in audit.splits
+        ),
+        *(f"space {space.name}: {_probe_text(space)}{describe_space(space)}" for space in audit.spaces),
+        *(f"note: {note}" for note in audit.notes),
+        f"findings: {len(found)}",
+        *(f"  {line}" for line in found),
+    ]
+
+
+def _probe_text(space: SpaceCheck) -> str:
+    probe = space.probe
+    return f"DE {number_text(probe.de.value)}, DIR {number_text(probe.dir.value)}; " if probe else ""

@@ -3,6 +3,7 @@
 run_scores    the rows of a run as it is scored, and its score
 compare_runs  two runs on the rows that both cover, scored alike
 slices        the ways to cut a run's rows into slices
+leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
 sentences     scores and comparisons in words
 json_shapes   the JSON of the command line's numbers
 """

@@ -6,14 +6,16 @@ The interval that is shown of an estimate has the number of clusters behind its 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
+from core.audit.shared_symbols import SplitOverlap
 from core.scoring.compare_runs import RunComparison
+from core.scoring.leakage import LeakageAudit, SpaceCheck
 from core.scoring.run_scores import RunScore
 from core.stats.arrays import Floats
 from core.stats.bootstrap import BothAxes
 from core.stats.comparison import Comparison, Difference
-from core.stats.count_controls import LeakageAudit
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
@@ -142,18 +144,45 @@ def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[
     }
 
 
-def leakage(result: LeakageAudit) -> dict[str, Any]:
-    """`audit leakage`: plain numbers, as the contract says, and their intervals."""
+def leakage(audit: LeakageAudit) -> dict[str, Any]:
+    """`audit leakage`: plain numbers, as the contract says, their intervals, and what each check found."""
+    counts = audit.counts
     values: dict[str, Estimate] = {
-        "count_only_de": result.count_only_de,
-        "count_only_de_without_singletons": result.count_only_de_without_singletons,
-        "rarer_up_dir": result.rarer_up_dir,
+        "count_only_de": counts.count_only_de,
+        "count_only_de_without_singletons": counts.count_only_de_without_singletons,
+        "rarer_up_dir": counts.rarer_up_dir,
     }
     return {
         **{name: value.value for name, value in values.items()},
-        "shared_perts": result.shared_perts,
-        "shared_genes": result.shared_genes,
-        "singletons": result.singletons,
-        "singletons_none": result.singletons_none,
+        "shared_perts": audit.shared_perts,
+        "shared_genes": audit.shared_genes,
+        "singletons": counts.singletons,
+        "singletons_none": counts.singletons_none,
         "intervals": {name: shown(value) for name, value in values.items()},
+        "splits": [_overlap(pair) for pair in audit.splits],
+        "spaces": [_probed_space(space) for space in audit.spaces],
+        "findings": [{"kind": found.kind, "name": found.name, "what": found.what} for found in audit.findings],
+        "notes": list(audit.notes),
+    }
+
+
+def _overlap(pair: SplitOverlap) -> dict[str, Any]:
+    roles = {"pert": pair.perts, "gene": pair.genes}
+    return {
+        "a": pair.a,
+        "b": pair.b,
+        "shared_perts": len(pair.perts),
+        "shared_genes": len(pair.genes),
+        "paralogs": [{"role": role, **asdict(group)} for role, symbols in roles.items() for group in symbols.paralogs],
+    }
+
+
+def _probed_space(space: SpaceCheck) -> dict[str, Any]:
+    de, direction = (space.probe.de.value, space.probe.dir.value) if space.probe else (None, None)
+    return {
+        "name": space.name,
+        "built_from": space.built_from or None,
+        "de": de,
+        "dir": direction,
+        "error": space.error or None,
     }

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.errors import InputError
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.count_controls import LeakageAudit, count_only, leakage_audit, rarer_gene
+from core.stats.count_controls import count_only, rarer_gene
 from core.stats.delong import Estimate
 from core.stats.intervals import add_variance
 from core.stats.official_score import ScoreIntervals, score_of_rows
@@ -195,13 +194,3 @@ def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.
 
 def _carries(frame: pd.DataFrame, flag: Flag) -> Bools:
     return np.fromiter((flag in flags for flags in frame["flags"]), dtype=np.bool_, count=len(frame))
-
-
-def audit_leakage(pairs: pd.DataFrame) -> LeakageAudit:
-    """The leakage audit of a dataset (pairs: store.pairs.frame): its labelled splits against its unlabelled ones."""
-    known = pairs.groupby("split")["label"].transform("count") > 0
-    labelled, unlabelled = pairs[known], pairs[~known]
-    if labelled.empty:
-        raise InputError("leakage audit: got no labelled rows, expected a dataset with labels")
-    labels = labelled["label"].astype(object).where(labelled["label"].notna(), None).to_numpy()
-    return leakage_audit(labels, labelled["pert"], labelled["gene"], unlabelled["pert"], unlabelled["gene"])

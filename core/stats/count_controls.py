@@ -22,12 +22,11 @@ ROWS_PER_PERT = 9  # matched rows that the sampling aims at for each perturbatio
 
 
 @dataclass(frozen=True, slots=True)
-class LeakageAudit:
-    """How well counts alone predict labels, and whether the test rows share symbols with the labelled rows.
+class CountControls:
+    """How well counts alone predict labels.
 
     count_only_de: DE of `count_only`. count_only_de_without_singletons: the same over genes with several rows.
     rarer_up_dir: DIR of `rarer_gene`. singletons: rows whose gene occurs once; singletons_none: those labelled none.
-    shared_perts, shared_genes: symbols that labelled and test rows share in the same role.
     """
 
     count_only_de: Estimate
@@ -35,8 +34,6 @@ class LeakageAudit:
     rarer_up_dir: Estimate
     singletons: int
     singletons_none: int
-    shared_perts: int
-    shared_genes: int
 
 
 def count_only(pert: ArrayLike, gene: ArrayLike) -> Floats:
@@ -58,10 +55,8 @@ def rarer_gene(gene: ArrayLike) -> Floats:
     return -_gene_counts(gene).astype(np.float64)
 
 
-def leakage_audit(
-    labels: ArrayLike, pert: ArrayLike, gene: ArrayLike, test_pert: ArrayLike = (), test_gene: ArrayLike = ()
-) -> LeakageAudit:
-    """The count controls on labelled rows (labels, pert, gene: of shape (n_rows,)), and their overlap with the test rows."""
+def score_count_controls(labels: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> CountControls:
+    """The scores of the count controls on labelled rows; labels, pert, gene: of shape (n_rows,)."""
     outcome = outcome_of(labels)
     perts, genes, count = np.asarray(pert), np.asarray(gene), _gene_counts(gene)
     validate.same_length(labels=outcome.labelled, pert=perts, gene=genes)
@@ -71,14 +66,12 @@ def leakage_audit(
     def auroc_of(rows: Bools, positive: Bools, score: Floats) -> Estimate:
         return two_way_delong(positive[rows], score[rows], perts[rows], genes[rows])
 
-    return LeakageAudit(
+    return CountControls(
         auroc_of(outcome.labelled, outcome.effect, de_score),
         auroc_of(outcome.labelled & ~single, outcome.effect, de_score),
         auroc_of(outcome.directed, outcome.up, up_score),
         int(single.sum()),
         int((single & outcome.labelled & ~outcome.effect).sum()),
-        len({*perts.tolist()} & {*np.asarray(test_pert).tolist()}),
-        len({*genes.tolist()} & {*np.asarray(test_gene).tolist()}),
     )
 
 

@@ -1,16 +1,30 @@
-"""The Leakage tab of the Data page: how far row counts alone predict the labels, and which symbols splits share."""
+"""The Leakage tab of the Data page: what splits share, which spaces and runs repeat labels, what row counts alone predict."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import pandas as pd
 import streamlit as st
 
+from core.audit.shared_symbols import Paralogs
 from core.plots import gene_row_counts
-from core.stats.count_controls import LeakageAudit
+from core.scoring.leakage import LeakageAudit, describe_space
+from core.stats.count_controls import CountControls
+from core.stats.space_probe import SUSPECT_DE, SUSPECT_DIR
+from core.texts import number_text
 from core.ui.shared import loaders
-from core.ui.shared.score_box import range_text
+from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import show_empty, show_figure
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+
+_PROBE = (
+    "AUROC, within perturbations, of how much more similar a gene is to the genes that {have} than to those that {have_not}, "
+    "its own row left out. Chance is 0.5; a space is suspect from {limit:.2f}."
+)
+_SPEARMAN = "Rank correlation of the run's {number} with {control} in the split where it is largest. Above 0.9 is a finding."
+_REPEATS = "AUROC with its 95% interval by perturbations and genes. From 0.95, with a lower end of 0.9, a run repeats the labels."
+_COUNT = st.column_config.NumberColumn(format="localized")
 
 
 def show(context: PageContext) -> None:
@@ -19,44 +33,155 @@ def show(context: PageContext) -> None:
         show_empty("There is no dataset yet.")
         return
     rows = loaders.dataset_rows(context.dataset.id)
-    if rows["label"].isna().all():
-        show_empty("This dataset has no labels here, so there is nothing to predict from row counts.")
-        return
-    _show_audit(loaders.leakage_audit(context.dataset.id))
+    audit = loaders.leakage_audit(context.dataset.id)
+    _show_findings(audit)
+    _show_splits(audit)
+    _show_spaces(audit)
+    _show_runs(audit)
     known = rows[rows["label"].notna()]
-    table = gene_row_counts.table(known["label"], known["gene"])
-    caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-    show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
+    if not known.empty:
+        _show_counts(audit.counts)
+        table = gene_row_counts.table(known["label"], known["gene"])
+        caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
+        show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
     _show_row_counts(rows)
 
 
-def _show_audit(result: LeakageAudit) -> None:
-    """Show what row counts alone score, and how many symbols labelled and other rows share."""
+def _show_findings(audit: LeakageAudit) -> None:
+    """Show every finding, or say what was looked for."""
+    st.markdown("**Findings**")
+    if not audit.findings:
+        st.markdown(
+            "None. No two splits share a perturbation or a target gene, no space repeats the labels without "
+            "declaring it, and no run repeats labels or row counts."
+        )
+    for finding in audit.findings:
+        st.markdown(f"**{as_text(finding.name)}**: {as_text(finding.what)}")
+    for note in audit.notes:
+        st.caption(as_text(note))
+
+
+def _show_splits(audit: LeakageAudit) -> None:
+    """Show what any two splits share, and the paralogs among them, which are not leaks."""
+    if not audit.splits:
+        return
+    st.markdown("**Splits**")
+    lines = [
+        {
+            "splits": f"{pair.a} and {pair.b}",
+            "shared perturbations": len(pair.perts),
+            "shared target genes": len(pair.genes),
+            "in another case": len(pair.perts.other_case) + len(pair.genes.other_case),
+            "under another name": len(pair.perts.aliases) + len(pair.genes.aliases),
+        }
+        for pair in audit.splits
+    ]
+    st.dataframe(
+        pd.DataFrame(lines),
+        hide_index=True,
+        height="content",
+        column_config=dict.fromkeys(list(lines[0])[1:], _COUNT),
+    )
+    for pair in audit.splits:
+        groups = {group.ortholog: group for group in (*pair.perts.paralogs, *pair.genes.paralogs)}
+        if groups:
+            text = "; ".join(_paralogs_text(group) for group in groups.values())
+            st.caption(as_text(f"Different genes of {pair.a} and {pair.b} with the same ortholog, which are no leak: {text}"))
+
+
+def _paralogs_text(group: Paralogs) -> str:
+    return f"{', '.join(group.a)} and {', '.join(group.b)} ({group.ortholog})"
+
+
+def _show_spaces(audit: LeakageAudit) -> None:
+    """Show the probe of every space."""
+    if not audit.spaces:
+        return
+    st.markdown("**Spaces**")
+    lines = [
+        {
+            "space": space.name,
+            "DE": space.probe.de.value if space.probe else None,
+            "DIR": space.probe.dir.value if space.probe else None,
+            "rows": max(space.probe.de.n, space.probe.dir.n) if space.probe else None,
+            "found": describe_space(space),
+        }
+        for space in audit.spaces
+    ]
+    helps = {
+        "DE": _PROBE.format(have="changed", have_not="did not", limit=SUSPECT_DE),
+        "DIR": _PROBE.format(have="went up", have_not="went down", limit=SUSPECT_DIR),
+    }
+    st.dataframe(
+        pd.DataFrame(lines),
+        hide_index=True,
+        height="content",
+        placeholder="–",
+        column_config={
+            **{name: st.column_config.NumberColumn(format="%.3f", help=text) for name, text in helps.items()},
+            "rows": st.column_config.NumberColumn(format="localized", help="Labelled rows that could be probed."),
+        },
+    )
+
+
+def _show_runs(audit: LeakageAudit) -> None:
+    """Show the score of every run beside the controls that its ranking may be a copy of."""
+    if not audit.runs:
+        return
+    st.markdown("**Runs**")
+    lines = [
+        {
+            "run": run.name,
+            "DE": score_text(check.score.de),
+            "DIR": score_text(check.score.dir),
+            "scored": check.score.scored if check.score.n_labelled else None,
+            "count-only": _largest(found.de for found in check.likeness.values()),
+            "rarer gene": _largest(found.up for found in check.likeness.values()),
+        }
+        for run, check in audit.runs
+    ]
+    helps = {
+        "count-only": _SPEARMAN.format(number="P(DE)", control="the score of row counts"),
+        "rarer gene": _SPEARMAN.format(number="P(up | DE)", control="the rule that rarer genes go up"),
+    }
+    st.dataframe(
+        pd.DataFrame(lines),
+        hide_index=True,
+        height="content",
+        placeholder="–",
+        column_config={
+            **{name: st.column_config.TextColumn(help=_REPEATS) for name in ("DE", "DIR")},
+            **{name: st.column_config.NumberColumn(format="%+.2f", help=text) for name, text in helps.items()},
+        },
+    )
+
+
+def _largest(correlations: Iterable[float]) -> float | None:
+    """The correlation that is farthest from 0, to two decimals; None if all are undefined."""
+    largest = max((value for value in correlations if value == value), key=abs, default=None)
+    return None if largest is None else round(largest, 2) + 0.0  # adding 0 makes -0 a 0
+
+
+def _show_counts(counts: CountControls) -> None:
+    """Show what row counts alone score."""
     st.markdown(
-        "How far row counts alone predict an effect. Such a score is a control to compare a model with, never an input to one."
+        "**Row counts**  \nHow far row counts alone predict an effect. Such a score is a control to compare a model with, "
+        "never an input to one."
     )
-    first, second, third, fourth = st.columns(4)
-    first.metric(
-        "count-only DE", f"{result.count_only_de.value:.3f}", help="AUROC of a score made from row counts. Chance is 0.5."
-    )
-    first.caption(range_text(result.count_only_de.shown))
-    second.metric("without single-row genes", f"{result.count_only_de_without_singletons.value:.3f}")
-    second.caption(range_text(result.count_only_de_without_singletons.shown))
+    first, second, third = st.columns(3)
+    first.metric("count-only DE", number_text(counts.count_only_de.value), help="AUROC of a score made from row counts.")
+    first.caption(range_text(counts.count_only_de.shown))
+    second.metric("without single-row genes", number_text(counts.count_only_de_without_singletons.value))
+    second.caption(range_text(counts.count_only_de_without_singletons.shown))
     third.metric(
         "rarer gene → up, DIR",
-        f"{result.rarer_up_dir.value:.3f}",
+        number_text(counts.rarer_up_dir.value),
         help="AUROC of the rule: the fewer rows a gene has, the more likely it goes up.",
     )
-    third.caption(range_text(result.rarer_up_dir.shown))
-    fourth.metric(
-        "shared by labelled and other rows",
-        f"{result.shared_perts} + {result.shared_genes}",
-        help="Perturbations + target genes.",
-    )
-    fourth.caption("perturbations + genes")
+    third.caption(range_text(counts.rarer_up_dir.shown))
     st.caption(
-        f"{result.singletons:,} labelled rows are their gene's only row; {result.singletons_none:,} of them are labelled none. "
-        "Intervals by perturbations and genes."
+        f"{counts.singletons:,} labelled rows are their gene's only row; {counts.singletons_none:,} of them are labelled none. "
+        "Chance is 0.5. Intervals by perturbations and genes."
     )
 
 

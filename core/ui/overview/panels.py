@@ -160,8 +160,15 @@ def show_concerns(context: PageContext) -> None:
     """Show what to check before believing a number, each with a link to its rows."""
     rejected = loaders.rejected_rows()
     all_concerns = find_concerns([_facts(run) for run in context.runs], len(rejected))
-    if not all_concerns:
-        st.caption("Nothing: no fallback, no collapsed role, no rejected row.")
+    leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
+    if not all_concerns and not leaks:
+        st.caption("Nothing: no fallback, no collapsed role, no rejected row, no leak.")
+    for leak in leaks:
+        name, what = st.columns([0.28, 0.72])
+        name.text(leak.name)
+        what.markdown(as_text(leak.what))
+    if leaks:
+        links.to_data("How splits, spaces and runs were checked for leaks", tab="Leakage")
     for run in context.runs:
         _show_concerns_of_run(run, [concern for concern in all_concerns if concern.run == run.id])
     for concern in all_concerns:

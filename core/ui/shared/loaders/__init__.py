@@ -4,10 +4,12 @@ cache     one reading of the store's counters a page run, and the caches that ar
 records   datasets, runs, imports, changes, presets
 rows      the rows of one run: filters, lists, and all that Debates shows of one row
 scores    scores, controls and protocols of runs
+leakage   what splits share, and which spaces and runs repeat labels or row counts
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
 from core.ui.shared.loaders.cache import refresh, run_version, workspace
+from core.ui.shared.loaders.leakage import leakage_audit
 from core.ui.shared.loaders.records import (
     all_datasets,
     all_imports,
@@ -39,7 +41,6 @@ from core.ui.shared.loaders.rows import (
 from core.ui.shared.loaders.scores import (
     beats_counts,
     count_score,
-    leakage_audit,
     protocol_sentences,
     run_rows,
     run_score,

@@ -9,13 +9,12 @@ from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows, RunScore
-from core.stats.count_controls import LeakageAudit
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.shared.loaders.cache import cached, reading, workspace
-from core.ui.shared.loaders.records import all_runs, dataset_rows
+from core.ui.shared.loaders.records import all_runs
 from core.ui.shared.loaders.spaces import row_index
 
 
@@ -52,12 +51,6 @@ def count_score(run: str) -> RunScore:
     """The score of row counts alone on a run's rows, scored as the run is."""
     rows = scored_rows(run)
     return run_scores.score_run(run_scores.count_rows(rows).under(rows.protocols))
-
-
-@cached("datasets", entries=4, shared=True)
-def leakage_audit(dataset: str) -> LeakageAudit:
-    """How far row counts alone predict the labels of a dataset (id)."""
-    return run_scores.audit_leakage(dataset_rows(dataset))
 
 
 @cached("run:{0}", "datasets", "spaces", entries=30)

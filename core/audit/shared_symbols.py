@@ -1,0 +1,136 @@
+"""Perturbations and target genes that two splits of a dataset share: as spelled, in another case, under another name.
+
+All three are one gene, so labels of one split say something about the other. Two genes of one organism with the same
+ortholog in another are different genes (paralogs): they are listed apart and are no leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import pandas as pd
+
+SHOWN = 3  # symbols named in a text; further ones are counted
+
+
+@dataclass(frozen=True)
+class SymbolTables:
+    """What is known about symbols; empty without a table.
+
+    proteins: symbol → its protein; two symbols that share one, and no third, are aliases. orthologs: symbol → the symbol
+    in the other organism; symbols that share one are paralogs. notes: which table is missing, and why.
+    """
+
+    proteins: Mapping[str, str] = field(default_factory=dict)
+    orthologs: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Paralogs:
+    """Different genes of two splits, `a` and `b`, with the same ortholog."""
+
+    ortholog: str
+    a: tuple[str, ...]
+    b: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSymbols:
+    """The genes that two splits share in one role, each in one of exact, other_case and aliases; all sorted.
+
+    other_case, aliases: (symbol in the first split, symbol in the second).
+    """
+
+    exact: tuple[str, ...]
+    other_case: tuple[tuple[str, str], ...]
+    aliases: tuple[tuple[str, str], ...]
+    paralogs: tuple[Paralogs, ...]
+
+    def __len__(self) -> int:
+        """The number of shared genes; paralogs do not count."""
+        return len(self.exact) + len(self.other_case) + len(self.aliases)
+
+    def keys(self) -> set[str]:
+        """The shared genes as the first split's symbols in lower case, so that several pairs of splits can be added up."""
+        return {symbol.casefold() for symbol in (*self.exact, *(a for a, _ in (*self.other_case, *self.aliases)))}
+
+    def examples(self) -> str:
+        """The first few shared genes by name, "Tnf, Il6 = IL6 and 30 more"; those that are spelled alike come first."""
+        names = [*self.exact, *(f"{a} = {b}" for a, b in (*self.other_case, *self.aliases))]
+        return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
+
+
+@dataclass(frozen=True, slots=True)
+class SplitOverlap:
+    """What two splits of a dataset share: symbols as perturbations, and symbols as target genes."""
+
+    a: str
+    b: str
+    perts: SharedSymbols
+    genes: SharedSymbols
+
+
+def compare_splits(pairs: pd.DataFrame, tables: SymbolTables) -> list[SplitOverlap]:
+    """Compare any two splits of a dataset, labelled or not, in file order; pairs: columns split, pert and gene."""
+    splits = dict(iter(pairs.groupby("split", sort=False)))
+    return [
+        SplitOverlap(
+            str(a),
+            str(b),
+            find_shared_symbols(splits[a]["pert"], splits[b]["pert"], tables),
+            find_shared_symbols(splits[a]["gene"], splits[b]["gene"], tables),
+        )
+        for a, b in combinations(splits, 2)
+    ]
+
+
+def find_shared_symbols(a: Iterable[str], b: Iterable[str], tables: SymbolTables) -> SharedSymbols:
+    """The genes that two sets of symbols of one organism share, and the paralogs among the rest."""
+    first, second = _by_casefold(a), _by_casefold(b)
+    exact, other_case = [], []
+    for key in sorted(first.keys() & second.keys()):
+        same = sorted(first[key] & second[key])
+        if same:
+            exact.append(same[0])
+        else:
+            other_case.append((min(first[key]), min(second[key])))
+    only_first = {key: min(first[key]) for key in first.keys() - second.keys()}
+    only_second = {key: min(second[key]) for key in second.keys() - first.keys()}
+    aliases = _find_aliases(only_first, only_second, tables.proteins)
+    for one, other in aliases:
+        only_first.pop(one.casefold(), None)
+        only_second.pop(other.casefold(), None)
+    paralogs = _find_paralogs(only_first, only_second, tables.orthologs)
+    return SharedSymbols(tuple(exact), tuple(other_case), tuple(aliases), tuple(paralogs))
+
+
+def _by_casefold(symbols: Iterable[str]) -> dict[str, set[str]]:
+    """The spellings of each symbol."""
+    spellings: dict[str, set[str]] = {}
+    for symbol in set(symbols):
+        spellings.setdefault(symbol.casefold(), set()).add(symbol)
+    return spellings
+
+
+def _find_aliases(a: Mapping[str, str], b: Mapping[str, str], proteins: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Pairs of a symbol of `a` and one of `b` (by casefold) that alone share a protein, sorted."""
+    names: dict[str, set[str]] = {}
+    for symbol, protein in proteins.items():
+        names.setdefault(protein, set()).add(symbol.casefold())
+    pairs = [tuple(sorted(keys)) for keys in names.values() if len(keys) == 2]
+    found = [(a[one], b[other]) for x, y in pairs for one, other in ((x, y), (y, x)) if one in a and other in b]
+    return sorted(found)
+
+
+def _find_paralogs(a: Mapping[str, str], b: Mapping[str, str], orthologs: Mapping[str, str]) -> list[Paralogs]:
+    """The orthologs that symbols of `a` and symbols of `b` (by casefold) have in common, sorted."""
+    table = {symbol.casefold(): ortholog for symbol, ortholog in orthologs.items()}
+    sides: list[dict[str, list[str]]] = [{}, {}]
+    for side, symbols in zip(sides, (a, b), strict=True):
+        for key, symbol in symbols.items():
+            if key in table:
+                side.setdefault(table[key], []).append(symbol)
+    return [Paralogs(name, *(tuple(sorted(side[name])) for side in sides)) for name in sorted(sides[0].keys() & sides[1].keys())]

@@ -1,0 +1,51 @@
+"""The leakage audit of a dataset, from parts that are cached one by one: a new run leaves the spaces' probes as they are."""
+
+from __future__ import annotations
+
+from core.actions import packs
+from core.audit.shared_symbols import SplitOverlap, compare_splits
+from core.scoring import leakage
+from core.scoring.leakage import LeakageAudit, RunCheck, SpaceCheck
+from core.stats.count_controls import CountControls
+from core.ui.shared.loaders.cache import cached, workspace
+from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
+from core.ui.shared.loaders.scores import run_score, scored_rows
+from core.ui.shared.loaders.spaces import all_spaces, row_index, space_vectors
+
+
+def leakage_audit(dataset: str) -> LeakageAudit:
+    """Every check of a dataset (id): its splits, all spaces, and its runs."""
+    [record] = [each for each in all_datasets() if each.id == dataset]
+    splits, notes = _split_overlaps(dataset)
+    return LeakageAudit(
+        record,
+        _count_controls(dataset),
+        splits,
+        tuple(_space_check(dataset, space.name) for space in all_spaces()),
+        tuple((run, _run_check(run.id)) for run in all_runs() if run.dataset == dataset),
+        notes,
+    )
+
+
+@cached("datasets", entries=4)
+def _count_controls(dataset: str) -> CountControls:
+    return leakage.check_counts(dataset_rows(dataset))
+
+
+@cached("datasets", "spaces", entries=4)
+def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
+    """What the splits of a dataset share, and what could not be compared."""
+    tables = packs.read_symbol_tables(workspace())
+    return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
+
+
+@cached("datasets", "spaces", entries=100)
+def _space_check(dataset: str, space: str) -> SpaceCheck:
+    """The probe of a space (name) on a dataset (id)."""
+    [record] = [each for each in all_spaces() if each.name == space]
+    return leakage.check_space(record, lambda: space_vectors(dataset, space), row_index(dataset))
+
+
+@cached("run:{0}", "datasets", entries=100)
+def _run_check(run: str) -> RunCheck:
+    return leakage.check_run(scored_rows(run), run_score(run))

@@ -1,0 +1,40 @@
+"""What the leakage audit found stands on Overview and on Data."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.imports import ImportOptions, import_upload
+from core.actions.workspace import Workspace
+from tests import cases, worlds
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+
+@pytest.fixture
+def leaking(small_workspace: Workspace) -> Workspace:
+    """A test row has a training gene in capitals."""
+    rows = cases.as_csv(["id", "pert", "gene"], [["Pc_GA", "Pc", "GA"]])
+    assert import_upload(small_workspace, rows, "more.csv", ImportOptions(dataset="bmdm")).kind == "challenge_test"
+    space = worlds.table_of({"Ga": [1.0, 0.5], "Gb": [0.5, -1.0], "Gc": [0.2, 0.3]})
+    assert import_upload(small_workspace, space, "near.csv").kind == "embedding"
+    return small_workspace
+
+
+def test_a_finding_stands_on_overview_and_on_data(visit: Visit, leaking: Workspace) -> None:
+    overview = visit(leaking, "overview")
+    text = text_of(overview)
+    assert "train and test" in text
+    assert "1 target gene shared, in another case" in text
+    assert "How splits, spaces and runs were checked for leaks" in text
+    data = visit(leaking, "data", tab="Leakage")
+    assert "1 target gene shared, in another case" in text_of(data)
+    splits, spaces, runs = (table.value for table in data.dataframe[:3])
+    assert splits.iloc[0].tolist() == ["train and test", 0, 1, 1, 0]
+    assert spaces[["space", "found"]].iloc[0].tolist() == ["near", "does not repeat the labels"]
+    assert runs["run"].tolist() == ["debate"]
+
+
+def test_without_a_finding_data_says_what_was_looked_for(visit: Visit, small_workspace: Workspace) -> None:
+    assert "No two splits share a perturbation or a target gene" in text_of(visit(small_workspace, "data", tab="Leakage"))
+    assert "checked for leaks" not in text_of(visit(small_workspace, "overview"))
