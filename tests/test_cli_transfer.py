@@ -6,17 +6,23 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
+from core.stats.official_score import score_with_intervals
+from core.stats.scores_and_labels import ranked_scores
 from core.store import predictions, runs
+from core.transfer.protocols import EvaluationProtocol, cells_of, parts_of
 from tests import cases, test_cli, worlds
 from tests.commands import core, core_json
 from tests.embeddings.test_encoders import by_length, serving
 
 EMBED = {"space", "genes", "columns", "coverage"}
-KNN = {"coverage", "de", "dir", "null_de", "null_dir", "seconds"}
+KNN = {"coverage", "de", "dir", "de_covered", "dir_covered", "cuts", "saved", "null_de", "null_dir", "permuted", "seconds"}
+KNN |= {"n", "n_covered", "intervals"}
 NEIGHBOURS = {"prior_de", "prior_up", "neighbours"}
 NEIGHBOUR = {"pair_id", "weight", "share", "label"}
 MADE = {"run", "rows", "uncovered"}
@@ -132,25 +138,66 @@ def test_an_unknown_dataset_is_refused_before_anything_is_built(place: Path, wor
     assert [space["space"] for space in core_json(place, "embed", "list")["spaces"]] == ["near"]
 
 
-@pytest.mark.parametrize("protocol", ["loo", "folds", "test"])
+@pytest.mark.parametrize("protocol", ["loo", "test"])
 def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -> None:
-    found = core_json(place, "knn", "--space", "near", "--protocol", protocol, "--folds", "3", "--name", "run")
+    found = core_json(place, "knn", "--space", "near", "--protocol", protocol, "--name", "run")
     assert set(found) >= KNN
     assert 0 < found["coverage"] < 1
     assert found["seconds"] >= 0
-    numbers = [found[key] for key in ("de", "dir", "null_de", "null_dir")]
     assert found["run"] == "run"
+    numbers = [found[key] for key in ("de", "dir", "de_covered", "dir_covered", "null_de", "null_dir")]
+    assert (found["cuts"], found["permuted"]) == (None, None)
+    assert found["saved"] == {"de": found["de"], "dir": found["dir"], "seed": None}
+    told = core(place, "knn", "--space", "near", "--protocol", protocol)
     if protocol == "test":
-        assert numbers == [None] * 4
+        assert numbers == [None] * 6
         assert set(found["intervals"].values()) == {None}
+        assert "no labels here, so no score" in told.out
         return
     assert all(0 <= number <= 1 for number in numbers)
     assert set(found["intervals"]["de"]) == {"estimate", "low", "high", "se", "clusters"}
     assert found["intervals"]["de"]["estimate"] == found["de"]
-    if protocol == "folds":
-        assert numbers[2:] == pytest.approx([0.5, 0.5])
-    told = core(place, "knn", "--space", "near", "--protocol", protocol, "--folds", "3")
     assert (told.status, told.out.count("an empty space would score")) == (0, 2)
+
+
+def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -> None:
+    command = ("knn", "--space", "near", "--folds", "2", "--permutations", "19")
+    found = core_json(place, *command, "--seed", "3")
+    cuts = [core_json(place, *command, "--seed", str(seed))["saved"] for seed in range(10)]
+    assert found["saved"] == cuts[3]
+    assert [cut["seed"] for cut in cuts] == found["cuts"]["seeds"] == list(range(10))
+    for name in ("de", "dir"):
+        values = [cut[name] for cut in cuts]
+        assert found["cuts"][name] == pytest.approx(values)
+        assert found[name] == pytest.approx(np.mean(values))
+        assert found["cuts"][f"{name}_sd"] == pytest.approx(np.std(values, ddof=1))
+        assert (found["cuts"][f"{name}_low"], found["cuts"][f"{name}_high"]) == pytest.approx((min(values), max(values)))
+        assert found["intervals"][name]["estimate"] == found[name] != found[f"{name}_covered"]
+        assert found["permuted"][f"{name}_p"] * 20 == pytest.approx(round(found["permuted"][f"{name}_p"] * 20))
+        assert 0 < found["permuted"][f"{name}_sd"] < 0.2
+    assert found["scored"] == "mean of ten cuts (seeds 0–9), inside 2×2 cells"
+    assert (found["cuts"]["n"], found["permuted"]["n"]) == (10, 19)
+    assert (found["null_de"], found["null_dir"]) == pytest.approx((0.5, 0.5))
+    told = core(place, *command)
+    assert (told.status, told.out.count("permuted vectors 0.")) == (0, 3)
+    assert "mean of ten cuts (seeds 0–9), inside 2×2 cells" in told.out
+    assert "an empty space" not in told.out
+    without = core_json(place, "knn", "--space", "near", "--folds", "2", "--permutations", "0")
+    assert without["permuted"] is None
+    assert {**without, "seconds": 0} == {**core_json(place, *command), "permuted": None, "seconds": 0}
+
+
+def test_the_saved_run_scores_what_knn_calls_saved(place: Path, workspace: Workspace) -> None:
+    found = core_json(place, "knn", "--space", "near", "--folds", "2", "--seed", "4", "--permutations", "0", "--name", "run")
+    with workspace.store.read() as db:
+        rows = predictions.frame(db, runs.find(db, "run").id)
+    index = WorkspaceComponents(workspace, default_dataset(workspace, None)).index()
+    at = index.rows.take(index.positions_of(rows["pair_id"].tolist()))
+    protocol = EvaluationProtocol("folds", 2, 4)
+    cells = cells_of(protocol, at, parts_of(protocol, at))
+    scores = ranked_scores(rows["prediction_up"], rows["prediction_down"])
+    held = score_with_intervals(rows["label"].to_numpy(dtype=object), scores, at.pert, at.gene, cells)
+    assert (found["saved"]["de"], found["saved"]["dir"]) == pytest.approx((held.de.value, held.dir.value), abs=1e-12)
 
 
 def test_knobs_of_knn_change_what_it_gives(place: Path) -> None:
@@ -165,8 +212,9 @@ def test_knobs_of_knn_change_what_it_gives(place: Path) -> None:
         ["--support-aware", "1"],
     ):
         assert core_json(place, "knn", "--space", "near", "--protocol", "loo", *knob)["de"] != plain["de"], knob
-    folds = [core_json(place, "knn", "--space", "near", "--seed", seed)["de"] for seed in "01"]
-    assert folds[0] != folds[1]
+    folds = [core_json(place, "knn", "--space", "near", "--permutations", "0", "--seed", seed) for seed in "01"]
+    assert folds[0]["saved"]["de"] != folds[1]["saved"]["de"]
+    assert folds[0]["de"] == folds[1]["de"]
 
 
 def test_a_run_is_named_once(place: Path) -> None:
@@ -297,6 +345,7 @@ TRAIN = [*FUSE, "0.5", "--reference", "train", "--reference-run"]
         (["knn", "--space", "near", "--protocol", "all"], 2, "all"),
         (["knn", "--space", "near", "--axis", "row"], 2, "row"),
         (["knn", "--space", "near", "--k", "few"], 2, "--k"),
+        (["knn", "--space", "near", "--permutations", "-1"], 2, "--permutations"),
         (["neighbours", "--space", "near"], 2, "PAIR"),
         (["fuse", "--base", "llm train", "--with", "llm train", "--w-de", "0.5", "--w-dir", "0.5"], 2, "--name"),
         ([*FUSE, "0.5", "--reference", "all"], 2, "all"),

@@ -11,6 +11,7 @@ launch         resolves, estimates and starts a run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
 run_writer     finds the run of a specification, and writes finished rows as a run
+knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it

@@ -22,7 +22,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
-from core.transfer.protocols import predict_priors
+from core.transfer.protocols import KnnInputs, predict_knn
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 
@@ -102,9 +102,10 @@ class WorkspaceComponents:
             loaded = load_spaces(self.workspace, index, self.dataset, settings.spaces)
             start = time.perf_counter()
             evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
-            predicted = predict_priors(settings.protocol, index.rows.take(rows), index.known, loaded, settings.setting, evaluated)
+            inputs = KnnInputs(index.rows.take(rows), index.known, tuple(loaded), settings.setting, evaluated)
+            predicted = predict_knn(settings.protocol, inputs)
             self._last_knn.clear()
-            self._last_knn[key] = DatasetPriors(index, np.asarray(rows), predicted, time.perf_counter() - start)
+            self._last_knn[key] = DatasetPriors(index, np.asarray(rows), inputs, predicted, time.perf_counter() - start)
         return self._last_knn[key]
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:

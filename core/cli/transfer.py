@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from core.actions import derived_runs, launch
+from core.actions import derived_runs, knn_numbers, launch
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
-from core.cli.base import Json, say_if_named_otherwise, show
+from core.cli.base import Json, say, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.methods.base import split_names
 from core.methods.fusion_settings import FusionSettings, read_reference, read_weights
@@ -38,6 +40,7 @@ Folds = Annotated[int, typer.Option(help="How many parts perturbations and genes
 Seed = Annotated[int, typer.Option(help="The random seed of the folds.")]
 DatasetName = Annotated[str | None, typer.Option("--dataset", help="By default the only one that is not the demo.")]
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")]
+PROGRESS_EVERY_S = 3.0
 MOST_LISTED = 20  # neighbours printed for people; --json has all
 NewName = Annotated[str, typer.Option("--name", help="The new run's name.")]
 
@@ -63,11 +66,12 @@ def knn(
     folds: Folds = 5,
     seed: Seed = 0,
     dataset: DatasetName = None,
+    permutations: Annotated[int, typer.Option(min=0, help="Under folds, how often vectors are permuted for the null.")] = 99,
     name: Annotated[str | None, typer.Option(help="Also save the priors as a run.")] = None,
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Predict from the labels of similar genes: coverage and score, beside the score of a space that knows nothing."""
+    """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
     target = default_dataset(context.obj, dataset)
     settings = KnnSettings(
         tuple(split_names(space)),
@@ -76,9 +80,9 @@ def knn(
     )
     loader = WorkspaceComponents(context.obj, target)
     predicted = loader.predict_knn(settings, None)
-    found = predicted.evaluation()
-    result = json_shapes.knn(found, predicted.seconds)
-    lines = [settings.describe(), *sentences.knn_sentences(found, settings.protocol)]
+    numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, permutations, _say_share())
+    result = json_shapes.knn(numbers, predicted.seconds)
+    lines = [settings.describe(), *sentences.knn_sentences(numbers)]
     if name:
         request = derived_runs.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
@@ -86,6 +90,19 @@ def knn(
         result |= {"run": saved.name}
         lines.append(f"saved as {saved.name}")
     show(result, as_json, "\n".join(lines))
+
+
+def _say_share() -> Callable[[float], None]:
+    """Returns a function that says, every few seconds, which share of the permutations is done."""
+    last = time.monotonic()
+
+    def say_share(share: float) -> None:
+        nonlocal last
+        if time.monotonic() - last > PROGRESS_EVERY_S:
+            last = time.monotonic()
+            say(f"permuting vectors: {share:.0%}")
+
+    return say_share
 
 
 @app.command()

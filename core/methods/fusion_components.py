@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from core.errors import InputError, StateError
 from core.methods.fusion_settings import FusionSettings, Part
@@ -19,7 +20,7 @@ from core.stats.arrays import Codes
 from core.transfer.fusion import Component, component_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnPrediction, evaluate
+from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnInputs, KnnPrediction, evaluate
 from core.transfer.row_index import RowIndex
 
 LIVE_NAME = "neighbours"  # of a kNN that is no run
@@ -46,16 +47,25 @@ class SourceRun(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DatasetPriors:
-    """A kNN's priors of the rows at these positions of a dataset. seconds: how long they took from vectors on."""
+    """A kNN's priors of the rows at these positions of a dataset, and what they were computed from.
+
+    seconds: how long they took from vectors on.
+    """
 
     index: RowIndex
     rows: Codes
+    inputs: KnnInputs
     predicted: KnnPrediction
     seconds: float
 
+    @property
+    def labels(self) -> NDArray[np.object_]:
+        """The labels of the rows, None if unknown."""
+        return self.index.labels[self.rows]
+
     def evaluation(self) -> Evaluation:
         """Returns the score of the priors and of their null; NaN without labels."""
-        return evaluate(self.index.labels[self.rows], self.index.rows.take(self.rows), self.predicted)
+        return evaluate(self.labels, self.inputs.queries, self.predicted)
 
 
 class ComponentLoader(Protocol):

@@ -20,8 +20,9 @@ from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
+from core.transfer.cuts import MeanOfCuts
+from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.prior_provenance import Provenance
-from core.transfer.protocols import Evaluation
 
 UNITS = ("row", "pert", "gene", "two_way")
 
@@ -114,22 +115,53 @@ def _change(part: Difference) -> dict[str, Any] | None:
     return None if top is None else {**top, **{unit: interval(getattr(part.change, unit)) for unit in UNITS}}
 
 
-def knn(evaluation: Evaluation, seconds: float) -> dict[str, Any]:
-    """`knn`: plain numbers, as the contract says, and their intervals; null without labels."""
+def knn(numbers: KnnNumbers, seconds: float) -> dict[str, Any]:
+    """`knn`: plain numbers, as the contract says, and their intervals; null without labels.
+
+    de, dir: the number of the space, under folds the mean of ten cuts; saved: what a run of this seed has.
+    """
+    evaluation, folds = numbers.evaluation, numbers.protocol.kind == "folds"
     parts = {
-        "de": evaluation.score.de,
-        "dir": evaluation.score.dir,
+        "de": numbers.score.de,
+        "dir": numbers.score.dir,
+        "de_covered": numbers.covered.de,
+        "dir_covered": numbers.covered.dir,
         "null_de": evaluation.null.de,
         "null_dir": evaluation.null.dir,
     }
+    saved = {"de": evaluation.score.de.value, "dir": evaluation.score.dir.value, "seed": numbers.protocol.seed if folds else None}
+    three = {"de": numbers.score.de, "dir": numbers.score.dir, "mean": numbers.score.mean}
     return {
         "coverage": evaluation.coverage,
         **{name: part.value for name, part in parts.items()},
+        "scored": numbers.score.scored,
+        "cuts": None if numbers.cuts is None else _cuts(numbers.cuts),
+        "saved": saved,
+        "permuted": _permuted(numbers),
         "seconds": seconds,
         "n": evaluation.null.n,
         "n_covered": evaluation.covered.n,
-        "intervals": {name: shown(part) for name, part in parts.items()},
+        "intervals": {name: shown(part) for name, part in {**parts, "mean": numbers.score.mean}.items()},
+        "units": {unit: {name: interval(getattr(part, unit)) for name, part in three.items()} for unit in UNITS},
     }
+
+
+def _cuts(cuts: MeanOfCuts) -> dict[str, Any]:
+    values = {"de": cuts.all_rows.values[:, 0], "dir": cuts.all_rows.values[:, 1]}
+    sd = dict(zip(("de_sd", "dir_sd", "mean_sd"), cuts.all_rows.sd.tolist(), strict=True))
+    ranges = {f"{name}_{end}": float(of(column)) for name, column in values.items() for end, of in (("low", min), ("high", max))}
+    every = {name: column.tolist() for name, column in values.items()}
+    return {"n": len(cuts.seeds), "k": cuts.k, "seeds": list(cuts.seeds), **every, **sd, **ranges}
+
+
+def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
+    tests = numbers.tests()
+    if tests is None or numbers.null is None:
+        return None
+    found: dict[str, Any] = {"n": len(numbers.null.values), "seed": numbers.null.seed}
+    for name, test in zip(("de", "dir", "mean"), tests, strict=True):
+        found |= {f"{name}_mean": test.mean, f"{name}_sd": test.sd, f"{name}_p": test.p}
+    return found
 
 
 def neighbours(why: Provenance, pair_ids: list[str], labels: list[str]) -> dict[str, Any]:

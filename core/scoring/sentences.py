@@ -6,8 +6,13 @@ import math
 
 from core.scoring.compare_runs import RunComparison
 from core.scoring.run_scores import RunScore
+from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Unit
 from core.texts import estimate_text, number_text
+from core.transfer import cuts
+from core.transfer.cuts import MeanOfCuts
+from core.transfer.knn_numbers import KnnNumbers
+from core.transfer.permutation_null import PermutationTest
 from core.transfer.protocols import Evaluation, EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 
@@ -129,40 +134,76 @@ def _mean_sentence(change: Interval, a: str, b: str) -> str:
     return f"These rows do not tell {b} from {a}: mean of DE and DIR {interval}, {axes_text(change)}."
 
 
-def knn_sentences(evaluation: Evaluation, protocol: EvaluationProtocol) -> list[str]:
-    """The scores of a kNN in words, beside those of an empty space under the same protocol."""
-    covered = f"{evaluation.covered.n:,} of {evaluation.null.n:,} rows covered ({evaluation.coverage:.1%})"
-    if evaluation.score.n_labelled == 0:
+def knn_sentences(numbers: KnnNumbers) -> list[str]:
+    """The scores of a kNN in words, one line each: of its space first, then of one run of it."""
+    found = numbers.evaluation
+    covered = f"{found.covered.n:,} of {found.null.n:,} rows covered ({found.coverage:.1%})"
+    if found.score.n_labelled == 0:
         return [f"{covered}; no labels here, so no score."]
-    lines = [covered]
-    for name, score, null in (
-        ("DE", evaluation.score.de, evaluation.null.de),
-        ("DIR", evaluation.score.dir, evaluation.null.dir),
-    ):
+    if numbers.cuts is None:
+        return [covered, *_lines_of_protocol(found, numbers.protocol)]
+    return [covered, *_lines_of_cuts(numbers, numbers.cuts)]
+
+
+def _lines_of_cuts(numbers: KnnNumbers, mean: MeanOfCuts) -> list[str]:
+    every, some, own = mean.all_rows, mean.covered.score, numbers.evaluation.score
+    parts = {"DE": every.score.de, "DIR": every.score.dir, "mean": every.score.mean}
+    nulls = {name: f"; {null_text(test)}" for name, test in zip(parts, numbers.tests() or (), strict=False)}
+    lines = [f"{cuts.NAME}, inside {mean.k}×{mean.k} cells, over all rows (base rates stand in where nothing is similar):"]
+    lines += [f"{name} {interval_text(part.shown)} {axes_text(part.shown)}{nulls.get(name, '')}" for name, part in parts.items()]
+    if numbers.null is not None:
+        n = len(numbers.null.values)
+        lines.append(f"(permuted among the genes that the space covers, {n} times; p = (1 + how many score as high) / {n + 1})")
+    for name, values, sd in zip(parts, every.values.T, every.sd, strict=False):
+        lines.append(f"{name} of the single cuts: {min(values):.3f} to {max(values):.3f}, SD {sd:.3f}")
+    lines.append(f"cut {numbers.protocol.seed}, which a saved run has: DE {_number(own.de)}, DIR {_number(own.dir)}")
+    lines.append(f"over covered rows alone, {cuts.NAME}: DE {interval_text(some.de.shown)}, DIR {interval_text(some.dir.shown)}")
+    return lines
+
+
+def _lines_of_protocol(found: Evaluation, protocol: EvaluationProtocol) -> list[str]:
+    lines = []
+    three = (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir))
+    for name, score, null in three:
         lines.append(
             f"{name} {interval_text(score.shown)} {axes_text(score.shown)}; an empty space would score {null.value:.3f} here"
         )
+    some = found.covered
+    lines.append(f"over covered rows alone: DE {interval_text(some.de.shown)}, DIR {interval_text(some.dir.shown)}")
     if protocol.kind == "loo":
         lines.append(
             "Leave-one-out biases flat similarities against the labels that it leaves out: read it beside its null, "
             "and claim from folds."
         )
-    else:
-        lines.append(f"AUROC inside the {protocol.k}×{protocol.k} cells of folds, combined by their number of pairs.")
     return lines
 
 
-def knn_sentence(evaluation: Evaluation, protocol: EvaluationProtocol) -> str:
-    """The scores of a kNN by itself in one sentence, beside those of an empty space under the same protocol."""
-    where = f"inside {protocol.k}×{protocol.k} folds" if protocol.kind == "folds" else "leave-one-out"
-    scores = ", ".join(
-        f"{name} {number_text(score.value)} (an empty space {number_text(null.value)})"
-        for name, score, null in (
-            ("DE", evaluation.score.de, evaluation.null.de),
-            ("DIR", evaluation.score.dir, evaluation.null.dir),
-        )
-    )
-    return f"neighbours alone, {where}, on {evaluation.score.n:,} rows: {scores}"
+def null_text(test: PermutationTest) -> str:
+    """A null beside a score, "permuted vectors 0.512 ± 0.038, p = 0.07"."""
+    return f"permuted vectors {number_text(test.mean)} ± {number_text(test.sd)}, p = {number_text(test.p, '.2g')}"
+
+
+def knn_sentence(numbers: KnnNumbers) -> str:
+    """The scores of a kNN by itself in one sentence, beside its null if that is known.
+
+    An empty space checks the protocol: its score is named under leave-one-out, which is biased.
+    """
+    score, found = numbers.score, numbers.evaluation
+    parts = {"DE": score.de, "DIR": score.dir}
+    remarks = dict.fromkeys(parts, "")
+    if numbers.protocol.kind == "loo":
+        where = "leave-one-out"
+        remarks = {name: f" (an empty space {_number(null)})" for name, null in (("DE", found.null.de), ("DIR", found.null.dir))}
+    else:
+        cells = f"inside {numbers.protocol.k}×{numbers.protocol.k} cells"
+        where = f"{cells}, cut {numbers.protocol.seed}" if numbers.cuts is None else f"{cuts.NAME}, {cells}"
+        remarks |= {name: f" ({null_text(test)})" for name, test in zip(parts, numbers.tests() or (), strict=False)}
+    scores = ", ".join(f"{name} {_number(part)}{remarks[name]}" for name, part in parts.items())
+    return f"neighbours alone, {where}, on {score.n:,} rows: {scores}"
+
+
+def _number(value: Estimate) -> str:
+    return number_text(value.value)
 
 
 def beats_control(against_counts: RunComparison) -> str:

@@ -8,4 +8,7 @@ prior_support         shrinking and weighting by support               run_cells
 fusion                rank-percentile fusion                           knn_settings      a kNN's settings as plain data
 fusion_decomposition  a component recovered from a fusion              weight_grid       scores over all weights
 live_knn              kNN priors while settings change                 live_fusion       scores while weights change
+fold_sums             priors of one cut by a sparse product            cut_priors        priors of several cuts of folds
+cuts                  the mean of ten cuts, a space's number           permutation_null  the same with permuted vectors
+knn_numbers           all numbers of a kNN together
 """

@@ -80,9 +80,13 @@ def knn_priors(
     de_power, power = weighting.powers
     up_sums = weighted_label_sums(queries, known, similar, weighting, power, parts)
     de_sums = up_sums if de_power == power else weighted_label_sums(queries, known, similar, weighting, de_power, parts)
-    return Priors(
-        _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED]), _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED]
-    )
+    return priors_of_sums(de_sums, up_sums)
+
+
+def priors_of_sums(de_sums: Floats, up_sums: Floats) -> Priors:
+    """The priors of weighted label sums, each of shape (n_queries, 4): those for prior_de and those for prior_up."""
+    de = _ratio(de_sums[:, EFFECT], de_sums[:, LABELLED])
+    return Priors(de, _ratio(up_sums[:, UP], up_sums[:, DIRECTED]), de_sums[:, LABELLED])
 
 
 def weighted_label_sums(

@@ -53,6 +53,22 @@ class SimilaritySettings:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KnnInputs:
+    """What the priors of query rows are computed from, whatever the protocol.
+
+    spaces: over the symbols that the rows' codes index. evaluated: the name of the labels that the priors will be scored
+    against. similar: the similarities of the spaces if they are known already.
+    """
+
+    queries: Rows
+    known: Knowledge
+    spaces: tuple[Space, ...]
+    setting: SimilaritySettings
+    evaluated: str = ""
+    similar: Similarities | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class QueryGroup:
     """Query rows that share a knowledge base, and what their priors are computed from.
 
@@ -121,30 +137,50 @@ def predict_priors(
     setting: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
 ) -> KnnPrediction:
-    """The priors of the query rows from the labelled rows of `known`, by the ensemble of `spaces`.
+    """What `predict_knn` returns for these inputs (see `KnnInputs`)."""
+    return predict_knn(protocol, KnnInputs(queries, known, tuple(spaces), setting, evaluated))
 
-    spaces: over the symbols that the rows' codes index. evaluated: the name of the labels that the priors will be scored
-    against. Raises InputError for a space that was built from them, unless it can be rebuilt for each cell of folds, and
-    if a row would see its own label.
+
+def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
+    """The priors of the query rows from the labelled rows of the knowledge base, by the ensemble of the spaces.
+
+    Raises InputError for a space that was built from the labels that are evaluated, unless it can be rebuilt for each cell
+    of folds, and if a row would see its own label.
     """
+    queries, known, setting = knn.queries, knn.known, knn.setting
     parts = parts_of(protocol, queries, known.rows)
     if parts is None:
         _refuse_own_labels(queries, known)
-    cells = cells_of(protocol, queries, parts)
     null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, parts)
-    leaks = find_leaking_spaces(spaces, evaluated)
+    groups = query_groups(protocol, knn, parts)
+    priors = priors_of_groups(groups, queries, known, setting, parts)
+    return KnnPrediction(priors, null, cells_of(protocol, queries, parts), groups)
+
+
+def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | None) -> tuple[QueryGroup, ...]:
+    """The query rows by knowledge base: one group, or one for each cell if a space has to be rebuilt for it.
+
+    Raises InputError for a space that may not be evaluated on these labels.
+    """
+    leaks = find_leaking_spaces(knn.spaces, knn.evaluated)
     for space in leaks:
         _refuse_leaking_space(space, protocol)
+    cells = cells_of(protocol, knn.queries, parts)
     if leaks and parts is not None and cells is not None:
-        groups = _groups_by_cell(queries, known, spaces, setting, parts, cells)
-    else:
-        everything = np.arange(len(queries)), known, np.arange(len(known))
-        groups = (QueryGroup(*everything, similarities_of(spaces, known, setting), parts),)
+        return _groups_by_cell(knn, parts, cells)
+    similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.setting)
+    return (QueryGroup(np.arange(len(knn.queries)), knn.known, np.arange(len(knn.known)), similar, parts),)
+
+
+def priors_of_groups(
+    groups: Sequence[QueryGroup], queries: Rows, known: Knowledge, setting: SimilaritySettings, parts: Parts | None
+) -> Priors:
+    """The priors of the query rows, each from the knowledge base of its group; known: all labelled rows."""
     columns: Floats = np.full((3, len(queries)), np.nan)
     for group in groups:
         found = knn_priors(queries.take(group.rows), group.known, group.similar, setting.weighting, group.parts)
         columns[:, group.rows] = found.de, found.up, found.support
-    return KnnPrediction(shrink_by_support(Priors(*columns), setting, known, groups[0].similar, parts), null, cells, groups)
+    return shrink_by_support(Priors(*columns), setting, known, groups[0].similar, parts)
 
 
 def shrink_by_support(
@@ -227,17 +263,16 @@ def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:
     return parts
 
 
-def _groups_by_cell(
-    queries: Rows, known: Knowledge, spaces: Sequence[Space], setting: SimilaritySettings, parts: Parts, cells: Codes
-) -> tuple[QueryGroup, ...]:
+def _groups_by_cell(knn: KnnInputs, parts: Parts, cells: Codes) -> tuple[QueryGroup, ...]:
     """One group for each cell, with spaces rebuilt from the rows that the cell may see."""
     groups = []
     for cell in np.unique(cells):
         rows = np.flatnonzero(cells == cell)
-        visible = visible_rows((int(queries.pert[rows[0]]), int(queries.gene[rows[0]])), known.rows, parts)
-        rebuilt = [_rebuild_space(space, visible) for space in spaces]
-        base = known.take(visible)
-        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, setting), None))
+        pair = int(knn.queries.pert[rows[0]]), int(knn.queries.gene[rows[0]])
+        visible = visible_rows(pair, knn.known.rows, parts)
+        rebuilt = [_rebuild_space(space, visible) for space in knn.spaces]
+        base = knn.known.take(visible)
+        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.setting), None))
     return tuple(groups)
 
 

@@ -55,6 +55,10 @@ class Similarity(Protocol):
         """The similarity in each space, of shape (n_spaces, n_queries, n_known); NaN if it does not cover both symbols."""
         ...
 
+    def covers(self, symbols: Codes) -> Bools:
+        """Which of the symbols each space covers, of shape (n_spaces, n_symbols)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitVectors:
@@ -112,6 +116,10 @@ class Cosines:
         found = np.stack([Cosines((units,)).block(queries, known) for units in self.units])
         return _uncovered_as_nan(found, self._covered(), queries, known)
 
+    def covers(self, symbols: Codes) -> Bools:
+        """See `Similarity`."""
+        return self._covered()[:, symbols]
+
     def _covered(self) -> Bools:
         return np.stack([units.row >= 0 for units in self.units])
 
@@ -139,6 +147,10 @@ class SimilarityMatrices:
         found = np.stack([_block_of(matrix, queries, known) for matrix in self.matrices])
         return _uncovered_as_nan(found, self.covered, queries, known)
 
+    def covers(self, symbols: Codes) -> Bools:
+        """See `Similarity`."""
+        return self.covered[:, symbols]
+
 
 @dataclass(frozen=True, slots=True)
 class ConstantSimilarity:
@@ -151,6 +163,30 @@ class ConstantSimilarity:
     def per_space(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
         return self.block(queries, known)[None]
+
+    def covers(self, symbols: Codes) -> Bools:
+        """See `Similarity`."""
+        return np.ones((1, len(symbols)), dtype=np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PermutedSimilarity:
+    """Another similarity with the vectors exchanged among symbols; owner: whose vector each symbol gets, (n_symbols,)."""
+
+    similarity: Similarity
+    owner: Codes
+
+    def block(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        return self.similarity.block(self.owner[queries], self.owner[known])
+
+    def per_space(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        return self.similarity.per_space(self.owner[queries], self.owner[known])
+
+    def covers(self, symbols: Codes) -> Bools:
+        """See `Similarity`."""
+        return self.similarity.covers(self.owner[symbols])
 
 
 def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:

@@ -59,11 +59,11 @@ def test_all_of_train(workspace: Workspace, centre: bool) -> None:
     dataset = component_loader.default_dataset(workspace, None)
     de, direction, folds_de, folds_dir = TABLE[centre]
     loo = WorkspaceComponents(workspace, dataset).predict_knn(plan(centre, EvaluationProtocol("loo")), None).evaluation()
-    assert (loo.score.de.value, loo.score.dir.value) == pytest.approx((de, direction), abs=LOO)
+    assert (loo.covered.de.value, loo.covered.dir.value) == pytest.approx((de, direction), abs=LOO)
     loader = WorkspaceComponents(workspace, dataset)
     found = [loader.predict_knn(plan(centre, EvaluationProtocol(seed=seed)), None).evaluation() for seed in SEEDS]
-    assert np.mean([each.score.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
-    assert np.mean([each.score.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
+    assert np.mean([each.covered.de.value for each in found]) == pytest.approx(folds_de, abs=FOLDS)
+    assert np.mean([each.covered.dir.value for each in found]) == pytest.approx(folds_dir, abs=FOLDS)
 
 
 def test_fused_with_the_labelled_pool(workspace: Workspace) -> None:

@@ -174,10 +174,8 @@ def live_knn_sentence(choice: FusionChoice) -> str:
     if choice.knn is None:
         return ""
     ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
-    return sentences.knn_sentence(
-        neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)),
-        choice.knn.protocol,
-    )
+    neighbours = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
+    return sentences.knn_sentence(neighbour_controls.score_neighbours(neighbours))
 
 
 def weight_shares(choice: FusionChoice) -> list[float]:

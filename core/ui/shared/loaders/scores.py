@@ -12,6 +12,7 @@ from core.scoring.run_scores import RunRows, RunScore
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.shared.loaders.cache import cached, reading, workspace
 from core.ui.shared.loaders.records import all_runs
@@ -85,4 +86,4 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
         predicted = WorkspaceComponents(workspace(), dataset).predict_knn(settings, None)
     except (NotFound, StateError) as error:  # a space that was deleted
         return f"cannot be evaluated again: {error}"
-    return sentences.knn_sentence(predicted.evaluation(), settings.protocol)
+    return sentences.knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))

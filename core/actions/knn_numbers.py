@@ -1,0 +1,81 @@
+"""The numbers of a kNN in a workspace; nulls by permutation take long, so they are kept in cache/permuted by their content."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.actions.workspace import Workspace
+from core.errors import InputError
+from core.file_io import read_file, replace_file
+from core.methods.fusion_components import DatasetPriors
+from core.transfer.cuts import predict_cuts, score_cuts
+from core.transfer.knn_numbers import KnnNumbers
+from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key, permutation_null
+from core.transfer.protocols import EvaluationProtocol, KnnInputs
+
+SEED = 0  # of the permutations
+_MOST_BYTES = 10_000_000
+
+Progress = Callable[[float], object]  # is told the share that is done
+
+
+def numbers_of(
+    workspace: Workspace,
+    found: DatasetPriors,
+    protocol: EvaluationProtocol,
+    permutations: int = N_PERMUTATIONS,
+    progress: Progress | None = None,
+) -> KnnNumbers:
+    """Returns the numbers of a prediction; under folds the mean of ten cuts, and its null unless `permutations` is 0."""
+    evaluation = found.evaluation()
+    if protocol.kind != "folds":
+        return KnnNumbers(protocol, evaluation)
+    cuts = score_cuts(found.labels, found.inputs.queries, predict_cuts(found.inputs, protocol.k), protocol.k)
+    null = find_null(workspace, found.inputs, found.labels, protocol.k, permutations, progress) if permutations else None
+    return KnnNumbers(protocol, evaluation, cuts, null)
+
+
+def find_null(
+    workspace: Workspace,
+    knn: KnnInputs,
+    labels: ArrayLike,
+    k: int,
+    n: int = N_PERMUTATIONS,
+    progress: Progress | None = None,
+) -> PermutationNull:
+    """Returns the null of a kNN from the cache; computed and kept there, unless the workspace is open for reading only."""
+    path = workspace.settings.cache / "permuted" / f"{content_key(knn, labels, k, n, SEED)}.json"
+    kept = read_null(path)
+    if kept is not None and len(kept.values) == n:
+        return kept
+    null = permutation_null(knn, labels, k, n, SEED, progress)
+    if not workspace.settings.read_only:
+        write_null(path, null)
+    return null
+
+
+def read_null(path: Path) -> PermutationNull | None:
+    """Returns the null that a file holds; None if there is none, or if it cannot be read, so that it is computed again."""
+    try:
+        values = json.loads(read_file(path, _MOST_BYTES))
+        columns = [[math.nan if value is None else float(value) for value in values[name]] for name in ("de", "dir")]
+        return PermutationNull(np.column_stack(columns), int(values["seed"]))
+    except (InputError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_null(path: Path, null: PermutationNull) -> None:
+    """Writes a null so that `read_null` returns the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns: dict[str, Any] = {
+        name: [None if math.isnan(value) else value for value in column.tolist()]
+        for name, column in zip(("de", "dir"), null.values.T, strict=True)
+    }
+    replace_file(path, json.dumps({"seed": null.seed, **columns}).encode())

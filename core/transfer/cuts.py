@@ -1,0 +1,156 @@
+"""The number of a gene space with its settings: the mean of ten cuts of the folds, with the noise of the cuts in its intervals.
+
+How perturbations and genes are cut is part of a score's noise (the DIR of a kNN moves by some hundredths), so one cut is the
+number of a run, not of a space. The influences of a row on the scores of the cuts are averaged before rows are clustered;
+the variance between cuts, divided by their number, is added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.auroc import placements
+from core.stats.cell_auroc import influence_within_cells
+from core.stats.delong import Estimate, estimates
+from core.stats.influence import Influence
+from core.stats.intervals import add_variance
+from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, row_counts
+from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, tasks
+from core.transfer.cut_priors import SEEDS, prepare_cuts
+from core.transfer.labelled_rows import Rows
+from core.transfer.protocols import KnnInputs, scores_with_stand_ins, without_stand_ins
+
+NAME = "mean of ten cuts (seeds 0–9)"  # of a space's number, wherever it is shown
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """The rows under the folds of one seed: their cells, their scores with stand-ins, and flags of those with a prior.
+
+    covered_scores: the scores with p_up missing where no prior of up is known.
+    """
+
+    seed: int
+    cells: Codes
+    scores: Scores
+    covered_scores: Scores
+    covered: Bools
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CutScores:
+    """DE and DIR of each cut, inside its cells, of shape (n_cuts, 2), and their means with intervals."""
+
+    values: Floats
+    score: ScoreIntervals
+
+    @property
+    def sd(self) -> Floats:
+        """The standard deviation between cuts of DE, of DIR and of their mean, of shape (3,)."""
+        return np.sqrt(_variances_between(self.values))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeanOfCuts:
+    """The scores of a space over cuts into k parts with these seeds.
+
+    all_rows: base rates stand in where there is no prior; covered: over each cut's rows with a prior. coverage: their share,
+    the mean over cuts.
+    """
+
+    k: int
+    seeds: tuple[int, ...]
+    coverage: float
+    all_rows: CutScores
+    covered: CutScores
+
+
+def predict_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> list[Cut]:
+    """The query rows under each cut of perturbations and genes into k parts. Raises what `prepare_cuts` raises."""
+    cuts = []
+    for cut in prepare_cuts(knn, k, seeds):
+        [priors] = cut.predict([None])
+        scores = scores_with_stand_ins(priors, cut.base_rates)
+        cuts.append(Cut(cut.seed, cut.cells, scores, without_stand_ins(scores, priors), priors.covered))
+    return cuts
+
+
+def cut_values(knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS) -> Floats:
+    """DE and DIR of each cut over all rows, inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
+    outcome = outcome_of(labels)
+    return np.array([values_within_cells(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)])
+
+
+def values_within_cells(outcome: Outcome, scores: Scores, cells: Codes) -> tuple[float, float]:
+    """DE and DIR from pairs inside cells, without intervals; NaN if no cell has both classes."""
+    de, direction = tasks(outcome, scores)
+    return _auroc_within(de, cells), _auroc_within(direction, cells)
+
+
+def _auroc_within(task: Task, cells: Codes) -> float:
+    rows, positive = task.rows, task.positive[task.rows]
+    placed = placements(positive, task.values[rows], cells[rows], int(cells.max(initial=0)) + 1)
+    pairs = placed.pairs.sum()
+    return float(placed.won[positive].sum() / pairs) if pairs else float("nan")
+
+
+def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -> MeanOfCuts:
+    """The mean of cuts; labels: of shape (n_rows,). NaN if a cut has no pair of both classes inside its cells."""
+    outcome = outcome_of(labels)
+    validate.same_length(labels=outcome.labelled, rows=rows)
+    seeds = tuple(cut.seed for cut in cuts)
+    name = NAME if seeds == SEEDS else f"mean of the cuts of seeds {', '.join(map(str, seeds))}"
+    everyone = [tasks(outcome, cut.scores) for cut in cuts]
+    some = [[_among(task, cut.covered) for task in tasks(outcome, cut.covered_scores)] for cut in cuts]
+    cells = [cut.cells for cut in cuts]
+    coverage = float(np.mean([cut.covered.mean() for cut in cuts])) if len(rows) else float("nan")
+    ever = np.any([cut.covered for cut in cuts], axis=0)
+    return MeanOfCuts(
+        k,
+        seeds,
+        coverage,
+        _mean_score(everyone, cells, outcome, rows, f"{name}, inside {k}×{k} cells"),
+        _mean_score(some, cells, outcome.take(ever), rows, f"{name}, inside {k}×{k} cells"),
+    )
+
+
+def _among(task: Task, chosen: Bools) -> Task:
+    return Task(task.rows & chosen, task.positive, task.values)
+
+
+def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcome: Outcome, rows: Rows, scored: str) -> CutScores:
+    """The mean over cuts of DE and DIR, each the same AUROC in every cut; outcome: of the rows that are counted."""
+    found = [influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)]
+    values = np.stack([each.values[:, 0] for each in found])
+    members = np.any([each.members for each in found], axis=0)
+    mean = Influence(
+        values.mean(axis=0)[:, None],
+        members.reshape(2, 2, -1).sum(axis=(1, 2), dtype=np.float64)[:, None],
+        np.mean([each.parts for each in found], axis=0),
+        members,
+        found[0].stratum,
+    )
+    of_cuts = _variances_between(values) / len(values)
+    three = [each[0] for each in estimates(mean, rows.pert, rows.gene, [DE, DIR, MEAN])]
+    de, direction, both = (_widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True))
+    return CutScores(values, ScoreIntervals(*row_counts(outcome, len(outcome.labelled)), de, direction, both, scored))
+
+
+def _variances_between(values: Floats) -> Floats:
+    """The variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with one cut."""
+    if len(values) < 2:
+        return np.zeros(3)
+    variances: Floats = np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1)
+    return variances
+
+
+def _widen(estimate: Estimate, variance: float) -> Estimate:
+    """The estimate with a variance added to each of its intervals."""
+    each = (estimate.row, estimate.pert, estimate.gene, estimate.two_way, estimate.shown)
+    return Estimate(*(add_variance(interval, variance) for interval in each))

@@ -1,0 +1,95 @@
+"""The null of a gene space: the same space with its vectors permuted among the genes that it covers.
+
+The statistic is the number of the space itself, the mean of ten cuts over all rows. An empty space is no null for it: its
+score does not vary, while that of a space without biology does. Where several spaces are averaged, genes exchange the
+vectors of all of them together, among the genes that the same spaces cover.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import Floats
+from core.stats.scores_and_labels import outcome_of
+from core.transfer.cut_priors import SEEDS, prepare_cuts
+from core.transfer.cuts import values_within_cells
+from core.transfer.protocols import KnnInputs, scores_with_stand_ins
+
+N_PERMUTATIONS = 99
+VERSION = 1  # of what `permutation_null` computes: a part of `content_key`
+
+
+@dataclass(frozen=True, slots=True)
+class PermutationTest:
+    """One score against its null: the null's mean and standard deviation, and p = (1 + #{null ≥ observed}) / (1 + n)."""
+
+    mean: float
+    sd: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PermutationNull:
+    """DE and DIR of n permuted spaces, each the mean of the cuts, of shape (n, 2); seed: of the permutations."""
+
+    values: Floats
+    seed: int
+
+    def test(self, observed: Sequence[float]) -> tuple[PermutationTest, PermutationTest, PermutationTest]:
+        """DE, DIR and their mean against the null; observed: DE and DIR of the space itself. NaN where one is undefined."""
+        de, direction = observed
+        null = np.column_stack((self.values, self.values.mean(axis=1)))
+        return tuple(map(_test, (de, direction, (de + direction) / 2), null.T))  # type: ignore[return-value]
+
+
+def permutation_null(
+    knn: KnnInputs,
+    labels: ArrayLike,
+    k: int = 5,
+    n: int = N_PERMUTATIONS,
+    seed: int = 0,
+    progress: Callable[[float], object] | None = None,
+) -> PermutationNull:
+    """The null of a kNN over cuts into k parts; labels: of the query rows. progress: is told the share that is done.
+
+    Raises what `prepare_cuts` raises.
+    """
+    validate.whole_number("permutations", n, 1)
+    outcome = outcome_of(labels)
+    n_symbols = 1 + max(int(codes.max(initial=0)) for rows in (knn.queries, knn.known.rows) for codes in (rows.pert, rows.gene))
+    keys = list(np.random.default_rng(seed).random((n, n_symbols)))
+    values = np.empty((n, len(SEEDS), 2))
+    for i, cut in enumerate(prepare_cuts(knn, k)):
+        for j, priors in enumerate(cut.predict(keys)):
+            values[j, i] = values_within_cells(outcome, scores_with_stand_ins(priors, cut.base_rates), cut.cells)
+            if progress is not None:
+                progress((i * n + j + 1) / (n * len(SEEDS)))
+    return PermutationNull(values.mean(axis=1), seed)
+
+
+def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) -> str:
+    """The SHA-256 of all that `permutation_null` depends on: vectors, rows, labels, settings, parts and permutations."""
+    plain = {"version": VERSION, "setting": asdict(knn.setting), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
+    digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
+    arrays = [knn.queries.pert, knn.queries.gene, knn.known.rows.pert, knn.known.rows.gene, knn.known.flags]
+    arrays += [np.array([label or "" for label in np.asarray(labels, dtype=object)], dtype="U4")]
+    for array in (*arrays, *(space.columns for space in knn.spaces)):
+        digest.update(f"{array.dtype} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    for space in knn.spaces:
+        digest.update(f"{space.built_from!r} {space.rebuild is not None} {knn.evaluated!r}".encode())
+    return digest.hexdigest()
+
+
+def _test(observed: float, null: Floats) -> PermutationTest:
+    if np.isnan(observed) or np.isnan(null).any():
+        return PermutationTest(float("nan"), float("nan"), float("nan"))
+    sd = float(null.std(ddof=1)) if len(null) > 1 else float("nan")
+    return PermutationTest(float(null.mean()), sd, (1 + int(np.count_nonzero(null >= observed))) / (1 + len(null)))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.actions import knn_numbers
+from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.knn_numbers import find_null, numbers_of, read_null, write_null
+from core.actions.workspace import Workspace, open_workspace
+from core.methods.fusion_components import DatasetPriors
+from core.transfer.cuts import cut_values
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.permutation_null import PermutationNull, permutation_null
+from core.transfer.protocols import EvaluationProtocol
+from tests import worlds
+
+FOLDS = EvaluationProtocol("folds", 2)
+
+
+@pytest.fixture
+def found(workspace: Workspace) -> DatasetPriors:
+    worlds.furnish(workspace)
+    return WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(KnnSettings(("near",), FOLDS), None)
+
+
+def files(workspace: Workspace) -> list[Path]:
+    return sorted((workspace.settings.cache / "permuted").glob("*"))
+
+
+def test_a_null_is_computed_once(workspace: Workspace, found: DatasetPriors, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = numbers_of(workspace, found, FOLDS, 7)
+    assert first.cuts is not None
+    assert first.null is not None
+    np.testing.assert_array_equal(first.null.values, permutation_null(found.inputs, found.labels, 2, 7).values)
+    np.testing.assert_allclose(first.cuts.all_rows.values, cut_values(found.inputs, found.labels, 2), atol=1e-12)
+    [kept] = files(workspace)
+    monkeypatch.setattr(knn_numbers, "permutation_null", None)  # whoever computes one now fails
+    again = numbers_of(workspace, found, FOLDS, 7)
+    assert again.null is not None
+    np.testing.assert_array_equal(again.null.values, first.null.values)
+    assert files(workspace) == [kept]
+    with pytest.raises(TypeError):
+        numbers_of(workspace, found, FOLDS, 8)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"seed": 0, "de": [0.5], "dir": ["a"]}', b'{"seed": 0, "de": [0.5], "dir": []}']
+)
+def test_a_damaged_file_is_written_anew(workspace: Workspace, found: DatasetPriors, content: bytes) -> None:
+    null = find_null(workspace, found.inputs, found.labels, 2, 3)
+    [kept] = files(workspace)
+    whole = kept.read_bytes()
+    kept.write_bytes(content)
+    assert read_null(kept) is None
+    np.testing.assert_array_equal(find_null(workspace, found.inputs, found.labels, 2, 3).values, null.values)
+    assert kept.read_bytes() == whole
+
+
+def test_nothing_is_written_where_a_workspace_is_open_for_reading_only(workspace: Workspace, found: DatasetPriors) -> None:
+    reader = open_workspace(replace(workspace.settings, read_only=True))
+    assert numbers_of(reader, found, FOLDS, 2).null is not None
+    assert files(workspace) == []
+
+
+def test_a_null_without_a_direction_reads_back(tmp_path: Path) -> None:
+    null = PermutationNull(np.array([[0.5, np.nan], [0.25, np.nan]]), 3)
+    write_null(tmp_path / "deep" / "null.json", null)
+    back = read_null(tmp_path / "deep" / "null.json")
+    assert back is not None
+    assert back.seed == 3
+    np.testing.assert_array_equal(back.values, null.values)
+    assert read_null(tmp_path / "absent.json") is None
+
+
+def test_only_folds_have_cuts_and_a_null(workspace: Workspace, found: DatasetPriors) -> None:
+    assert numbers_of(workspace, found, FOLDS, 0).null is None
+    loo = EvaluationProtocol("loo")
+    alone = WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(KnnSettings(("near",), loo), None)
+    numbers = numbers_of(workspace, alone, loo)
+    assert (numbers.cuts, numbers.null, numbers.tests()) == (None, None, None)
+    assert numbers.score is numbers.evaluation.score
+    assert numbers.covered is numbers.evaluation.covered

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.scoring.sentences import knn_sentence, knn_sentences, null_text
+from core.transfer.cuts import predict_cuts, score_cuts
+from core.transfer.knn_numbers import KnnNumbers
+from core.transfer.labelled_rows import knowledge_of, rows_of
+from core.transfer.permutation_null import PermutationNull, PermutationTest
+from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, evaluate, predict_knn
+from core.transfer.similarity import Space
+
+RNG = np.random.default_rng(0)
+ROWS = rows_of(RNG.integers(0, 20, 300), RNG.integers(0, 40, 300))
+LABELS = RNG.choice(np.array(["up", "down", "none"], dtype=object), 300)
+KNN = KnnInputs(ROWS, knowledge_of(LABELS, ROWS), (Space("a", RNG.normal(size=(40, 3))),), SimilaritySettings())
+NULL = PermutationNull(np.array([[0.25, 0.75], [0.5, 0.5], [0.75, 0.25]]), 0)
+
+
+def numbers(protocol: EvaluationProtocol, null: PermutationNull | None = None, *, with_cuts: bool = True) -> KnnNumbers:
+    evaluation = evaluate(LABELS, ROWS, predict_knn(protocol, KNN))
+    cuts = score_cuts(LABELS, ROWS, predict_cuts(KNN, 2), 2) if protocol.kind == "folds" and with_cuts else None
+    return KnnNumbers(protocol, evaluation, cuts, null)
+
+
+FOLDS, LOO = EvaluationProtocol("folds", 2, 7), EvaluationProtocol("loo")
+
+
+def test_a_null_in_words() -> None:
+    assert null_text(PermutationTest(0.5, 0.038, 0.01)) == "permuted vectors 0.500 ± 0.038, p = 0.01"
+    assert null_text(PermutationTest(0.5, 0.0384, 17 / 100)) == "permuted vectors 0.500 ± 0.038, p = 0.17"
+
+
+def test_a_space_under_folds_is_told_beside_its_null() -> None:
+    found = numbers(FOLDS, NULL)
+    de, direction = found.score.de.value, found.score.dir.value
+    assert knn_sentence(found) == (
+        f"neighbours alone, mean of ten cuts (seeds 0–9), inside 2×2 cells, on 300 rows: "
+        f"DE {de:.3f} (permuted vectors 0.500 ± 0.250, p = 0.75), DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, p = 0.5)"
+    )
+    told = knn_sentences(found)
+    assert told[0] == "300 of 300 rows covered (100.0%)"
+    assert told[1].startswith("mean of ten cuts (seeds 0–9), inside 2×2 cells, over all rows")
+    assert [line.split()[0] for line in told[2:5]] == ["DE", "DIR", "mean"]
+    assert all("permuted vectors 0.500" in line for line in told[2:5])
+    own = found.evaluation.score
+    assert f"cut 7, which a saved run has: DE {own.de.value:.3f}, DIR {own.dir.value:.3f}" in told
+    assert not any("empty space" in line for line in told)
+
+
+def test_without_its_null_nothing_is_said_of_it() -> None:
+    assert not any("permuted" in line for line in [*knn_sentences(numbers(FOLDS)), knn_sentence(numbers(FOLDS))])
+
+
+def test_one_cut_is_named() -> None:
+    found = numbers(FOLDS, with_cuts=False)
+    assert knn_sentence(found).startswith("neighbours alone, inside 2×2 cells, cut 7, on 300 rows: DE 0.")
+
+
+@pytest.mark.parametrize("told", [lambda found: knn_sentence(found), lambda found: " ".join(knn_sentences(found))])
+def test_leave_one_out_stands_beside_an_empty_space(told: object) -> None:
+    found = numbers(LOO)
+    text = told(found)  # type: ignore[operator]
+    for score, null in ((found.score.de, found.evaluation.null.de), (found.score.dir, found.evaluation.null.dir)):
+        assert f"{score.value:.3f}" in text
+        assert f"{null.value:.3f}" in text
+    assert text.count("an empty space") == 2
