@@ -18,7 +18,6 @@ bundles        writes a run with all that is known of it to one file, and import
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
-fetch          fetches public files and imports them
 demo           makes the simulated workspace
 doctor         the state of an installation and its workspace
 """

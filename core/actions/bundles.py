@@ -28,11 +28,11 @@ from core.actions.import_target import (
 from core.actions.lineage import lineage, missing_parents, prompts_of
 from core.actions.workspace import Workspace
 from core.config import Settings
-from core.datasets.bundle_parts import SCHEMAS, cast_to_part
+from core.datasets.bundle_parts import SCHEMAS, cast_to_part, contains_text, select_rows
 from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, differences, pairs_sha256, read_bundle, write_bundle
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
-from core.row_schema import TABLES, field_names
+from core.row_schema import field_names
 from core.store import Cursor, changes, datasets, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
@@ -86,7 +86,7 @@ def _settle_run(workspace: Workspace, run: Run) -> None:
     folder = workspace.run_folder(run.id)
     if not folder.exists:
         return
-    refuse_live(workspace.run_folder(run.id))
+    refuse_live(folder)
     if status_of(folder).state != run.status:
         workspace.refuse_if_read_only("settle", run.name)
         run_control.settle(workspace, run.id)
@@ -170,11 +170,8 @@ def _change_texts(value: Any, change: Callable[..., str]) -> Any:
 
 
 def _contains(bundle: Bundle, text: str) -> bool:
-    """Returns whether a text stands anywhere in a bundle."""
-    if any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)):
-        return True
-    columns = [table[field.name] for table in bundle.parts.values() for field in table.schema if field.type == pa.string()]
-    return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)
+    """Whether a text stands anywhere in a bundle."""
+    return any(text in str(getattr(bundle.run, name)) for name in field_names(BundledRun)) or contains_text(bundle.parts, text)
 
 
 def _refuse_unreadable(content: bytes, bundle: Bundle) -> None:
@@ -232,7 +229,7 @@ def _store_run(
         raise StateError(f"{path}: run {name!r} is a parent of the run that would replace it; choose another --name")
     if other is not None:
         detail |= delete_replaced_run(db, workspace, other)
-    parts = file.bundle.parts if all(keep) else _select_rows(file.bundle.parts, pa.array(keep))
+    parts = file.bundle.parts if all(keep) else select_rows(file.bundle.parts, pa.array(keep))
     values = _record_values(bundled) | {"name": name, "dataset": target.id, "total": bundled.total - len(rejected)}
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
@@ -297,16 +294,3 @@ def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], pat
         names = ", ".join(dataset.name for dataset in same or best)
         raise StateError(f"{path}: its dataset {theirs} could be {names}; say which with --dataset")
     return (same or best)[0]
-
-
-def _select_rows(parts: Mapping[str, pa.Table], keep: pa.Array) -> dict[str, pa.Table]:
-    """Returns the parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
-    left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
-    selected = {
-        part: table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))
-        for part, table in parts.items()
-        if not TABLES[part].shared
-    }
-    for part in (part for part in parts if TABLES[part].shared):
-        selected[part] = parts[part].filter(pc.is_in(parts[part]["id"], value_set=selected[f"row_{part}"][part]))
-    return selected

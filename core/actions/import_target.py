@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from core.actions.workspace import Workspace
+from core.datasets import PairTable, SubmissionTable
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
@@ -32,6 +34,7 @@ class ImportOptions:
 
 
 DEFAULT_OPTIONS = ImportOptions()
+_CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,32 @@ class ImportedContent(Protocol):
     def sha256(self) -> str: ...
 
 
+def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
+    """Returns the dataset that a file of pairs belongs to; created if it is new."""
+    wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
+    existing = datasets.list_all(db)
+    if wanted is not None:
+        found = next((d for d in existing if wanted in (d.id, d.name)), None)
+        if found is not None and found.kind != table.dataset_kind:
+            raise StateError(f"{path}: labels are {table.dataset_kind}, but dataset {found.name} is {found.kind}")
+        organism, context = ("human", "") if table.kind == "perturbqa" else _CHALLENGE[1:]
+        return found or _create(db, wanted, table, organism, context)
+    real = [d for d in existing if d.kind == table.dataset_kind and d.origin != "simulated"]
+    known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
+    with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
+    candidates = with_most_rows or real
+    if len(candidates) > 1:
+        raise StateError(f"{path}: could belong to {', '.join(d.name for d in candidates)}; say which with --dataset")
+    return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table, *_CHALLENGE[1:])
+
+
+def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str) -> Dataset:
+    key = hashlib.sha256(name.encode()).hexdigest()[:8]
+    dataset = Dataset(key, name, table.dataset_kind, organism, context, "imported")
+    datasets.add(db, dataset)
+    return dataset
+
+
 def dataset_of_rows(db: Cursor, pair_ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
     """Returns the chosen dataset, else the one that knows most of these ids. Raises InputError if none knows any."""
     if options.dataset is not None:
@@ -85,6 +114,20 @@ def known_rows(
         if not is_known
     ]
     return keep, rejected
+
+
+def rows_of_submission(
+    db: Cursor, table: SubmissionTable, path: str, options: ImportOptions
+) -> tuple[Dataset, list[bool], list[Rejected]]:
+    """Returns the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
+    ids = [row.prediction.pair_id for row in table.rows]
+    if not ids:
+        refuse_empty_import(path, 0, list(table.rejected), options)
+    target = dataset_of_rows(db, ids, path, options)
+    keep, unknown = known_rows(db, target, ids, table.lines, path)
+    rejected = [*table.rejected, *unknown]
+    refuse_empty_import(path, sum(keep), rejected, options)
+    return target, keep, rejected
 
 
 def refuse_empty_import(path: str, n_rows: int, rejected: Sequence[Rejected], options: ImportOptions) -> None:

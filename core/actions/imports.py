@@ -15,15 +15,18 @@ from core.actions.import_target import (
     Imported,
     ImportedRows,
     ImportOptions,
+    dataset_of_pairs,
     dataset_of_rows,
     delete_replaced_run,
     free_name,
-    known_rows,
     record_import,
     refuse_empty_import,
+    rows_of_submission,
 )
+from core.actions.runs import set_values
 from core.actions.workspace import Workspace
-from core.datasets import PairTable, SubmissionTable
+from core.datasets import SOURCES, PairTable, SubmissionTable, fetch
+from core.datasets.fetch import GITHUB, Progress
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
@@ -34,9 +37,9 @@ from core.store.imports import Import
 from core.store.spaces import SpaceRecord
 from core.types import Rejected
 
-__all__ = ["CHALLENGE", "ImportOptions", "Imported", "import_paths", "import_space", "import_upload"]
+__all__ = ["PUBLIC_GROUPS", "ImportOptions", "Imported", "fetch_and_import", "import_paths", "import_space", "import_upload"]
 
-CHALLENGE = ("bmdm", "mouse", "bone-marrow-derived macrophages")  # the challenge's dataset: name, organism, context
+PUBLIC_GROUPS = tuple(SOURCES)  # of files that can be fetched
 
 
 def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOptions = DEFAULT_OPTIONS) -> list[Imported]:
@@ -81,6 +84,23 @@ def import_upload(workspace: Workspace, content: bytes, name: str, options: Impo
     except DeskError as error:
         return _failed_import(name, error)
     return _import_or_report(workspace, table, name, options)
+
+
+def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:
+    """Downloads one of SOURCES' groups into data/fetched (what is there and whole is not fetched again) and imports it.
+
+    Public scores that were published for a run are recorded with it. Raises Unreachable, WrongContent or InputError.
+    """
+    workspace.refuse_if_read_only("fetch", group)
+    folder = workspace.settings.data / "fetched" / group
+    files = fetch(group, folder, base=workspace.settings.mirror or GITHUB, progress=progress)
+    outcomes = import_paths(workspace, files)
+    scores = {folder / source.file: source.public_score for source in SOURCES[group]}
+    for outcome in outcomes:
+        score = scores.get(folder / outcome.path)
+        if score is not None and outcome.name is not None and outcome.new:
+            set_values(workspace, outcome.name, {"public_score": str(score)})
+    return outcomes
 
 
 def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool = False) -> SpaceRecord:
@@ -191,7 +211,7 @@ def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: Impo
 
 
 def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
-    target = _dataset_for_pairs(db, table, path, options)
+    target = dataset_of_pairs(db, table, path, options)
     known = pairs.labels(db, target.id)
     n_rows, new_pairs, rejected = 0, [], list(table.rejected)
     for pair, line in zip(table.pairs, table.lines, strict=True):
@@ -213,49 +233,9 @@ def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, 
     return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
 
 
-def _dataset_for_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
-    """Returns the dataset that a file of pairs belongs to; created if it is new."""
-    wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
-    existing = datasets.list_all(db)
-    if wanted is not None:
-        found = next((d for d in existing if wanted in (d.id, d.name)), None)
-        if found is not None and found.kind != table.dataset_kind:
-            raise StateError(f"{path}: labels are {table.dataset_kind}, but dataset {found.name} is {found.kind}")
-        organism, context = ("human", "") if table.kind == "perturbqa" else CHALLENGE[1:]
-        return found or _create(db, wanted, table, organism, context)
-    real = [d for d in existing if d.kind == table.dataset_kind and d.origin != "simulated"]
-    known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
-    with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
-    candidates = with_most_rows or real
-    if len(candidates) > 1:
-        raise StateError(f"{path}: could belong to {', '.join(d.name for d in candidates)}; say which with --dataset")
-    return next(iter(candidates), None) or _create(db, CHALLENGE[0], table, *CHALLENGE[1:])
-
-
-def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str) -> Dataset:
-    key = hashlib.sha256(name.encode()).hexdigest()[:8]
-    dataset = Dataset(key, name, table.dataset_kind, organism, context, "imported")
-    datasets.add(db, dataset)
-    return dataset
-
-
-def _known_rows(
-    db: Cursor, table: SubmissionTable, path: str, options: ImportOptions
-) -> tuple[Dataset, list[bool], list[Rejected]]:
-    """Returns the dataset of a submission, which of its rows the dataset knows, and every rejected row."""
-    ids = [row.prediction.pair_id for row in table.rows]
-    if not ids:
-        refuse_empty_import(path, 0, list(table.rejected), options)
-    target = dataset_of_rows(db, ids, path, options)
-    keep, unknown = known_rows(db, target, ids, table.lines, path)
-    rejected = [*table.rejected, *unknown]
-    refuse_empty_import(path, sum(keep), rejected, options)
-    return target, keep, rejected
-
-
 def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
     """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
-    target, keep, rejected = _known_rows(db, table, path, options)
+    target, keep, rejected = rows_of_submission(db, table, path, options)
     record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
     return Imported(
         path,
@@ -271,7 +251,7 @@ def _write_run(
     db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
 ) -> tuple[Imported, dict[str, object]]:
     """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
-    target, keep, rejected = _known_rows(db, table, path, options)
+    target, keep, rejected = rows_of_submission(db, table, path, options)
     if not all(keep):
         batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])
     name, existing = free_name(db, target.id, Path(path).stem, path, table.sha256, options)

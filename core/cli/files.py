@@ -10,7 +10,6 @@ import typer
 
 from core.actions import demo as demo_actions
 from core.actions import export as export_action
-from core.actions import fetch as fetch_action
 from core.actions import imports
 from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, say, show
@@ -50,7 +49,7 @@ def fetch(
     as_json: Json = False,
 ) -> None:
     """Download public files, pinned and checked, and import them."""
-    _show_imports(fetch_action.fetch_and_import(context.obj, group, _say_progress), as_json)
+    _show_imports(imports.fetch_and_import(context.obj, group, _say_progress), as_json)
 
 
 def _say_progress(name: str, done: int, total: int) -> None:

@@ -205,3 +205,22 @@ def count_rows(predictions: pa.Table, fallbacks: tuple[Flag, ...]) -> dict[str, 
         "tokens": pc.sum(predictions["tokens"]).as_py(),
         "tokens_unknown": predictions["tokens"].null_count,
     }
+
+
+def select_rows(parts: Parts, keep: pa.Array) -> dict[str, pa.Table]:
+    """The parts with the rows to keep and what belongs to them. keep: one value per prediction; notes on the run stay."""
+    left_out = parts["prediction"].filter(pc.invert(keep))["pair_id"]
+    selected = {
+        part: table.filter(pc.invert(pc.is_in(table["pair_id"], value_set=left_out)))
+        for part, table in parts.items()
+        if not TABLES[part].shared
+    }
+    for part in (part for part in parts if TABLES[part].shared):
+        selected[part] = parts[part].filter(pc.is_in(parts[part]["id"], value_set=selected[f"row_{part}"][part]))
+    return selected
+
+
+def contains_text(parts: Parts, text: str) -> bool:
+    """Whether a text stands in any column of texts."""
+    columns = [table[field.name] for table in parts.values() for field in table.schema if field.type == pa.string()]
+    return any(pc.any(pc.match_substring(column, text)).as_py() for column in columns)

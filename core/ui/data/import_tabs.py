@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.actions import bundles, demo, fetch, imports, runs, undo
+from core.actions import bundles, demo, imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
 from core.store.runs import Run
 from core.ui.shared import loaders
@@ -64,7 +64,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
 
 def _show_public_files(context: PageContext) -> None:
     st.markdown("**Public files**")
-    group = st.selectbox("Source", fetch.GROUPS, format_func=lambda name: FETCHABLE[name], key="fetch_group")
+    group = st.selectbox("Source", imports.PUBLIC_GROUPS, format_func=lambda name: FETCHABLE[name], key="fetch_group")
     if st.button("Fetch and import"):
         _fetch(context, group)
 
@@ -75,7 +75,7 @@ def _fetch(context: PageContext, group: str) -> None:
     def show_progress(name: str, done: int, total: int) -> None:
         progress.progress(done / total if total else 0.0, f"{name}: {done:,} of {total:,} bytes")
 
-    _show_after_rerun(fetch.fetch_and_import(context.workspace, group, show_progress))
+    _show_after_rerun(imports.fetch_and_import(context.workspace, group, show_progress))
 
 
 def _show_after_rerun(results: list[Imported]) -> None:
