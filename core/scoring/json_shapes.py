@@ -210,11 +210,11 @@ def _overlap(pair: SplitOverlap) -> dict[str, Any]:
 
 
 def _probed_space(space: SpaceCheck) -> dict[str, Any]:
-    de, direction = (space.probe.de.value, space.probe.dir.value) if space.probe else (None, None)
+    tasks = {"de": space.probe.de, "dir": space.probe.dir} if space.probe else {}
     return {
         "name": space.name,
-        "built_from": space.built_from or None,
-        "de": de,
-        "dir": direction,
+        "built_from": space.built_from,
+        **{name: tasks[name].value if name in tasks else None for name in ("de", "dir")},
+        "probes": {name: asdict(task) for name, task in tasks.items()},
         "error": space.error or None,
     }

@@ -96,7 +96,8 @@ class LeakageAudit:
 def check_counts(pairs: pd.DataFrame) -> CountControls:
     """The scores of row counts alone on the splits that have labels; pairs: from store.pairs.frame."""
     labelled = pairs[pairs.groupby("split")["label"].transform("count") > 0]
-    return score_count_controls(labelled["label"], labelled["pert"], labelled["gene"])
+    pert, gene = (pd.factorize(labelled[name])[0] for name in ("pert", "gene"))  # codes are faster to group by than names
+    return score_count_controls(labelled["label"], pert, gene)
 
 
 def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex) -> SpaceCheck:
@@ -123,8 +124,12 @@ def describe_space(space: SpaceCheck) -> str:
     """What was found about a space, in a few words."""
     if space.probe is None:
         return f"cannot be read: {space.error}"
-    repeats = "repeats the labels" if space.probe.repeats_labels else "does not repeat the labels"
-    return f"{repeats}; declared as built from those of {space.built_from}" if space.built_from else repeats
+    tasks = {"DE": space.probe.de, "DIR": space.probe.dir}
+    cleared = [f"{name} is {task.rate_matched:.3f}" for name, task in tasks.items() if task.rate_matched < task.limit]
+    words = ["repeats the labels" if space.probe.repeats_labels else "does not repeat the labels"]
+    words += [f"among genes of like rates {' and '.join(cleared)}"] if cleared else []
+    words += [f"declared as built from the labels of {space.built_from}"] if space.built_from else []
+    return "; ".join(words)
 
 
 def _shared_findings(pair: SplitOverlap, dataset: Dataset) -> Iterator[Finding]:

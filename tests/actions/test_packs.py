@@ -180,3 +180,19 @@ def test_a_mixed_folder_imports_what_it_recognises_and_names_the_rest(workspace:
         assert len(changes.latest(db)) == 6
     again = {o.new for o in import_paths(workspace, [folder]) if o.kind not in ("unknown", "failed")}
     assert again == {False}
+
+
+def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
+    nothing = packs.read_symbol_tables(workspace)
+    assert (nothing.proteins, nothing.orthologs) == ({}, {})
+    assert nothing.notes == (
+        "two names of one gene are not recognised: the workspace has no knowledge pack of proteins",
+        "paralogs are not listed: the workspace has no knowledge pack of orthologs",
+    )
+    for kind in ("proteins", "orthologs"):
+        import_upload(workspace, worlds.pack(kind), f"{kind}.json")
+    tables = packs.read_symbol_tables(workspace)
+    assert (tables.proteins, tables.orthologs, tables.notes) == (worlds.PACKS["proteins"], worlds.PACKS["orthologs"], ())
+    (workspace.settings.data / "knowledge" / "proteins.json").unlink()
+    [note] = packs.read_symbol_tables(workspace).notes
+    assert note.startswith("two names of one gene are not recognised: pack 'proteins': its file proteins.json is gone")

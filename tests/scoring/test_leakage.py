@@ -18,7 +18,8 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.workspace import Workspace
 from core.errors import StateError
 from core.scoring import run_scores
-from core.scoring.leakage import check_run, check_space, describe_space
+from core.scoring.leakage import SpaceCheck, check_run, check_space, describe_space
+from core.stats.space_probe import ProbedTask, SpaceProbe
 from core.store.spaces import SpaceRecord
 from core.transfer.row_index import RowIndex
 from tests import cases, worlds
@@ -126,7 +127,7 @@ def test_a_space_that_declares_its_labels_is_named_and_not_accused(screened: Wor
     assert space["dir"] > 0.8
     text = core(screened.settings.workspace, "audit", "leakage").out
     assert "space own: DE" in text
-    assert "repeats the labels; declared as built from those of bmdm" in text
+    assert "repeats the labels; declared as built from the labels of bmdm" in text
 
 
 @pytest.mark.parametrize("axis", ["DE", "DIR"])
@@ -218,6 +219,13 @@ def test_a_space_that_cannot_be_read_is_said_so() -> None:
     record = SpaceRecord("1", "x", "loaded", {}, "x.csv", "", 1, 1, (), None, None, "tester")
     found = check_space(record, load, index)
     assert (found.probe, describe_space(found)) == (None, "cannot be read: space x: its file is gone")
+
+
+def test_a_space_is_cleared_in_words() -> None:
+    """A value at the limit is explained where it stands, or it would look like a finding."""
+    probe = SpaceProbe(ProbedTask(0.73, 100, 0.65, rate_matched=0.613), ProbedTask(0.6, 50, 0.8))
+    found = SpaceCheck("STRING", None, probe)
+    assert describe_space(found) == "does not repeat the labels; among genes of like rates DE is 0.613"
 
 
 def test_rows_without_numbers_are_left_out_of_the_comparison_with_counts(screened: Workspace) -> None:
