@@ -27,7 +27,7 @@ class Label(StrEnum):
 class Flag(StrEnum):
     """What is odd about a row of a run; stored with the prediction and shown wherever the row is."""
 
-    ROLE_COLLAPSE = "role_collapse"  # a brief does not argue for its side: it opens with an option, say
+    ROLE_COLLAPSE = "role_collapse"  # a brief does not argue for its side: it answers the multiple-choice question, say
     DE_FALLBACK = "de_fallback"  # the judge of EFFECT against NULL could not be read; a base rate or constant stands in
     DIR_FALLBACK = "dir_fallback"  # the same for UP against DOWN
     UNIFORM = "uniform_fallback"  # predictions of .333/.333: no answer at all
@@ -154,7 +154,7 @@ class RunRecord:
     """What is known of a run as a whole, in the store and in a bundle.
 
     origin: imported, simulated, run here, or made here (by an earlier version). spec: plain data. parents: ids of runs.
-    Counts are of rows. collapsed: rows in which a brief opens with an option. tokens: what the rows cost, summed over those
+    Counts are of rows. collapsed: rows with Flag.ROLE_COLLAPSE. tokens: what the rows cost, summed over those
     that know it, None if none does; tokens_unknown: rows that do not. spent_tokens: what the run paid for, answers from the
     cache left out. cause: why it stopped, "" if it did not. expected_calls: of a model, without retries. evaluation: of a run
     that is made from labels, how they were kept away and what other cuts of the folds would score (see

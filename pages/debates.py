@@ -17,7 +17,7 @@ def rows() -> None:
     wanted, order = filters.show(run.id)
     ids = loaders.matching_ids(run.id, wanted, order)
     if not ids:
-        run_browser.show_no_match(run)
+        filters.show_no_match(run)
         return
     list_side, row_side = st.columns([0.34, 0.66], gap="medium")
     with list_side:

@@ -66,7 +66,9 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
     assert core_json(place, "set", "debate", "public_score=0.6", "note=a = b")["note"] == "a = b"
     assert core_json(place, "rename", run["id"], "argued")["name"] == "argued"
     audit = core_json(place, "audit", "debate", "argued")
-    assert audit["roles"]["UP"] == {"n": 3, "short": 1, "option": 1, "against": 1, "cites": 0}
+    of_up = {"n": 3, "short": 1, "option": 1, "against": 1, "cites": None, "answers": 1, "answers_against": 1, "bare": 0}
+    assert of_up.items() <= audit["roles"]["UP"].items()
+    assert audit["rows_by_arguing"] == [0, 0, 0, 1, 2]
     assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
     assert core_json(place, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
     assert core_json(place, "undo", "argued")["rows"] == 4

@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
     "plots": {"stats"},
-    "store": set(),
+    "store": {"audit"},
     "datasets": set(),
     "stats": set(),
     "embeddings": set(),

@@ -33,7 +33,7 @@ from core.datasets.bundles import ENDED, Bundle, BundledDataset, BundledRun, dif
 from core.engine.run_state import refuse_live, status_of
 from core.errors import InputError, StateError
 from core.row_schema import field_names
-from core.store import Cursor, changes, datasets, pairs, runs
+from core.store import Cursor, changes, datasets, findings, pairs, runs
 from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
@@ -234,6 +234,7 @@ def _store_run(
     values["origin"] = SIMULATED if bundled.origin == SIMULATED else "imported"
     runs.add(db, Run(**values))
     records.add(db, bundled.id, parts)
+    findings.update(db, bundled.id)
     records.add_origin(db, bundled.id, bundled.origin, bundled.parent_names)
     runs.update_counts(db, bundled.id)
     record_import(db, workspace, file, path, ImportedRows(sum(keep), rejected, target.id, bundled.id))

@@ -1,7 +1,6 @@
-"""What the text of a run reveals about it. Records in, findings out; used on import, by methods and by pages.
+"""What the text of a run reveals about it. Records in, findings out; used on import, by methods, by the store and by pages.
 
-brief_checks       is a brief an argument, or an answer to a multiple-choice question?
-argument_checks    does a brief argue, and for its own side?
+brief_checks       does a brief argue for its side, or does it answer a multiple-choice question?
 debate_audit       the briefs of a run, role by role
 shared_symbols     perturbations and target genes that two splits share
 concerns           what a person should look at before believing a number

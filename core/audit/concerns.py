@@ -39,7 +39,7 @@ def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
 
 
 _SENTENCES = {
-    Flag.ROLE_COLLAPSE: "a brief opens with a multiple-choice option instead of arguing",
+    Flag.ROLE_COLLAPSE: "a brief answers the multiple-choice question instead of arguing",
     Flag.DE_FALLBACK: "the judge's P(DE) could not be read; a constant replaces it",
     Flag.DIR_FALLBACK: "the judge's P(up | DE) could not be read; a constant replaces it",
     Flag.UNIFORM: "nothing was predicted (.333/.333)",

@@ -1,7 +1,8 @@
-"""The audit of a debate run: the findings in its briefs by role, its fallbacks, and the variety of its verdicts."""
+"""The audit of a debate run: what its briefs are by role, in how many rows anybody argued, its fallbacks and its verdicts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,31 +10,77 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.audit.brief_checks import FINDINGS, SHORT
 from core.stats.ranks import round_for_ranks
+from core.types import Flag
+
+
+@dataclass(frozen=True, slots=True)
+class DebateFacts:
+    """What the store knows of a run's briefs and rows.
+
+    briefs: `store.traces.briefs`. rows_by_arguing: `store.traces.rows_by_arguing`. flags: number of rows by flag. p_de: of every
+    row, NaN if missing. has_dossier: whether the run kept what its advocates were given.
+    """
+
+    briefs: pd.DataFrame
+    rows_by_arguing: Mapping[int, int]
+    flags: Mapping[str, int]
+    p_de: NDArray[np.float64]
+    has_dossier: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DebateAudit:
     """The audit of a run.
 
-    roles: one row for each role; columns: role, n (briefs), median_length (characters), and the numbers of briefs with the
-    findings short, option, against and cites (see audit.brief_checks.FINDINGS). collapsed: rows with a collapsed role.
-    de_fallbacks, dir_fallbacks: rows whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded to
-    14 decimals, among `rows` rows.
+    roles: one row per role that wrote briefs; columns: role, n (briefs), and for each of `brief_checks.FINDINGS` the number of
+    briefs with it, NaN for cites unless has_dossier. rows_by_arguing: the number of rows in which 0, 1, 2, … advocates wrote a
+    brief of `brief_checks.SHORT` characters or more. collapsed: rows with a collapsed role. de_fallbacks, dir_fallbacks: rows
+    whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded as for ranks, among `rows` rows.
     """
 
     roles: pd.DataFrame
+    has_dossier: bool
+    rows_by_arguing: list[int]
     rows: int
     collapsed: int
     de_fallbacks: int
     dir_fallbacks: int
     distinct_p_de: int
 
+    @property
+    def totals(self) -> dict[str, Any]:
+        """The columns of `roles` but the first, summed over the roles."""
+        return {column: self.roles[column].sum(min_count=1) for column in ("n", *FINDINGS)}
+
+    def with_total(self) -> pd.DataFrame:
+        """The rows of `roles`, and their sums as a role named "all"."""
+        return pd.concat([self.roles, pd.DataFrame([{"role": "all", **self.totals}])], ignore_index=True)
+
+    def summarize(self) -> str:
+        """Whether the advocates argued, in a sentence."""
+        total = self.totals
+        briefs, answers, short = total["n"], total["answers"], total["short"]
+        nobody = f"in {self.rows_by_arguing[0]:,} of {sum(self.rows_by_arguing):,} rows no advocate wrote {SHORT} characters"
+        if answers:
+            return (
+                f"{answers:,} of {briefs:,} briefs ({100 * answers / briefs:.0f}%) answer the multiple-choice question instead "
+                f"of arguing, {total['answers_against']:,} of them against their own side; {nobody}."
+            )
+        if short:
+            return f"No brief of {briefs:,} answers the multiple-choice question, but {short:,} are short; {nobody}."
+        turned = f"; {total['other_side']:,} conclude for the other side" if total["other_side"] else ""
+        return (
+            f"The advocates argued: all {briefs:,} briefs have {SHORT} characters or more, and none answers a question{turned}."
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The values that `audit debate --json` prints."""
-        counts = self.roles.set_index("role")[["n", "short", "option", "against", "cites"]].astype(int)
+        counts = self.roles.set_index("role")[["n", *FINDINGS]].to_dict("index")
         return {
-            "roles": counts.to_dict("index"),
+            "roles": {str(role): {key: None if n != n else int(n) for key, n in of.items()} for role, of in counts.items()},
+            "rows_by_arguing": self.rows_by_arguing,
             "rows": self.rows,
             "collapsed": self.collapsed,
             "de_fallbacks": self.de_fallbacks,
@@ -42,14 +89,18 @@ class DebateAudit:
         }
 
 
-def audit_debate(briefs: pd.DataFrame, flag_counts: dict[str, int], p_de: NDArray[np.float64]) -> DebateAudit:
-    """The audit of a run; briefs: its briefs by role (store.traces.briefs); p_de: of its rows, NaN if missing."""
-    known = p_de[~np.isnan(p_de)]
+def audit_debate(facts: DebateFacts) -> DebateAudit:
+    """The audit of a run."""
+    roles = facts.briefs.reindex(columns=["role", "n", *FINDINGS], fill_value=0)
+    if not facts.has_dossier:
+        roles["cites"] = np.nan
     return DebateAudit(
-        roles=briefs,
-        rows=len(p_de),
-        collapsed=flag_counts.get("role_collapse", 0),
-        de_fallbacks=flag_counts.get("de_fallback", 0),
-        dir_fallbacks=flag_counts.get("dir_fallback", 0),
-        distinct_p_de=len(np.unique(round_for_ranks(known))),
+        roles=roles,
+        has_dossier=facts.has_dossier,
+        rows_by_arguing=[facts.rows_by_arguing.get(n, 0) for n in range(len(roles) + 1)],
+        rows=len(facts.p_de),
+        collapsed=facts.flags.get(Flag.ROLE_COLLAPSE, 0),
+        de_fallbacks=facts.flags.get(Flag.DE_FALLBACK, 0),
+        dir_fallbacks=facts.flags.get(Flag.DIR_FALLBACK, 0),
+        distinct_p_de=len(np.unique(round_for_ranks(facts.p_de[~np.isnan(facts.p_de)]))),
     )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import pandas as pd
 import typer
 
 from core.actions import component_loader, packs
 from core.actions.workspace import Workspace
-from core.audit import debate_audit
+from core.audit.brief_checks import FINDINGS, SHORT
+from core.audit.debate_audit import DebateAudit, audit_debate
 from core.audit.shared_symbols import compare_splits
 from core.cli.base import Json, RunName, show
 from core.errors import InputError
@@ -16,7 +18,7 @@ from core.scoring import json_shapes
 from core.scoring.leakage import LeakageAudit, SpaceCheck, check_counts, check_run, check_space, describe_space
 from core.scoring.run_scores import add_count_controls, score_run, scored_rows
 from core.scoring.sentences import interval_text
-from core.store import pairs, predictions, runs, spaces, traces
+from core.store import findings, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
 from core.texts import number_text
@@ -27,18 +29,32 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Find out whether a run was a debate: collapsed roles, option answers, fallbacks."""
+    """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an argument, fallbacks."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
-        result = debate_audit.audit_debate(
-            traces.briefs(db, found.id), predictions.flag_counts(db, found.id), predictions.p_de_of(db, found.id)
-        )
+        result = audit_debate(findings.debate_facts(db, found.id))
     if result.roles.empty:
         raise InputError(f"audit debate {run}: method {found.method}, its traces hold no briefs; expected a debate")
-    counts = result.as_json()
-    text = result.roles.to_string(index=False)
-    text += f"\nfallbacks: DE {result.de_fallbacks}, DIR {result.dir_fallbacks}; distinct P(DE): {result.distinct_p_de}"
-    show(counts, as_json, text)
+    show(result.as_json(), as_json, _describe_debate(result))
+
+
+def _describe_debate(result: DebateAudit) -> str:
+    """The audit for people: a sentence, the counts of briefs by role, and the rows by how many advocates argued."""
+    titles = {"n": "Briefs", **{key: f"{words[0].upper()}{words[1:]}" for key, words in FINDINGS.items()}}
+    counts = result.with_total().set_index("role").rename(columns=titles).dropna(axis="columns").T
+    rows = pd.DataFrame([[f"{n:,}" for n in result.rows_by_arguing]], index=["rows"])
+    lines = [
+        result.summarize(),
+        "",
+        counts.map("{:,.0f}".format).rename_axis(columns=None).to_string(),
+        *([] if result.has_dossier else ["This file kept no dossier, so whether briefs cite it is not known."]),
+        "",
+        f"Rows by how many of their advocates wrote {SHORT} characters or more:",
+        rows.to_string(),
+        "",
+        f"fallbacks: DE {result.de_fallbacks:,}, DIR {result.dir_fallbacks:,}; distinct P(DE): {result.distinct_p_de:,}",
+    ]
+    return "\n".join(lines)
 
 
 @app.command()

@@ -177,6 +177,16 @@ def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, ex
         raise InputError(f"{where}, row {at + 1:,}: {quote(str(values[at].as_py()))}, expected {expected}")
 
 
+def without_audit(table: pa.Table, part: str) -> pa.Table:
+    """A part's table without what the audit found: the findings in events, and the flag of rows in which a role collapsed."""
+    if part == "trace_event":
+        return table.drop_columns(["findings"])
+    if part == "prediction":
+        flags = pc.utf8_trim_whitespace(pc.replace_substring_regex(table["flags"], rf"\b{Flag.ROLE_COLLAPSE}\b ?", ""))
+        return table.set_column(table.schema.get_field_index("flags"), "flags", flags)
+    return table
+
+
 def is_json_object(text: str) -> bool:
     """Whether a text is a JSON object that every JSON reader accepts: finite numbers, no lone surrogates, not too deep."""
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from core.audit.argument_checks import FAULTS, find_faults
+from core.audit.brief_checks import FAULTS, find_faults
 from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.llm.messages import Reply

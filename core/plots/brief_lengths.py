@@ -8,16 +8,16 @@ import plotly.graph_objects as go
 
 from core.plots import theme
 
-LETTER = 3  # characters; "C", "C." and "**C" count as a letter
 _STRENGTHS = (1.0, 0.55, 0.2)  # opacity of each role's colour, from a letter to a paragraph
 
 
-def length_classes(lengths: pd.DataFrame, short: int) -> pd.DataFrame:
+def length_classes(lengths: pd.DataFrame, bare: int, short: int) -> pd.DataFrame:
     """The number of briefs of each role by length class; columns: role, a letter, one line, a paragraph.
 
-    lengths: one row for each brief with role and length (characters). A paragraph has at least `short` characters.
+    lengths: one row for each brief with role and length (characters). A letter has at most `bare` characters, a paragraph at
+    least `short`.
     """
-    edges = [-np.inf, LETTER, short - 1, np.inf]
+    edges = [-np.inf, bare, short - 1, np.inf]
     names = ["a letter", "one line", "a paragraph"]
     kind = pd.cut(lengths["length"], edges, labels=names)
     table = pd.crosstab(lengths["role"], kind, dropna=False).reindex(columns=names, fill_value=0)

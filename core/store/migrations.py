@@ -153,3 +153,12 @@ def bundled_runs(cursor: duckdb.DuckDBPyConnection) -> None:
 def evaluations(cursor: duckdb.DuckDBPyConnection) -> None:
     """How labels were kept away from runs that are made from them, and what other cuts of the folds would score."""
     cursor.execute("ALTER TABLE run ADD COLUMN evaluation VARCHAR")
+
+
+@step
+def wider_findings(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Briefs are searched anew: what answers the multiple-choice question is more than an option's letter and a bracket."""
+    from core.store import findings  # needs this module through the connection
+
+    for (run,) in cursor.execute("SELECT DISTINCT run FROM trace_event WHERE kind = 'brief' ORDER BY run").fetchall():
+        findings.update(cursor, run)

@@ -44,7 +44,8 @@ class RowFilter:
 
     labels: up, down, none, unknown. outcome: "hit" if the most probable of up, down and none is the label, "miss"
     if it is not. p_de, p_up: ranges, closed below and open above unless 1. gene_rows: a key of GENE_ROWS.
-    finding: (role, what the audit found), such as ("UP", "option"). text: searched in briefs, traces, dossiers and both
+    finding: (role, what the audit found), such as ("UP", "option"), or ("any", …) for a brief of any role. arguing: how many
+    advocates wrote a brief that is not short, of rows that have briefs. text: searched in briefs, traces, dossiers and both
     gene symbols, without regard to case. failed: only rows without a prediction.
     """
 
@@ -60,6 +61,7 @@ class RowFilter:
     flags: tuple[str, ...] = ()
     noted: bool = False
     finding: tuple[str, str] | None = None
+    arguing: int | None = None
     text: str = ""
     failed: bool = False
 
@@ -131,8 +133,15 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
         add_clause("q.pair_id IN (SELECT pair_id FROM note WHERE run = ?)", run)
     if wanted.finding:
         add_clause(
-            "q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND role = ? AND list_contains(findings, ?))",
+            """q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND kind = 'brief' AND ? IN (role, 'any')
+                 AND list_contains(findings, ?))""",
             *(run, *wanted.finding),
+        )
+    if wanted.arguing is not None:
+        add_clause(
+            """q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY pair_id
+                 HAVING count(DISTINCT role) FILTER (NOT list_contains(findings, 'short')) = ?)""",
+            *(run, wanted.arguing),
         )
     if wanted.text:
         add_clause(

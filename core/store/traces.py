@@ -50,17 +50,30 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def briefs(cursor: Cursor, run: str) -> pd.DataFrame:
-    """Per role that wrote briefs: role, n, median_length, and one count for each thing that the audit found."""
-    return cursor.execute(
-        """SELECT role, count(*) AS n, median(length(content)) AS median_length,
-             count(*) FILTER (list_contains(findings, 'short')) AS short,
-             count(*) FILTER (list_contains(findings, 'option')) AS option,
-             count(*) FILTER (list_contains(findings, 'against')) AS against,
-             count(*) FILTER (list_contains(findings, 'cites')) AS cites
-           FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY role
+    """Per role that wrote briefs: role, n, and a column for each finding in any: in how many briefs it is."""
+    roles = cursor.execute(
+        """SELECT role, count(*) AS n FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY role
            ORDER BY coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN'], role), 9), role""",
         [run],
     ).df()
+    counts = cursor.execute(
+        """SELECT role, finding, count(*) AS n
+           FROM (SELECT role, unnest(findings) AS finding FROM trace_event WHERE run = ? AND kind = 'brief') GROUP BY ALL""",
+        [run],
+    ).df()
+    by_role = counts.pivot(index="role", columns="finding", values="n").reindex(roles["role"]).fillna(0).astype(int)
+    return roles.join(by_role, on="role")
+
+
+def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
+    """How many advocates of a row wrote a brief that is not short → number of such rows; rows without briefs are left out."""
+    rows = cursor.execute(
+        """SELECT n, count(*) FROM (
+             SELECT count(DISTINCT role) FILTER (NOT list_contains(findings, 'short')) AS n
+             FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY pair_id) GROUP BY n ORDER BY n""",
+        [run],
+    )
+    return dict(rows.fetchall())
 
 
 def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:

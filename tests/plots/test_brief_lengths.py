@@ -7,7 +7,7 @@ import pytest
 
 from core.plots import brief_lengths, theme
 
-# With short = 120 a letter has at most 3 characters and a line at most 119.
+# With bare = 3 and short = 120 a letter has at most 3 characters and a line at most 119.
 LENGTHS = pd.DataFrame(
     [
         ("NULL", 1),  # a letter
@@ -23,13 +23,13 @@ LENGTHS = pd.DataFrame(
 
 
 def test_counts_by_hand() -> None:
-    table = brief_lengths.length_classes(LENGTHS, 120)
+    table = brief_lengths.length_classes(LENGTHS, 3, 120)
     assert list(table.columns) == ["role", "a letter", "one line", "a paragraph"]
     assert table.to_numpy().tolist() == [["EFFECT", 2, 0, 0], ["NULL", 1, 2, 1], ["MODERATOR", 0, 0, 1]]
 
 
 def test_bars_are_shares_of_each_role() -> None:
-    figure = brief_lengths.figure(brief_lengths.length_classes(LENGTHS, 120))
+    figure = brief_lengths.figure(brief_lengths.length_classes(LENGTHS, 3, 120))
     letter, line, paragraph = figure.data
     assert list(letter.y) == ["EFFECT", "NULL", "MODERATOR"]
     assert list(letter.x) == pytest.approx([100, 25, 0])

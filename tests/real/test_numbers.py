@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from core.actions.workspace import Workspace
+from core.store import predictions, runs
+from core.store.predictions import RowFilter
 
+ROLES = ("EFFECT", "NULL", "UP", "DOWN")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -53,7 +56,21 @@ def test_the_published_debate(real_workspace: Workspace) -> None:
         "UP": (1813, 1768, 1343, 669),
         "DOWN": (1813, 1742, 1246, 1110),
     }
+    wide = {role: (c["answers"], c["answers_against"], c["bare"]) for role, c in audit["roles"].items()}
+    assert wide == {"EFFECT": (1555, 212, 583), "NULL": (1403, 15, 559), "UP": (1810, 878, 424), "DOWN": (1788, 1452, 495)}
+    assert tuple(map(sum, zip(*wide.values(), strict=True))) == (6556, 2557, 2061)
+    assert audit["rows_by_arguing"] == [794, 710, 289, 19, 1]
+    assert [c["cites"] for c in audit["roles"].values()] == [None] * 4  # the file kept no dossier
     assert (audit["de_fallbacks"], audit["dir_fallbacks"], audit["distinct_p_de"]) == (38, 21, 55)
+
+
+def test_rows_of_the_published_debate_by_their_briefs(real_workspace: Workspace) -> None:
+    with real_workspace.store.read() as db:
+        run = runs.find(db, "track_b_sharp").id
+        by_arguing = [len(predictions.find_pair_ids(db, run, RowFilter(arguing=n))) for n in range(5)]
+        by_role = [len(predictions.find_pair_ids(db, run, RowFilter(finding=(role, "answers_against")))) for role in ROLES]
+    assert by_arguing == [794, 710, 289, 19, 1]
+    assert by_role == [212, 15, 878, 1452]
 
 
 def test_everything_was_imported(real_workspace: Workspace) -> None:

@@ -14,7 +14,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from core.audit.argument_checks import FAULTS
+from core.audit.brief_checks import FAULTS
 from core.config import REPOSITORY
 from core.datasets.demo import simulate
 from core.evidence.label_view import LabelView, all_training

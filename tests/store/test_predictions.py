@@ -72,7 +72,7 @@ def test_one_row_and_its_trace(small_workspace: Workspace) -> None:
         events = traces.of_row(db, run, "Pa_Gb")
         assert [event["role"] for event in events] == ["EFFECT", "NULL", "JUDGE", "UP", "DOWN", "JUDGE"]
         assert events[2]["meta"] == {"p": 0.4, "fallback": False}
-        assert events[3]["findings"] == ["short", "option", "against"]
+        assert events[3]["findings"] == ["answers", "answers_against", "short", "option", "against", "genes", "other_side"]
         assert traces.of_row(db, run, "Pc_Gc") == []
         with pytest.raises(NotFound, match="Pb_Gb"):
             predictions.row(db, run, "Pb_Gb")

@@ -128,6 +128,26 @@ def test_methods_without_briefs_have_no_debate_to_audit(visit: Visit, real_works
         assert f"method is {method}: its traces hold no briefs" in text
 
 
+def test_the_audit_tells_what_the_published_briefs_are(visit: Visit, real_workspace: Workspace) -> None:
+    app = visit(real_workspace, "debates", run="track_b_sharp", tab="Audit")
+    text = text_of(app)
+    assert "6,556 of 7,252 briefs (90%) answer the multiple-choice question instead of arguing, 2,557 of them against" in text
+    labels = [button.label for button in app.button]
+    for number in ("1,555 (86%)", "1,452 (80%)", "2,061 (28%)", "4,187 (58%)", "794 (44%)", "710 (39%)", "289 (16%)", "1 (0%)"):
+        assert number in labels
+    assert "the advocates argued" not in text.lower()
+
+
+def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "debates", run="debate", label="up")
+    app.session_state["tab"] = "Audit"
+    app.run()
+    app.button(key="rows-any: answers the multiple-choice question").click().run()
+    assert not app.exception
+    assert listed(app) == ["Pa_Gb"]
+    assert app.query_params["brief"] == "any: answers the multiple-choice question"
+
+
 # Of the four rows of "debate" (tests/cases.py) all say up .3 and down .1, or .2 and .2, so the most probable is none,
 # but for Pc_Gc with .333, .333 and so none .334: hit is Pa_Gb, whose label is none; miss are the other labelled ones.
 # P(DE) is .4 three times, .666 for Pc_Gc. Pa_Gb's UP brief is an option; Pb_Ga's trace says other numbers.
@@ -147,6 +167,8 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
     ({"p_de": ["0.5", "1.0"]}, ["Pc_Gc"]),
     ({"order": "P(DE), high first"}, ["Pc_Gc", "Pa_Ga", "Pa_Gb", "Pb_Ga"]),
     ({"brief": "UP: opens with an option against its own side"}, ["Pa_Gb"]),
+    ({"brief": "any: answers the multiple-choice question"}, ["Pa_Gb"]),
+    ({"arguing": "3"}, ["Pa_Gb"]),
     ({"pert": "Pc", "label": "up"}, []),
 ]
 

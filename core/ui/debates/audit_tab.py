@@ -2,71 +2,124 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
-from core.audit.brief_checks import FINDINGS, SHORT
+from core.audit.brief_checks import BARE, FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit
 from core.plots import brief_lengths
 from core.store.runs import Run
 from core.ui.debates import filters
-from core.ui.shared import links
 from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, show_empty, show_figure
 
+# Finding → the title of its column.
+_ANSWERS = {
+    "answers": "answer the question",
+    "answers_against": "…against their side",
+    "bare": "a bare letter",
+    "option": "letter and bracket",
+    "against": "…against their side",
+}
+_ARGUMENTS = {
+    "argues": "argue",
+    "sentences": "3 sentences or more",
+    "genes": "name both genes",
+    "own_side": "conclude for their side",
+    "other_side": "conclude for the other",
+    "cites": "cite the dossier",
+}
+_HELP = {
+    "answers": "A, B or C first, alone or behind “Answer”, before a bracket, a full stop, a colon or nothing else.",
+    "answers_against": "Of those that answer: with an option that contradicts the side they were given.",
+    "option": "The narrower count: only A, B or C with a closing bracket.",
+    "against": "Of those with letter and bracket: an option that contradicts their side.",
+}
 
-def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame, has_dossier: bool) -> None:
-    """Show the verdict in a sentence, the findings by role with links, and the lengths of briefs."""
+
+def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
+    """Show in a sentence whether the advocates argued, then the counts by role with links, and the lengths of briefs."""
     if audit.roles.empty:
         show_empty(
             f"This run's method is {run.method.replace('_', ' ')}: its traces hold no briefs, so there is no debate to audit."
         )
         return
-    st.markdown(_verdict(audit))
-    first, second, third, fourth = st.columns(4)
-    first.metric("rows with a collapsed role", f"{audit.collapsed:,} of {audit.rows:,}", help=FLAG_HELP["role_collapse"])
-    second.metric("DE fallbacks", f"{audit.de_fallbacks:,}", help=FLAG_HELP["de_fallback"])
-    third.metric("DIR fallbacks", f"{audit.dir_fallbacks:,}", help=FLAG_HELP["dir_fallback"])
-    fourth.metric("distinct values of P(DE)", f"{audit.distinct_p_de:,}", help="Few distinct values mean many ties.")
-    for place, flag in zip((first, second, third), ("role_collapse", "de_fallback", "dir_fallback"), strict=True):
-        with place:
-            links.to_rows(run, "see the rows", flags=FLAG_NAMES[flag])
-    _show_findings_by_role(run, audit, has_dossier)
-    table = brief_lengths.length_classes(lengths, SHORT)
+    st.markdown(f"**{audit.summarize()}**")
+    _show_counts(audit, _ANSWERS)
+    _show_rows_by_arguing(audit)
+    st.markdown("##### What the briefs are like")
+    _show_counts(audit, _ARGUMENTS)
+    if not audit.has_dossier:
+        st.caption("This file kept no dossier, so whether briefs cite it cannot be checked.")
+    _show_rows_with_flags(audit)
+    table = brief_lengths.length_classes(lengths, BARE, SHORT)
     caption = (
-        f"{run.name} · {int(audit.roles['n'].sum()):,} briefs over {audit.rows:,} rows · one line: under {SHORT} characters · "
-        "counts of all briefs, so no interval"
+        f"{run.name} · {audit.totals['n']:,} briefs over {audit.rows:,} rows · a letter: up to {BARE} characters · "
+        f"one line: under {SHORT} · counts of all briefs, so no interval"
     )
     show_figure(brief_lengths.figure(table), table, "brief-lengths", caption)
 
 
-def _verdict(audit: DebateAudit) -> str:
-    """The result of the audit in a sentence."""
-    briefs, options = int(audit.roles["n"].sum()), int(audit.roles["option"].sum())
-    if options == 0:
-        return f"No brief of {briefs:,} opens with a multiple-choice option: the advocates argued."
-    share = 100 * options / briefs
-    return (
-        f"{options:,} of {briefs:,} briefs ({share:.0f}%) open with a multiple-choice option: "
-        f"there the advocates answered the question instead of arguing their side."
-    )
-
-
-def _show_findings_by_role(run: Run, audit: DebateAudit, has_dossier: bool) -> None:
-    columns = ["short", "option", "against", *(["cites"] if has_dossier else [])]
-    widths = [0.16, 0.12, 0.14, *[0.2] * len(columns)]
-    for place, title in zip(st.columns(widths), ("role", "briefs", "median length", *columns), strict=True):
-        place.caption(f"**{title}**", help=FINDINGS.get(title))
-    for role in audit.roles.to_dict("records"):
+def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
+    """Show one line per role and one for all: how many of its briefs have each finding, each with a link to the rows."""
+    widths = [0.12, 0.1, *[0.78 / len(titles)] * len(titles)]
+    head = st.columns(widths, vertical_alignment="bottom")
+    head[0].caption("**role**")
+    head[1].caption("**briefs**")
+    for place, (finding, title) in zip(head[2:], titles.items(), strict=True):
+        place.caption(f"**{title}**", help=_HELP.get(finding, f"Briefs: {FINDINGS[finding]}."))
+    for line in audit.with_total().to_dict("records"):
         cells = st.columns(widths, vertical_alignment="center")
-        cells[0].markdown(f"**{role['role']}**")
-        cells[1].markdown(f"{role['n']:,}")
-        cells[2].markdown(f"{role['median_length']:,.0f}")
-        for cell, finding in zip(cells[3:], columns, strict=True):
+        cells[0].markdown(f"**{line['role']}**")
+        cells[1].markdown(f"{line['n']:,}")
+        for cell, finding in zip(cells[2:], titles, strict=True):
             with cell:
-                text = f"{role[finding]:,} ({100 * role[finding] / role['n']:.0f}%)"
-                if role[finding] and role["role"] in filters.ROLES:
-                    links.to_rows(run, text, brief=filters.brief_choice(role["role"], finding))
-                else:
-                    st.markdown(text)
-    if not has_dossier:
-        st.caption("This file kept no dossier, so whether briefs cite it cannot be checked.")
+                _show_count(line["role"], finding, line[finding], line["n"])
+
+
+def _show_count(role: str, finding: str, n: float, briefs: int) -> None:
+    """Show a number of briefs with its share, as a link where it leads somewhere; a dash if it is not known."""
+    choice = filters.ANY if role == "all" else role, finding
+    text = "–" if n != n else f"{int(n):,} ({100 * n / briefs:.0f}%)"
+    if n > 0 and choice in filters.BRIEF_CHOICES.values():
+        filters.show_rows_button(text, brief=filters.brief_choice(*choice))
+    else:
+        st.markdown(text)
+
+
+def _show_rows_by_arguing(audit: DebateAudit) -> None:
+    """Show in how many rows no advocate, one, two, … wrote more than a line, each with a link to these rows."""
+    rows = audit.rows_by_arguing
+    st.markdown(f"##### Rows by how many of their advocates wrote {SHORT} characters or more")
+    for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
+        name = "nobody" if advocates == 0 else f"all {advocates}" if advocates == len(rows) - 1 else f"{advocates}"
+        with place:
+            st.caption(f"**{name}**")
+            text = f"{n:,} ({100 * n / sum(rows):.0f}%)"
+            if n:
+                filters.show_rows_button(text, arguing=str(advocates))
+            else:
+                st.markdown(text)
+    total = audit.totals
+    long = total["n"] - total["short"]
+    if long > total["argues"]:
+        st.caption(
+            f"Of the {long:,} briefs that long, {long - total['argues']:,} open with an answer to the question all the same."
+        )
+
+
+def _show_rows_with_flags(audit: DebateAudit) -> None:
+    """Show how many rows collapsed or fell back on a constant, and how many distinct verdicts there are."""
+    counts = {
+        "role_collapse": ("rows with a collapsed role", f"{audit.collapsed:,} of {audit.rows:,}"),
+        "de_fallback": ("DE fallbacks", f"{audit.de_fallbacks:,}"),
+        "dir_fallback": ("DIR fallbacks", f"{audit.dir_fallbacks:,}"),
+    }
+    *places, last = st.columns(4)
+    for place, (flag, (title, value)) in zip(places, counts.items(), strict=True):
+        with place:
+            st.metric(title, value, help=FLAG_HELP[flag])
+            if not value.startswith("0"):
+                filters.show_rows_button("see the rows", flags=[FLAG_NAMES[flag]])
+    last.metric("distinct values of P(DE)", f"{audit.distinct_p_de:,}", help="Few distinct values mean many ties.")

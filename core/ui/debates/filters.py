@@ -7,19 +7,55 @@ from typing import get_args
 
 import streamlit as st
 
-from core.audit.brief_checks import FINDINGS
+from core.audit.brief_checks import FINDINGS, SHORT
 from core.store.predictions import GENE_ROWS, Order, RowFilter
-from core.ui.shared import loaders
-from core.ui.shared.widgets import FLAG_NAMES
+from core.store.runs import Run
+from core.ui.shared import links, loaders
+from core.ui.shared.widgets import FLAG_NAMES, show_empty
 
-ROLES = ("EFFECT", "NULL", "UP", "DOWN")
+ANY = "any"  # advocate
+ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")
 FLAG_OF_NAME = {name: flag for flag, name in FLAG_NAMES.items()}
 BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()}
+ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
+_OFF: dict[str, object] = {  # the value of each filter that restricts nothing
+    **{"label": [], "flags": [], "q": "", "p_de": (0.0, 1.0), "p_up": (0.0, 1.0), "noted": False, "failed": False},
+    **dict.fromkeys(("call", "pert", "gene", "symbol", "gene_rows", "split", "brief", "arguing")),
+}
 
 
 def brief_choice(role: str, finding: str) -> str:
     """A finding about a role's briefs as the value of the query parameter `brief`."""
     return f"{role}: {FINDINGS[finding]}"
+
+
+def show_rows_button(label: str, **chosen: str | list[str]) -> None:
+    """Show a button that opens the rows which these filters leave, by key, all others being off.
+
+    A link to the page that shows it changes neither its address nor its widgets, so the button sets these.
+    """
+    key = f"rows-{'-'.join(map(str, chosen.values()))}"
+    st.button(label, key=key, on_click=_open_rows, args=(chosen,), type="tertiary", help="See these rows.")
+
+
+def _open_rows(chosen: dict[str, str | list[str]]) -> None:
+    _take_off_filters()
+    links.set_parameters({**dict.fromkeys(("row", *_OFF)), **chosen})  # the filters are not on screen to do it themselves
+    st.session_state.update(chosen, tab="Rows")
+
+
+def _take_off_filters() -> None:
+    for key, value in _OFF.items():
+        if st.session_state.get(key, value) != value:
+            st.session_state[key] = value
+
+
+def show_no_match(run: Run) -> None:
+    """Say that no row matches the filters, and offer to take them off."""
+    show_empty(
+        f"None of the {run.done:,} rows matches these filters.",
+        lambda: st.button("Show all rows", on_click=_take_off_filters, type="tertiary"),
+    )
 
 
 def show(run: str) -> tuple[RowFilter, Order]:
@@ -64,7 +100,8 @@ def _show_more_filters(choices: dict[str, list[str]]) -> tuple[RowFilter, Order]
         naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
         gene_rows=_choose_one("Gene's rows in its split", list(GENE_ROWS), "gene_rows"),
         split=_choose_one("Split", choices["split"], "split"),
-        finding=BRIEF_CHOICES.get(_choose_one("A brief is", list(BRIEF_CHOICES), "brief")),
+        finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
+        arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),
         noted=st.toggle("Only rows with notes", key="noted", bind="query-params"),
         failed=st.toggle("Only rows that failed", key="failed", bind="query-params"),
     )

@@ -42,7 +42,12 @@ TITLES = {
     "rules": "The rule set's table",
 }
 # The gravest first: a brief shows one warning at most.
-BRIEF_WARNINGS = {"against": "an option against its own side", "option": "an option, not an argument", "short": "one line"}
+BRIEF_WARNINGS = {
+    "answers_against": "an answer against its own side",
+    "answers": "an answer, not an argument",
+    "other_side": "concludes for the other side",
+    "short": "one line",
+}
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 

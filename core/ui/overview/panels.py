@@ -96,7 +96,7 @@ def _columns() -> dict[str, Any]:
         "labelled": st.column_config.NumberColumn(format="localized", help="Rows whose label is known here."),
         "fallbacks": st.column_config.NumberColumn(format="localized", help="Rows in which a constant replaces an answer."),
         "collapsed": st.column_config.NumberColumn(
-            format="localized", help="Rows in which a brief is a multiple-choice answer instead of an argument."
+            format="localized", help="Rows in which a brief answers the multiple-choice question instead of arguing."
         ),
         "tokens": st.column_config.NumberColumn(format="compact", help="Sum over the rows whose number of tokens is known."),
     }

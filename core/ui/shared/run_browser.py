@@ -126,8 +126,3 @@ def show_no_run(context: PageContext) -> None:
     """Say that there is no run to show, and what to do next."""
     where = f"Dataset {as_text(context.dataset.name)} has no runs yet." if context.dataset else "This workspace is empty."
     show_empty(f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data"))
-
-
-def show_no_match(run: Run) -> None:
-    """Say that no row matches the filters."""
-    show_empty(f"None of the {run.done:,} rows matches these filters.", lambda: links.to_rows(run, "Show all rows"))

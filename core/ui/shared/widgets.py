@@ -28,7 +28,8 @@ FLAG_NAMES = {
     "partly_covered": "a component is missing",
 }
 FLAG_HELP = {
-    "role_collapse": "A brief does not argue for its side: it opens with an option, or concludes for the other side.",
+    "role_collapse": "A brief answers the multiple-choice question instead of arguing. In a debate made here, also: it was "
+    "refused twice, since it has too few sentences, does not name both genes, or concludes for the other side.",
     "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant replaces P(DE).",
     "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     "uniform_fallback": "Both predictions are .333: nothing was predicted.",

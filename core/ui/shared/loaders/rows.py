@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.audit.debate_audit import DebateAudit, audit_debate
 from core.errors import NotFound
-from core.store import Cursor, calls, evidence, notes, pairs, predictions, runs, traces
+from core.store import Cursor, calls, evidence, findings, notes, pairs, predictions, runs, traces
 from core.store.predictions import Order, RowFilter
 from core.types import Call
 from core.ui.shared.loaders.cache import cached, reading
@@ -112,12 +112,11 @@ def flag_counts(run: str) -> dict[str, int]:
 
 
 @cached("run:{0}")
-def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame, bool]:
-    """A run's audit, the lengths of its briefs, and whether it has dossiers."""
+def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
+    """A run's audit, and the lengths of its briefs."""
     with reading() as db:
-        briefs, lengths, has_dossier = traces.briefs(db, run), traces.brief_lengths(db, run), evidence.has_evidence(db, run)
-        flags, p_de = predictions.flag_counts(db, run), predictions.p_de_of(db, run)
-    return audit_debate(briefs, flags, p_de), lengths, has_dossier
+        facts, lengths = findings.debate_facts(db, run), traces.brief_lengths(db, run)
+    return audit_debate(facts), lengths
 
 
 def runs_with_row(dataset: str, pair_id: str) -> list[str]:
