@@ -14,13 +14,16 @@ if run is None:
     run_browser.show_no_run(context)
     st.stop()
 
-baseline = panels.choose_baseline(context, run)
-if baseline is None:
+choice = panels.choose_baselines(context, run)
+if choice is None:
     st.stop()
 
+baseline = choice.baseline
 result = compare_runs(loaders.scored_rows(baseline.id), loaders.scored_rows(run.id))
-for sentence in sentences.comparison_sentences(result, baseline.name, run.name):
+for sentence in sentences.comparison_sentences(result, baseline.name, run.name, choice.margin):
     st.text(sentence)
+if choice.also:
+    panels.show_several(run, [baseline, *choice.also])
 for each in (run, baseline):
     score_box.show_protocols(each.id)
 if panels.has_both_classes(result.covered):

@@ -162,6 +162,17 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
     assert {"n", "delta_de", "delta_dir", "delta_mean", "p_gt_0", "detectable", "verdict"} <= set(compared)
     assert {"row", "pert", "two_way"} <= set(compared["delta_mean"])
     assert compared["delta_mean"]["clusters"] > 1
+    assert (compared["equivalence"], compared["all_rows"], compared["scored"]) == (None, None, "all rows")
+    wide = core_json(place, "compare", "simulated collapsed debate", "simulated debate", "--margin", "0.4")["equivalence"]
+    assert (wide["margin"], wide["equal"]) == (0.4, True)
+    several = core_json(place, "compare", "simulated collapsed debate", "simulated debate,simulated collapsed debate")[
+        "comparisons"
+    ]
+    assert [each["b"] for each in several] == ["simulated debate", "simulated collapsed debate"]
+    assert several[0]["delta_mean"] == compared["delta_mean"]
+    assert all(each["p"] <= each["p_bh"] <= each["p_holm"] for each in several)
+    refused = core(place, "compare", "simulated debate", "simulated debate", "--margin", "-1")
+    assert (refused.returncode, "expected a difference above 0" in refused.stderr) == (1, True)
     unlabelled = core_json(place, "score", "simulated debate test")
     assert (unlabelled["n_labelled"], unlabelled["mean"]) == (0, None)
     leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")

@@ -11,16 +11,21 @@ import typer
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
 from core.errors import InputError, MissingPackage
+from core.methods.base import split_names
 from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.run_scores import RunRows
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import BothAxes, ResamplingPlan, bootstrap_score, both_axes
+from core.stats.multiplicity import adjusted_p_values
 
 app = typer.Typer()
 
 RunA = Annotated[str, typer.Argument(metavar="A", help="The name or id of a run.")]
-RunB = Annotated[str, typer.Argument(metavar="B", help="The name or id of another run.")]
+RunB = Annotated[str, typer.Argument(metavar="B[,C]", help="Another run by name or id, or several.")]
+Margin = Annotated[
+    float | None, typer.Option(help="The largest difference of the mean that would not matter: tests whether they are equal.")
+]
 
 
 @app.command()
@@ -66,12 +71,29 @@ def _load_rows(workspace: Workspace, run: str) -> RunRows:
 
 
 @app.command()
-def compare(context: typer.Context, a: RunA, b: RunB, as_json: Json = False) -> None:
-    """Compare run B with run A, on the rows that both cover, scored alike."""
-    first, second = _load_rows(context.obj, a), _load_rows(context.obj, b)
-    result = compare_runs(first, second)
-    words = sentences.comparison_sentences(result, first.run.name, second.run.name)
-    show(json_shapes.comparison(result, words), as_json, "\n".join(words))
+def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_json: Json = False) -> None:
+    """Compare run B with run A, on the rows that both cover, scored alike; or several runs, with corrected p-values."""
+    if margin is not None and margin <= 0:
+        raise InputError(f"compare --margin {margin}: expected a difference above 0")
+    first, *others = (_load_rows(context.obj, run) for run in (a, *split_names(b)))
+    if not others:
+        raise InputError("compare: got one run, expected two or more")
+    results = [compare_runs(first, other) for other in others]
+    words = [
+        sentences.comparison_sentences(result, first.run.name, other.run.name, margin)
+        for result, other in zip(results, others, strict=True)
+    ]
+    adjusted = adjusted_p_values([result.covered.mean.change.shown for result in results])
+    shapes = [json_shapes.comparison(*each, margin) for each in zip(results, words, strict=True)]
+    if len(others) == 1:
+        show({**shapes[0], "p": adjusted[0].p}, as_json, "\n".join(words[0]))
+        return
+    table = [
+        {"b": other.run.name, **shape, "p": p.p, "p_holm": p.holm, "p_bh": p.benjamini_hochberg}
+        for other, shape, p in zip(others, shapes, adjusted, strict=True)
+    ]
+    lines = [f"{p.p:.4f}  Holm {p.holm:.4f}  {text[0]}" for p, text in zip(adjusted, words, strict=True)]
+    show({"a": first.run.name, "comparisons": table}, as_json, "\n".join(f"p {line}" for line in lines))
 
 
 @app.command()

@@ -17,6 +17,7 @@ from core.stats.arrays import Floats
 from core.stats.bootstrap import BothAxes
 from core.stats.comparison import Comparison, Difference
 from core.stats.delong import Estimate
+from core.stats.equivalence import equivalence
 from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
@@ -92,8 +93,12 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
     }
 
 
-def comparison(found: RunComparison, words: list[str]) -> dict[str, Any]:
-    """`compare A B`: b minus a, on the rows that both cover; `all_rows`: on all rows, null if both cover them all."""
+def comparison(found: RunComparison, words: list[str], margin: float | None = None) -> dict[str, Any]:
+    """`compare A B`: b minus a, on the rows that both cover; `all_rows`: on all rows, null if both cover them all.
+
+    margin: the largest difference of the mean that would not matter; `equivalence` is null without one.
+    """
+    equal = None if margin is None else equivalence(found.covered.mean.change.shown, margin)
     return {
         **_changes(found.covered),
         "p_gt_0": found.covered.mean.p_gt_0,
@@ -101,6 +106,7 @@ def comparison(found: RunComparison, words: list[str]) -> dict[str, Any]:
         "scored": found.scored,
         "cuts_known": found.cuts_known,
         "all_rows": None if found.all_rows is None else _changes(found.all_rows),
+        "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},
         "verdict": " ".join(words),
     }
 

@@ -7,6 +7,7 @@ import math
 from core.scoring.compare_runs import RunComparison
 from core.scoring.run_scores import RunScore
 from core.stats.delong import Estimate
+from core.stats.equivalence import Equivalence, equivalence
 from core.stats.intervals import Interval, Unit
 from core.texts import estimate_text, number_text
 from core.transfer import cuts
@@ -79,8 +80,11 @@ def scoring_sentences(found: RunScore) -> list[str]:
 _WAYS = {ALL_ROWS: f"over {ALL_ROWS}", "leave-one-out": "as leave-one-out, which is biased where similarities are flat"}
 
 
-def comparison_sentences(found: RunComparison, a: str, b: str) -> list[str]:
-    """What can and what cannot be concluded about run `b` against run `a`, one sentence each."""
+def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | None = None) -> list[str]:
+    """What can and what cannot be concluded about run `b` against run `a`, one sentence each.
+
+    margin: the largest difference of the mean that would not matter; None if nobody named one.
+    """
     result = found.covered
     if result.n_labelled == 0:
         return [f"No labels here: on these {result.n:,} rows nothing can be said about which is better, only how they differ."]
@@ -89,7 +93,9 @@ def comparison_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     if math.isnan(change.estimate):
         return [f"{result.n_labelled:,} labelled rows, but only one class: no AUROC, so no comparison."]
     sentences = [_mean_sentence(change, a, b)]
-    if change.low <= 0 <= change.high:
+    if margin is not None:
+        sentences.append(_equality_sentence(equivalence(change, margin)))
+    elif change.low <= 0 <= change.high:
         sentences.append(
             f"That is not evidence that they are equal: with 80% power these {result.n_labelled:,} rows show a difference of "
             f"{mean.detectable:.3f} or more."
@@ -103,6 +109,15 @@ def comparison_sentences(found: RunComparison, a: str, b: str) -> list[str]:
     if len(moved) == 1:
         sentences.append(f"Only {moved[0]} differs by itself.")
     return [*sentences, *_comparison_remarks(found)]
+
+
+def _equality_sentence(found: Equivalence) -> str:
+    if found.equal:
+        return f"They are equal within ±{found.margin:g} (two one-sided tests, p {found.p:.3f})."
+    return (
+        f"That they are equal within ±{found.margin:g} is not shown (two one-sided tests, p {found.p:.3f}); "
+        f"these rows would show it for ±{found.smallest_margin:.3f}."
+    )
 
 
 def _comparison_remarks(found: RunComparison) -> list[str]:

@@ -36,6 +36,11 @@ class Metrics(Generic[T]):
     dir: T
     mean: T
 
+    @property
+    def parts(self) -> dict[str, T]:
+        """The results by name, as they are called on pages."""
+        return {"DE": self.de, "DIR": self.dir, "mean": self.mean}
+
 
 @dataclass(frozen=True, slots=True)
 class Score(Metrics[float]):

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+import pandas as pd
 import streamlit as st
 
 from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
-from core.scoring.compare_runs import PairedRuns, RunComparison
+from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
+from core.scoring.sentences import interval_text
 from core.stats.comparison import Comparison
+from core.stats.multiplicity import adjusted_p_values
 from core.stats.ranks import midranks
 from core.stats.row_changes import agreement, rank_movement, row_changes
 from core.store.runs import Run
@@ -18,10 +23,23 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 LISTED = 15  # rows in each of the two tables
+_MARGIN = (
+    "The largest difference of the mean that would not matter, named before looking. Two one-sided tests then say whether "
+    "the runs are equal within it; without it, no difference shown is no evidence of equality."
+)
 
 
-def choose_baseline(context: PageContext, run: Run) -> Run | None:
-    """Show the choice of a run to compare with; None, with a sentence, if no other run is on the same rows."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a run is compared with: the baseline, further runs, and the difference that would not matter (None: not named)."""
+
+    baseline: Run
+    also: tuple[Run, ...]
+    margin: float | None
+
+
+def choose_baselines(context: PageContext, run: Run) -> Choice | None:
+    """Show the choice of runs to compare with; None, with a sentence, if no other run is on the same rows."""
     own_ids = set(loaders.run_rows(run.id)["pair_id"])
     others = {r.id: r for r in context.runs if r.id != run.id and not own_ids.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
     if not others:
@@ -30,9 +48,10 @@ def choose_baseline(context: PageContext, run: Run) -> Run | None:
             lambda: links.to_data("Import another"),
         )
         return None
+    left, middle, right = st.columns([0.4, 0.4, 0.2], vertical_alignment="bottom")
     wanted = st.query_params.get("baseline")
     first = next((key for key, other in others.items() if wanted in (key, other.name)), next(iter(others)))
-    chosen = st.selectbox(
+    chosen = left.selectbox(
         f"Is {as_text(run.name)} better than …",
         list(others),
         index=list(others).index(first),
@@ -40,7 +59,64 @@ def choose_baseline(context: PageContext, run: Run) -> Run | None:
         key=f"baseline-{run.id}",
     )
     links.set_parameter("baseline", chosen)
-    return others[chosen]
+    rest = [key for key in others if key != chosen]
+    also = middle.multiselect(
+        "… and than",
+        rest,
+        default=[key for key in st.query_params.get_all("also") if key in rest],
+        format_func=lambda key: others[key].name,
+        key=f"also-{run.id}-{chosen}",
+        placeholder="further runs",
+        help="Several comparisons at once, with p-values corrected for their number.",
+    )
+    links.set_parameter("also", also)
+    margin = right.number_input(
+        "Equal within ±",
+        0.0,
+        0.5,
+        None,
+        0.005,
+        format="%.3f",
+        key="margin",
+        bind="query-params",
+        placeholder="none",
+        help=_MARGIN,
+    )
+    return Choice(others[chosen], tuple(others[key] for key in also), margin or None)
+
+
+def show_several(run: Run, others: Sequence[Run]) -> None:
+    """Show the differences from several runs in one table, with p-values corrected for their number."""
+    rows = loaders.scored_rows(run.id)
+    found = [compare_runs(loaders.scored_rows(other.id), rows) for other in others]
+    changes = [each.covered.mean.change.shown for each in found]
+    table = pd.DataFrame(
+        [
+            {
+                "against": other.name,
+                "n": each.covered.n_labelled,
+                "scored": each.scored,
+                **{f"Δ {name}": interval_text(part.change.shown, signed=True) for name, part in each.covered.parts.items()},
+                "p": p.p,
+                "Holm": p.holm,
+                "Benjamini–Hochberg": p.benjamini_hochberg,
+            }
+            for other, each, p in zip(others, found, adjusted_p_values(changes), strict=True)
+        ]
+    )
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="–",
+        column_config={
+            "n": number("labelled rows", format="localized"),
+            "p": number(format="%.3f", help="Two-sided, of the change of the mean, by perturbations and genes."),
+            "Holm": number(format="%.3f", help=f"Corrected so that one false claim among the {len(table)} is as rare as 5%."),
+            "Benjamini–Hochberg": number(format="%.3f", help="Corrected so that 5% of the claims are false."),
+        },
+    )
+    st.caption(f"{run.name} minus each of the {len(table)} runs · paired 95% intervals by perturbations and genes")
 
 
 def has_both_classes(result: Comparison) -> bool:

@@ -66,6 +66,7 @@ def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run) -
     scored = describe_scoring(fusion_controls.protocols_of(choice))
     after = ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after, scored)
     score_box.show_score(after)
+    st.caption(as_text(f"Scored {scored}"))
     change = found.mean.change
     text = f"**Δ mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} {axes_text(change.shown)}"
     text += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.shown):.2f}"

@@ -1,0 +1,125 @@
+"""One run has one score: every page and every command that shows one shows that, with how it was scored."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.actions import component_loader
+from core.actions.workspace import Workspace
+from core.methods.fusion_settings import FusionSettings
+from core.scoring import run_scores, sentences
+from core.scoring.run_scores import RunScore
+from core.stats.official_score import ScoreIntervals
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
+from tests.commands import core_json
+from tests.derived import save_fusion, save_knn
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of, the_run
+from tests.ui.test_transfer_pages import LABELLED, copy, metric
+
+__all__ = ["copy"]  # a fixture
+KNN, FUSED = "knn by folds", "fused with it"
+INSIDE, WHOLE = "inside 5×5 cells, cut 2", "all rows"
+WAYS = {LABELLED: WHOLE, KNN: INSIDE, FUSED: INSIDE}
+
+
+@pytest.fixture
+def made(copy: Workspace) -> Workspace:
+    """The demo with a kNN by folds, and its fusion with a debate by the weights that What-if starts with."""
+    dataset = component_loader.default_dataset(copy, None)
+    settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
+    knn = save_knn(copy, dataset, settings, KNN)
+    save_fusion(copy, FusionSettings(the_run(copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), FUSED)
+    return copy
+
+
+def score_of(workspace: Workspace, name: str) -> RunScore:
+    with workspace.store.read() as db:
+        return run_scores.score_run(run_scores.load_scored_rows(db, name))
+
+
+def texts(score: ScoreIntervals) -> dict[str, str]:
+    return {name: sentences.interval_text(part.shown) for name, part in score.parts.items()}
+
+
+def values(score: ScoreIntervals) -> dict[str, str]:
+    return {name: f"{part.value:.3f}" for name, part in score.parts.items()}
+
+
+def test_every_command_prints_it(made: Workspace) -> None:
+    place = made.settings.workspace
+    for name, scored in WAYS.items():
+        found = score_of(made, name)
+        assert found.whole.scored == scored
+        printed = core_json(place, "score", name)
+        assert printed["scored"] == scored
+        for key, part in (("de", found.whole.de), ("dir", found.whole.dir), ("mean", found.whole.mean)):
+            shown = part.shown
+            assert printed[key] == {
+                "estimate": shown.estimate,
+                "low": shown.low,
+                "high": shown.high,
+                "se": shown.se,
+                "clusters": shown.clusters,
+            }
+        slices = core_json(place, "score", name, "--by", "split")
+        assert slices["scored"] == scored
+        assert slices["slices"][0]["mean"]["estimate"] == pytest.approx(found.whole.mean.value, abs=1e-12)
+    saved = core_json(place, "knn", "--space", "simulated", "--seed", "2", "--permutations", "0")["saved"]
+    knn = score_of(made, KNN)
+    assert (saved["de"], saved["dir"], saved["seed"]) == (knn.whole.de.value, knn.whole.dir.value, 2)
+    assert knn.cuts[2].tolist() == pytest.approx([saved["de"], saved["dir"]], abs=1e-12)
+    compared = core_json(place, "compare", KNN, FUSED)
+    assert compared["scored"] == INSIDE
+    if not compared["all_rows"]:  # both cover all rows of the debate: the difference is that of the two scores
+        change = score_of(made, FUSED).whole.mean.value - _on_rows_of(made, KNN, FUSED)
+        assert compared["delta_mean"]["estimate"] == pytest.approx(change, abs=1e-12)
+
+
+def _on_rows_of(workspace: Workspace, name: str, other: str) -> float:
+    """The mean of a run on the rows of another."""
+    with workspace.store.read() as db:
+        rows, wanted = (run_scores.load_scored_rows(db, each) for each in (name, other))
+    position = {at: i for i, at in enumerate(rows.positions.tolist())}
+    chosen = rows.take(np.array([position[at] for at in wanted.positions.tolist()]))
+    return run_scores.score_run(chosen).whole.mean.value
+
+
+def test_every_page_shows_it(visit: Visit, made: Workspace) -> None:
+    overview = visit(made, "overview")
+    table = next(each.value for each in overview.dataframe if "run" in each.value).set_index("run")
+    for name, scored in WAYS.items():
+        found = score_of(made, name)
+        line = table.loc[name]
+        assert {part: line[part] for part in ("DE", "DIR", "mean")} == texts(found.whole)
+        assert line["scored"] == scored
+        breakdown = visit(made, "breakdown", run=name)
+        assert {part: metric(breakdown, part) for part in ("DE", "DIR", "mean")} == values(found.whole)
+        [sentence, *_] = sentences.scoring_sentences(found)
+        assert sentence in text_of(breakdown).replace("\\", "")
+
+
+def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, made: Workspace) -> None:
+    found = score_of(made, FUSED).whole
+    app = visit(made, "what_if", run=LABELLED, **{"with": the_run(made, KNN).id})
+    assert {part: metric(app, part) for part in ("DE", "DIR", "mean")} == values(found)
+    assert f"Scored {INSIDE}" in text_of(app)
+    assert f"[{found.mean.shown.low:.3f}, {found.mean.shown.high:.3f}] by perturbations and genes" in text_of(app)
+
+
+def test_compare_scores_both_alike_and_says_how(visit: Visit, made: Workspace) -> None:
+    app = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
+    assert f"Both are scored {INSIDE}." in text_of(app)
+    printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)
+    estimate = printed["delta_mean"]
+    text = f"{estimate['estimate']:+.3f} [{estimate['low']:+.3f}, {estimate['high']:+.3f}]"
+    assert text in text_of(app)
+    several = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id, also=the_run(made, KNN).id, margin="0.3")
+    assert "equal within ±0.3" in text_of(several)
+    table = next(each.value for each in several.dataframe if "Holm" in each.value)
+    assert table["against"].tolist() == [LABELLED, KNN]
+    both = core_json(made.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
+    assert table["p"].tolist() == pytest.approx([each["p"] for each in both])
+    assert table["Holm"].tolist() == pytest.approx([each["p_holm"] for each in both])
