@@ -1,9 +1,8 @@
 """Files in, records out: challenge files, PerturbQA, submissions with their traces, and the public files themselves."""
 
-from core.datasets.fetch import fetch
+from core.datasets.fetch import SOURCES, PublicFile, fetch
 from core.datasets.pairs import PairTable
 from core.datasets.reader import read, read_path
-from core.datasets.sources import SOURCES, PublicFile
 from core.datasets.submissions import SubmissionTable
 
 __all__ = ["SOURCES", "PairTable", "PublicFile", "SubmissionTable", "fetch", "read", "read_path"]

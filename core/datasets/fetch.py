@@ -1,38 +1,114 @@
-"""Download the public files: resumable, checked by hash, and renamed into place only when complete."""
+"""The public files that can be fetched, pinned to a revision and, where known, to their bytes, and how they are fetched.
+
+What was fetched is checked by its hash, and renamed into place only when it is complete.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from core.datasets.sources import SOURCES, PublicFile
 from core.errors import InputError, Unreachable, WrongContent
+from core.net.download import Download, download, open_download_client
 
 if TYPE_CHECKING:
-    from httpx2 import Client, Response
+    from httpx2 import Client
 
 GITHUB = "https://raw.githubusercontent.com"
 RECORD = "sha256.json"  # hashes at the first download of files without a pinned hash
-MAX_BYTES = 1 << 30
 
 Progress = Callable[[str, int, int], None]
 
-_INSTEAD = "fetch it elsewhere, copy it here by hand and `import` it"
+_CHALLENGE = "genentech/BioReasoningChallenge/c5a4dd982f8af1b05bd1ce387218829e2a65f8cf/data"
+_PUBLISHED = "Jiawei-Xing/PerturbAgent/13997de049295f2b46b41716cb33af11b1f273ab/outputs"
+_PERTURBQA = "Genentech/PerturbQA/13531e834f4aa4084472bccf7c11c02984e146f2/perturbqa/datasets"
+_LINES = ("k562", "rpe1", "hepg2", "jurkat", "k562_set")
 
 
 @dataclass(frozen=True, slots=True)
-class _Transfer:
-    """One file that is being downloaded."""
+class PublicFile:
+    """One file: its address below the base, the name it gets here, and its expected content.
 
-    url: str
-    file: PublicFile
-    part: Path
-    progress: Progress
+    bytes and sha256: None if they were not published. public_score: of a published run, on the leaderboard.
+    """
+
+    path: str
+    file: str
+    bytes: int | None = None
+    sha256: str | None = None
+    public_score: float | None = None
+
+    @property
+    def name(self) -> str:
+        """What the data set or run is called here."""
+        return PurePosixPath(self.file).stem
+
+
+def _challenge(file: str, size: int, sha256: str) -> PublicFile:
+    return PublicFile(f"{_CHALLENGE}/{file}", file, size, sha256)
+
+
+def _published_file(path: str, name: str, size: int, sha256: str, public_score: float | None = None) -> PublicFile:
+    return PublicFile(f"{_PUBLISHED}/{path}", f"{name}.zip", size, sha256, public_score)
+
+
+SOURCES: dict[str, tuple[PublicFile, ...]] = {
+    "challenge": (
+        _challenge("train.csv", 223_222, "34b44beb724f8b4be259d012433a8d3580e673874db845adb11e8eb7edbfcf41"),
+        _challenge("test.csv", 45_625, "d8675d049e6affb45b19cb53376a6e548a682b8047ed68db3badedb322cb6d0f"),
+        _challenge(
+            "sample_submission_track_a.csv",
+            153_613,
+            "2eb7f53f5fde4d183e9fe992203c5cd69243de55827b7069a47a7813fabcd7c5",
+        ),
+        _challenge("sample_submission_track_b.csv", 77_316, "06773b7a532a83e8327b6f5f7bcc3468d200aa5f6c0ffe5f78ebefdc9d72ac35"),
+        _challenge("sample_submission_track_c.csv", 66_390, "637cf6dd3da7d590eaf398c06504b6ee320d7de3e7473f811dc8c2b5df6ce859"),
+    ),
+    "published": (
+        _published_file(
+            "track_b_adversarial_sharp/submission_track_b.zip",
+            "track_b_sharp",
+            577_119,
+            "ccddaaa6609d54663b04c630443c045cf10fb1415b0d3c711248ff6dbf965885",
+            0.569,
+        ),
+        _published_file(
+            "track_b_adversarial_knn_fusion/submission.zip",
+            "track_b_knn_fusion",
+            569_798,
+            "e08f6fa55ec7a9ead7dfbfefe7fce253559b11a00b775ee798e60f207f29d318",
+            0.606,
+        ),
+        _published_file(
+            "track_b_scgpt_fusion/submission.zip",
+            "track_b_scgpt_fusion",
+            569_758,
+            "c4481924b86a79ab0edaa56a42e033ece27cd25b288b167a2d41bcff322bbef8",
+            0.619,
+        ),
+        _published_file(
+            "track_b_scgpt_fusion_wdir07/submission.zip",
+            "track_b_scgpt_fusion_wdir07",
+            569_876,
+            "8621b7d2ff2e3d98a448be717225c7f084cce6e2623fce5b021efaf2303426f8",
+            0.624,
+        ),
+        _published_file(
+            "wdir_tune_logprobs/submission_track_a.zip",
+            "track_a_logprobs_train2499",
+            1_832_230,
+            "4456578aa46ded8a90f1a6deb99795d79435fbdd903ce0f9a11256b9afbdcf47",
+        ),
+    ),
+    "perturbqa": tuple(
+        PublicFile(f"{_PERTURBQA}/{line}-{task}.csv", f"{line}-{task}.csv") for line in _LINES for task in ("de", "dir")
+    ),
+}
 
 
 def fetch(
@@ -51,22 +127,16 @@ def fetch(
     """
     if group not in SOURCES:
         raise InputError(f"no public files called {group!r}, expected one of {', '.join(SOURCES)}")
-    import httpx2
-
     report = progress or (lambda _name, _done, _total: None)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with httpx2.Client(
-            timeout=timeout_s, follow_redirects=True, headers={"Accept-Encoding": "identity"}
-        ) as client:  # identity, so that bytes on the wire are bytes of the file and a range means what it says
+        with open_download_client(base, timeout_s) as client:
             return [_fetch_file(client, file, folder, f"{base.rstrip('/')}/{file.path}", report) for file in SOURCES[group]]
     except OSError as error:
         raise InputError(f"{folder}: cannot be written ({error})") from error
 
 
 def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progress: Progress) -> Path:
-    import httpx2
-
     target = folder / file.file
     recorded = _read_record(folder)
     expected = file.sha256 or recorded.get(file.file)
@@ -76,9 +146,11 @@ def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progre
         return target
     part = target.with_name(f"{target.name}.part")
     try:
-        _download(client, _Transfer(url, file, part, progress))
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Unreachable(f"{url}: {str(error) or type(error).__name__}; try again, or {_INSTEAD}") from error
+        download(client, Download(url, part, file.bytes, partial(progress, file.file)))
+    except WrongContent:
+        raise
+    except Unreachable as error:
+        raise Unreachable(f"{error}; try again, or fetch it elsewhere, copy it here by hand and `import` it") from error
     found = _sha256(part)
     if expected and found != expected:
         part.unlink()
@@ -87,55 +159,6 @@ def _fetch_file(client: Client, file: PublicFile, folder: Path, url: str, progre
         _write_record(folder, recorded | {file.file: found})
     part.replace(target)
     return target
-
-
-def _download(client: Client, transfer: _Transfer) -> None:
-    """Download to the .part file: the missing rest if the server supports ranges, else all of it."""
-    import httpx2
-
-    expected, part = transfer.file.bytes, transfer.part
-    start = part.stat().st_size if part.exists() else 0
-    if start and start == expected:
-        return
-    with client.stream("GET", transfer.url, headers={"Range": f"bytes={start}-"} if start else {}) as response:
-        if start and not _may_append(response, start):
-            part.unlink()
-            if response.status_code != httpx2.codes.OK:
-                response.close()
-                _download(client, transfer)
-                return
-            start = 0
-        if not response.is_success:
-            raise Unreachable(f"{transfer.url}: HTTP {response.status_code}, expected 200; {_INSTEAD}")
-        length = response.headers.get("Content-Length", "")
-        total = start + int(length) if length.isdecimal() else 0
-        done = _save(response, transfer, start, expected or total)
-    if expected is not None and done < expected and not total:
-        raise Unreachable(f"{transfer.url}: stopped after {done:,} of {expected:,} bytes; try again to go on from there")
-
-
-def _may_append(response: Response, start: int) -> bool:
-    """Whether the answer to a range request is the rest of the file, or a failure after which the .part file is still good."""
-    import httpx2
-
-    if response.status_code == httpx2.codes.PARTIAL_CONTENT:
-        return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
-    return response.status_code not in (httpx2.codes.OK, httpx2.codes.RANGE_NOT_SATISFIABLE)
-
-
-def _save(response: Response, transfer: _Transfer, start: int, total: int) -> int:
-    """Append the body to the .part file, and return its size."""
-    done = start
-    most = MAX_BYTES if transfer.file.bytes is None else transfer.file.bytes
-    with transfer.part.open("ab") as out:
-        for chunk in response.iter_bytes():
-            out.write(chunk)
-            done += len(chunk)
-            if done > most:
-                transfer.part.unlink()
-                raise WrongContent(f"{transfer.url}: more than {most:,} bytes, expected no more; nothing was kept")
-            transfer.progress(transfer.file.file, done, total)
-    return done
 
 
 def _sha256(path: Path) -> str:

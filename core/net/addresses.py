@@ -31,12 +31,12 @@ def check_address(name: str, url: str, example: str) -> None:
 
 
 def is_local(url: str) -> bool:
-    """Whether an address is on this machine: no proxy may stand in between."""
-    host = urlsplit(url).hostname or ""
+    """Whether an address is on this machine: no proxy may stand in between. One that cannot be read is not."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        host = urlsplit(url).hostname or ""
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return False
 
 
 def scrub(text: str, key: str) -> str:

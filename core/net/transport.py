@@ -100,6 +100,20 @@ def open_http_client(
     return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
 
 
+async def send_request(client: AsyncClient, method: str, url: str, **options: Any) -> HttpResponse:
+    """The response to one request. Raises ConnectionFailed, which names the kind of the error and holds no text of others.
+
+    options: as of the client's `request`.
+    """
+    import httpx2
+
+    try:
+        response = await client.request(method, url, **options)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise ConnectionFailed(type(error).__name__) from None
+    return HttpResponse(response.status_code, response.headers, response.content)
+
+
 def _with_size_limit(base: type[AsyncClient], max_bytes: int) -> type[AsyncClient]:
     """The class of a client that reads no more than so many bytes of an answer."""
 

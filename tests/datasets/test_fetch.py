@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from core.datasets import sources
-from core.datasets.fetch import RECORD, fetch
-from core.datasets.sources import PublicFile
+from core.datasets import SOURCES
+from core.datasets.fetch import RECORD, PublicFile, fetch
 from core.errors import InputError, Unreachable, WrongContent
 
 FIRST = bytes(range(256)) * 800  # 204,800 bytes: several chunks
@@ -65,14 +64,15 @@ def handler(server: Server) -> type[http.server.BaseHTTPRequestHandler]:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server with two pinned files (group "pinned") and one that nobody pinned (group "open")."""
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # which nobody may ask for what is on this machine
     state = Server({"/repo/first.bin": FIRST, "/repo/second.csv": SECOND})
     pinned = [
         PublicFile(path[1:], path.rsplit("/", 1)[1], len(body), hashlib.sha256(body).hexdigest())
         for path, body in state.files.items()
     ]
-    monkeypatch.setitem(sources.SOURCES, "pinned", tuple(pinned))
-    monkeypatch.setitem(sources.SOURCES, "open", (PublicFile("repo/second.csv", "second.csv"),))
+    monkeypatch.setitem(SOURCES, "pinned", tuple(pinned))
+    monkeypatch.setitem(SOURCES, "open", (PublicFile("repo/second.csv", "second.csv"),))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler(state)) as listening:
         thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -175,8 +175,7 @@ def test_a_missing_file_is_a_404(server: Server, tmp_path: Path) -> None:
     assert names(tmp_path) == {"first.bin"}  # what came stays
 
 
-def test_nobody_listening_names_the_address_and_a_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+def test_nobody_listening_names_the_address_and_a_way_out(tmp_path: Path) -> None:
     with socket.socket() as free:  # bound but not listening: connections are refused
         free.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -219,3 +218,32 @@ def test_a_folder_that_cannot_be_made_is_an_input_error(server: Server, tmp_path
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be written"):
         fetch("pinned", tmp_path / "file", base=server.base)
+
+
+RUNS = {
+    "track_b_sharp": 0.569,
+    "track_b_knn_fusion": 0.606,
+    "track_b_scgpt_fusion": 0.619,
+    "track_b_scgpt_fusion_wdir07": 0.624,
+    "track_a_logprobs_train2499": None,
+}
+
+
+def test_published_runs_have_their_names_and_public_scores() -> None:
+    assert {file.name: file.public_score for file in SOURCES["published"]} == RUNS
+    assert all(file.file == f"{file.name}.zip" for file in SOURCES["published"])
+
+
+def test_perturbqa_has_two_tasks_for_five_lines() -> None:
+    lines = ("k562", "rpe1", "hepg2", "jurkat", "k562_set")
+    assert {file.file for file in SOURCES["perturbqa"]} == {f"{x}-{t}.csv" for x in lines for t in ("de", "dir")}
+
+
+def test_every_file_is_pinned_to_a_revision_and_lands_on_its_own() -> None:
+    for group, files in SOURCES.items():
+        assert len({file.file for file in files}) == len(files)
+        for file in files:
+            assert re.fullmatch(r"[\w-]+/[\w-]+/[0-9a-f]{40}(/[\w.-]+)+", file.path)
+            if group != "perturbqa":
+                assert re.fullmatch(r"[0-9a-f]{64}", file.sha256 or "")
+                assert file.bytes

@@ -115,6 +115,21 @@ def test_a_server_that_refuses_or_is_not_there_is_unreachable() -> None:
         build_endpoint(TEXTS, "e", endpoint(url))
 
 
+def test_a_server_that_is_busy_is_asked_again() -> None:
+    answers = iter([(503, {"error": {"message": "loading"}}), by_length({"input": ["one", "three", "fourth text"]})])
+    with serving(lambda _: next(answers)) as (url, asked):
+        space = build_endpoint(TEXTS, "e", Endpoint(url, "bge-m3", retries=1))
+    assert (len(asked), space.symbols) == (2, ("A", "C", "D"))
+
+
+def test_a_key_that_a_server_repeats_is_not_shown() -> None:
+    def refuses(_: dict[str, Any]) -> tuple[int, Any]:
+        return 401, {"error": {"message": "wrong key sesame-1"}}
+
+    with serving(refuses) as (url, _), pytest.raises(Unreachable, match=r"wrong key \[key\]"):
+        build_endpoint(TEXTS, "e", endpoint(url, api_key="sesame-1"))
+
+
 def test_no_text_at_all() -> None:
     with pytest.raises(InputError, match="all empty"):
         build_endpoint({"A": " "}, "e", endpoint("http://127.0.0.1:9/v1"))

@@ -1,0 +1,95 @@
+"""Downloads a large file: goes on where a transfer broke off, and keeps nothing that is longer than expected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import Unreachable, WrongContent
+from core.net.addresses import is_local
+
+if TYPE_CHECKING:
+    from httpx2 import Client, Response
+
+MAX_BYTES = 1 << 30
+
+OnBytes = Callable[[int, int], None]  # gets the bytes so far and all bytes (0 if unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file to download. part: where its bytes lie until it is whole. bytes: its size, None if unknown."""
+
+    url: str
+    part: Path
+    bytes: int | None
+    on_bytes: OnBytes
+
+
+def open_download_client(address: str, timeout_s: float) -> Client:
+    """A client for downloads from a server. Redirects are followed; no proxy stands between this machine and itself."""
+    import httpx2
+
+    # identity, so that bytes on the wire are bytes of the file and a range means what it says
+    headers = {"Accept-Encoding": "identity"}
+    return httpx2.Client(timeout=timeout_s, follow_redirects=True, headers=headers, trust_env=not is_local(address))
+
+
+def download(client: Client, file: Download) -> None:
+    """Download a file to its .part file: the missing rest if the server supports ranges, else all of it.
+
+    Raises Unreachable if the server does not answer, answers with an error, or stops early: the .part file stays then.
+    Raises WrongContent if more bytes come than expected.
+    """
+    import httpx2
+
+    try:
+        _download(client, file)
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Unreachable(f"{file.url}: {str(error) or type(error).__name__}") from error
+
+
+def _download(client: Client, file: Download) -> None:
+    start = file.part.stat().st_size if file.part.exists() else 0
+    if start and start == file.bytes:
+        return
+    with client.stream("GET", file.url, headers={"Range": f"bytes={start}-"} if start else {}) as response:
+        if start and not _may_append(response, start):
+            file.part.unlink()
+            if response.status_code != 200:
+                response.close()
+                _download(client, file)
+                return
+            start = 0
+        if not response.is_success:
+            raise Unreachable(f"{file.url}: HTTP {response.status_code}, expected 200")
+        length = response.headers.get("Content-Length", "")
+        total = start + int(length) if length.isdecimal() else 0
+        done = _save(response, file, start, file.bytes or total)
+    if file.bytes is not None and done < file.bytes and not total:
+        raise Unreachable(f"{file.url}: stopped after {done:,} of {file.bytes:,} bytes")
+
+
+def _may_append(response: Response, start: int) -> bool:
+    """Whether the answer to a range request is the rest of the file, or a failure after which the .part file is still good."""
+    if response.status_code == 206:
+        return re.match(rf"bytes {start}-", response.headers.get("Content-Range", "")) is not None
+    return response.status_code not in (200, 416)
+
+
+def _save(response: Response, file: Download, start: int, total: int) -> int:
+    """Append the body to the .part file, and return its size."""
+    done = start
+    most = MAX_BYTES if file.bytes is None else file.bytes
+    with file.part.open("ab") as out:
+        for chunk in response.iter_bytes():
+            out.write(chunk)
+            done += len(chunk)
+            if done > most:
+                file.part.unlink()
+                raise WrongContent(f"{file.url}: more than {most:,} bytes, expected no more; nothing was kept")
+            file.on_bytes(done, total)
+    return done
