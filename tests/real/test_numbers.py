@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from core.actions.workspace import Workspace
+from core.scoring.run_scores import load_scored_rows
+from core.stats.calibration import tie_bounds
 from core.store import predictions, runs
 from core.store.predictions import RowFilter
 
@@ -31,6 +34,15 @@ def test_the_labelled_pool(real_workspace: Workspace) -> None:
     expected = {"row": 0.0111, "pert": 0.0129, "gene": 0.0123, "two_way": 0.0139, "product": 0.0208}
     found = {unit: score["units"][unit]["mean"]["se"] for unit in expected}
     assert found == pytest.approx(expected, rel=0.1)
+
+
+def test_the_probabilities_of_the_pool_stay_apart(real_workspace: Workspace) -> None:
+    with real_workspace.store.read() as db:
+        rows = load_scored_rows(db, "track_a_logprobs_train2499")
+    assert len(np.unique(rows.scores.p_de)) >= 2_468
+    de, _ = rows.arrays.tasks()
+    bounds = tie_bounds(de.positive[de.rows], de.values[de.rows])
+    assert (bounds.floor, bounds.auroc, bounds.ceiling) == pytest.approx((0.5788,) * 3, abs=5e-5)
 
 
 def test_leakage(real_workspace: Workspace) -> None:

@@ -84,6 +84,20 @@ def test_folds(place: Path, space: str) -> None:
     assert (found["null_de"], found["null_dir"]) == pytest.approx((0.5, 0.5), abs=5e-4)
 
 
+def test_two_spaces_compared_on_the_rows_that_both_cover(place: Path) -> None:
+    for space in ("text", "string"):
+        knn(place, "--space", space, "--permutations", "0", "--name", f"{space} folds")
+    found = core_json(place, "compare", "text folds", "string folds")
+    assert found["scored"] == "inside 5×5 cells, cut 0"
+    assert found["n"] < found["all_rows"]["n"] == 7_705
+    change = found["delta_de"]
+    assert abs(change["estimate"]) < 0.015
+    assert change["low"] < 0 < change["high"]
+    assert found["cuts_known"]
+    # with stand-ins of .5 instead of base rates, the same two differed by -.047 over all rows
+    assert abs(found["all_rows"]["delta_de"]["estimate"]) < 0.015
+
+
 def test_descriptions_reached_the_genes(workspace: Workspace) -> None:
     with workspace.store.read() as db:
         naming, text = pairs.symbol(db, "Stat1")
