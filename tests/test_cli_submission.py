@@ -16,7 +16,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.llm.scripted_server import serving
 from core.methods.debate import Debate
-from core.store import changes, run_records, runs
+from core.store import changes, runs, traces
 from core.types import RowResult
 from tests import cases, worlds
 from tests.commands import core, core_json
@@ -47,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, server: str) -> Path:
 
 def rows_of(place: Path, run: str) -> dict[str, RowResult]:
     with open_workspace(Settings(workspace=place)).store.read() as db:
-        return run_records.rows(db, runs.find(db, run).id)
+        return traces.rows(db, runs.find(db, run).id)
 
 
 def packaged(place: Path, run: str, track: str, out: Path, *more: str) -> Any:

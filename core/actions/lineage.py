@@ -10,7 +10,7 @@ from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.evidence.registry import TOOLS, tool_file
 from core.methods.base import method_named
-from core.store import Cursor, bundles, run_records, runs
+from core.store import Cursor, bundles, calls, evidence, runs
 from core.store.runs import Run
 from core.submission.parsed import RunProvenance
 from core.version import version_in
@@ -72,13 +72,13 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:
     """Returns file name → source code of every evidence tool that the lineage's rows used, as far as it still exists."""
-    used = {name for run in line for name in run_records.tools(db, run.id)}
+    used = {name for run in line for name in evidence.tools(db, run.id)}
     return {f"{name}.py": tool_file(name).read_bytes() for name in TOOLS if name in used}
 
 
 def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProvenance:
     """Returns what rules check about the first run of a lineage."""
-    requests = [request for run in line for request in run_records.request_settings(db, run.id)]
+    requests = [request for run in line for request in calls.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in requests)]
     sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}
     return RunProvenance(

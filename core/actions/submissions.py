@@ -17,11 +17,10 @@ from core.engine.request import parse_row_selection, read_ids, select_rows
 from core.engine.spec import sha256_of
 from core.errors import InputError, NotFound
 from core.file_io import read_file
-from core.store import Cursor, run_records, runs
+from core.store import Cursor, evidence, runs, traces
 from core.store.runs import Run
 from core.submission import package as packages
-from core.submission.fusion_trace import add_base_events, explain_fusion
-from core.submission.package import Contents
+from core.submission.package import Contents, add_base_events, explain_fusion
 from core.submission.parsed import UNKNOWN_RUN, RunProvenance
 from core.submission.rules import check, is_valid
 from core.submission.rules.registry import Problem
@@ -140,7 +139,7 @@ def _contents(db: Cursor, run: Run, expected: tuple[str, ...], options: PackageO
     """Returns the contents of a run's package, and the provenance of the run."""
     line = lineage(db, run)
     prompts = _prompts(line, options.prompt)
-    predicted = run_records.rows(db, run.id)
+    predicted = traces.rows(db, run.id)
     known = set(expected)
     rows = _add_fusion_trace(db, run, [predicted[key] for key in expected if key in predicted], options)
     contents = Contents(
@@ -174,13 +173,13 @@ def _add_fusion_trace(db: Cursor, run: Run, rows: list[RowResult], options: Pack
     base = run
     while base.method == "fusion" and base.parents:
         base = runs.find(db, base.parents[0])
-        rows = add_base_events(rows, run_records.rows(db, base.id))
+        rows = add_base_events(rows, traces.rows(db, base.id))
     return explain_fusion(rows)
 
 
 def _distinct_tools(db: Cursor, line: list[Run]) -> Mapping[str, int]:
     """Returns row → how many tools it used, from the first run of the lineage that has evidence."""
-    return next((counts for run in line if (counts := run_records.distinct_tools(db, run.id))), {})
+    return next((counts for run in line if (counts := evidence.distinct_tools(db, run.id))), {})
 
 
 def _read_tools(folder: Path) -> dict[str, bytes]:

@@ -8,7 +8,6 @@ notes           notes on rows and runs, and presets
 spaces          records of gene spaces and knowledge packs
 changes         the audit log, and the counters that caches are keyed by
 findings        what the audit finds in the briefs of a run: made anew, and counted
-run_records     rows of a run as records of core.types
 bundles         everything about a run, in bulk
 """
 

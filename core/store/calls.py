@@ -58,3 +58,13 @@ def averages(cursor: Cursor, method: str, model: str) -> tuple[float, float, flo
         [method, model],
     )
     return None if row is None or row[0] is None else (float(row[0]), float(row[1]), float(row[2]))
+
+
+def request_settings(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
+    """Distinct (model, temperature, top_p) of the requests behind a run's rows; None if a request left one to the server."""
+    return cursor.execute(
+        """SELECT DISTINCT json_extract_string(c.request, '$.model'),
+             TRY_CAST(json_extract(c.request, '$.temperature') AS DOUBLE), TRY_CAST(json_extract(c.request, '$.top_p') AS DOUBLE)
+           FROM row_call r JOIN call c ON c.id = r.call WHERE r.run = ? ORDER BY ALL""",
+        [run],
+    ).fetchall()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.row_schema import TABLES
@@ -57,3 +57,21 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
 def has_evidence(cursor: Cursor, run: str) -> bool:
     """Whether any row of a run has evidence."""
     return one(cursor, "SELECT 1 FROM row_evidence WHERE run = ? LIMIT 1", [run]) is not None
+
+
+def tools(cursor: Cursor, run: str) -> list[str]:
+    """The names of the evidence tools that a run's rows used."""
+    found = cursor.execute(
+        "SELECT DISTINCT e.tool FROM row_evidence s JOIN evidence e ON e.id = s.evidence WHERE s.run = ? ORDER BY 1", [run]
+    )
+    return [name for (name,) in found.fetchall()]
+
+
+def distinct_tools(cursor: Cursor, run: str) -> Mapping[str, int]:
+    """Pair id → number of tools that the row used, for rows with evidence."""
+    found = cursor.execute(
+        """SELECT s.pair_id, count(DISTINCT e.tool) FROM row_evidence s JOIN evidence e ON e.id = s.evidence
+           WHERE s.run = ? GROUP BY s.pair_id""",
+        [run],
+    )
+    return dict(found.fetchall())

@@ -1,4 +1,4 @@
-"""The events of each row's trace."""
+"""The events of each row's trace, and rows as records of `core.types`, with their events."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from core.row_schema import TABLES
+from core.row_schema import TABLES, record_from_json
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, record_columns, records, select_list
-from core.types import RowResult, TraceEvent
+from core.types import Prediction, RowResult, TraceEvent
 
 _TABLE = TABLES["trace_event"]
 
@@ -79,3 +79,25 @@ def rows_by_arguing(cursor: Cursor, run: str) -> dict[int, int]:
 def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
     """One row per brief: role, length in characters."""
     return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
+
+
+def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
+    """Every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
+    events: dict[str, list[TraceEvent]] = {}
+    event_rows = records(
+        cursor,
+        f"""SELECT e.pair_id, {select_list(TABLES["trace_event"].columns_of(TraceEvent), "e")} FROM trace_event e
+            WHERE e.run = ? ORDER BY e.pair_id, e.seq""",
+        [run],
+    )
+    for values in event_rows:
+        events.setdefault(values.pop("pair_id"), []).append(TraceEvent(**{**values, "meta": json.loads(values["meta"])}))
+    prediction_rows = records(
+        cursor,
+        f"""SELECT {select_list(TABLES["prediction"].columns_of(Prediction), "q")}
+            FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+            WHERE q.run = ? AND q.error IS NULL ORDER BY p.position""",
+        [run],
+    )
+    predictions = [record_from_json(Prediction, values) for values in prediction_rows]
+    return {row.pair_id: RowResult(row, tuple(events.get(row.pair_id, ()))) for row in predictions}

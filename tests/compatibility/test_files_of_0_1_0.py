@@ -22,7 +22,7 @@ from core.engine.journal import read_entries
 from core.engine.row_codec import pair_id_of
 from core.engine.spec import ExecutionSettings
 from core.llm.scripted_server import request_counts, serving
-from core.store import notes, run_records
+from core.store import notes, traces
 from core.store import runs as run_lines
 from core.types import RowResult
 from tests.bundled import everything, stored
@@ -105,7 +105,7 @@ def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> 
         line = lines[name]
         assert (line["method"], line["status"], line["total"], line["done"]) == (method, status, total, predicted), name
         with old.store.read() as db:
-            rows = [row.prediction for row in run_records.rows(db, IDS[name]).values()]
+            rows = [row.prediction for row in traces.rows(db, IDS[name]).values()]
         assert len(rows) == predicted
         assert sum(row.prediction_up for row in rows) == pytest.approx(up, abs=1e-5), name
         assert sum(row.prediction_down for row in rows) == pytest.approx(down, abs=1e-5), name
@@ -117,9 +117,9 @@ def test_every_run_is_listed_with_its_counts_and_predictions(old: Workspace) -> 
 
 @pytest.mark.parametrize("name", ["argued", "asked", "run fusion", "run knn", "rules", "stopped by its budget"])
 def test_the_journal_says_what_the_store_says(old: Workspace, name: str) -> None:
-    """All of a row but its evidence and calls, which `run_records.rows` leaves out."""
+    """All of a row but its evidence and calls, which `traces.rows` leaves out."""
     with old.store.read() as db:
-        rows = run_records.rows(db, IDS[name])
+        rows = traces.rows(db, IDS[name])
     journalled = [entry for entry, _ in read_entries(journal_of(old, name))]
     assert len(journalled) == len(rows)
     for entry in journalled:
@@ -187,7 +187,7 @@ def test_the_packaged_submission_comes_in_with_whole_rows(old: Workspace) -> Non
     outcome = imported(old, "argued.zip")
     assert (outcome.kind, outcome.rows, outcome.rejected) == ("submission", 6, ())
     with old.store.read() as db:
-        sent, back = run_records.rows(db, IDS["argued"]), run_records.rows(db, run_lines.find(db, outcome.name).id)
+        sent, back = traces.rows(db, IDS["argued"]), traces.rows(db, run_lines.find(db, outcome.name).id)
         assert run_lines.find(db, outcome.name).method == "debate"
     for key, row in sent.items():
         assert back[key].events == row.events

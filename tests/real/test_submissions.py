@@ -13,7 +13,7 @@ import pytest
 
 from core.actions.workspace import Workspace
 from core.datasets.tables import MAX_CELL_CHARACTERS
-from core.store import run_records, runs
+from core.store import runs, traces
 from core.submission.package import Contents, as_zip, find_changes
 from core.submission.rules import check, is_valid
 from core.types import Track
@@ -102,7 +102,7 @@ def test_a_published_run_survives_being_packaged(real_workspace: Workspace, name
     track, _ = WARNINGS[name]
     with real_workspace.store.read() as db:
         run = runs.find(db, name)
-        rows = run_records.rows(db, run.id)
+        rows = traces.rows(db, run.id)
     made = Contents(track, list(rows.values()), run.model or "", run.method, "A prompt.", {"a.py": b"pass"})
     content = as_zip(made)
     assert find_changes(content, made) == []

@@ -36,7 +36,7 @@ from core.llm.serve import HOST, OWN_PYTHON, default_python
 from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
-from core.store import predictions, run_records, runs
+from core.store import predictions, runs, traces
 from core.store.runs import Run
 from core.submission.rules import is_valid
 from core.types import Flag, Pair, RowResult, Track
@@ -249,8 +249,8 @@ def test_a_run_is_packaged_and_checked(
     other = _workspace(tmp_path / "colleague", 5)
     assert import_upload(other, out.read_bytes(), out.name).kind == "submission"
     with workspace.store.read() as ours, other.store.read() as theirs:
-        rows = run_records.rows(ours, run.id)
-        back = run_records.rows(theirs, runs.find(theirs, out.stem).id)
+        rows = traces.rows(ours, run.id)
+        back = traces.rows(theirs, runs.find(theirs, out.stem).id)
     assert [(row.prediction.prediction_up, row.prediction.prediction_down) for row in rows.values()] == [
         (row.prediction.prediction_up, row.prediction.prediction_down) for row in back.values()
     ]

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from core.datasets import SubmissionTable, read
 from core.errors import InputError, StateError
-from core.submission.fusion_trace import add_base_events, explain_fusion
-from core.submission.package import Contents, as_csv, as_zip, find_changes, repeated_rows, write
+from core.submission.package import Contents, add_base_events, as_csv, as_zip, explain_fusion, find_changes, repeated_rows, write
 from core.submission.rules import check, is_valid
 from core.submission.tracks import LAYOUTS
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
