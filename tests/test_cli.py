@@ -156,6 +156,10 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
     assert score["mean"]["se"] >= plain["se"]
     assert score["mean"]["high"] - score["mean"]["low"] > plain["high"] - plain["low"]
     assert score["mean"]["clusters"] > 1
+    assert score["macro"]["gene"]["de"]["groups"] > 1
+    assert score["auprc"]["de"]["estimate"] > score["auprc"]["de"]["base_rate"]
+    assert [one["k"] for one in score["at_k"]["dir"]] == [20, 50, 100, 200]
+    assert score["matched"]["by_gene_rows"]["n"] == score["n"]
     slices = core_json(place, "score", "simulated debate", "--by", "gene's rows")["slices"]
     assert sum(part["n"] for part in slices) == score["n"]
     compared = core_json(place, "compare", "simulated collapsed debate", "simulated debate")
@@ -174,7 +178,7 @@ def test_score_compare_and_leakage(demo_workspace: Workspace) -> None:
     refused = core(place, "compare", "simulated debate", "simulated debate", "--margin", "-1")
     assert (refused.returncode, "expected a difference above 0" in refused.stderr) == (1, True)
     unlabelled = core_json(place, "score", "simulated debate test")
-    assert (unlabelled["n_labelled"], unlabelled["mean"]) == (0, None)
+    assert (unlabelled["n_labelled"], unlabelled["mean"], unlabelled["macro"]["gene"]["de"]) == (0, None, None)
     leakage = core_json(place, "audit", "leakage", "--dataset", "simulated")
     keys = {"count_only_de", "count_only_de_without_singletons", "rarer_up_dir", "shared_perts", "shared_genes"}
     assert keys <= set(leakage)

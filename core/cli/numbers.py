@@ -14,6 +14,7 @@ from core.errors import InputError, MissingPackage
 from core.methods.base import split_names
 from core.scoring import json_shapes, run_scores, sentences
 from core.scoring.compare_runs import compare_runs
+from core.scoring.other_scores import other_scores_of_run
 from core.scoring.run_scores import RunRows
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import BothAxes, ResamplingPlan, bootstrap_score, both_axes
@@ -47,7 +48,9 @@ def score(
         return
     found = run_scores.score_run(rows)
     product = None if rows.cells is not None or found.whole.n_labelled == 0 else _product_interval(rows, seed)
-    show(json_shapes.score(found, product), as_json, "\n".join(sentences.score_sentences(found)))
+    others = other_scores_of_run(rows, found)
+    lines = [*sentences.score_sentences(found), *sentences.other_score_sentences(others)]
+    show({**json_shapes.score(found, product), **json_shapes.other_scores(others)}, as_json, "\n".join(lines))
 
 
 def _product_interval(rows: RunRows, seed: int) -> BothAxes:

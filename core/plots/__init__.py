@@ -6,6 +6,7 @@ label_signs       the signs of labels, and their key         forest_plot       r
 label_counts      labels of a dataset                        gene_row_counts   what row counts reveal
 ladder            scores of all runs                         brief_lengths     lengths of each role's briefs
 roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
+score_ways        AUROCs of the same rows
 score_histograms  a score by label                           reliability       calibration of probabilities
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -37,7 +38,7 @@ def table(found: Reliability) -> pd.DataFrame:
 def summary(found: Reliability) -> str:
     """The calibration errors in words."""
     ece, debiased, brier = map(number_text, (found.ece, found.debiased, found.brier))
-    return f"expected calibration error {ece}, {debiased} without sampling noise (root mean square), Brier score {brier}"
+    return f"expected calibration error {ece}, {debiased} without what noise adds, Brier score {brier}"
 
 
 def figure(table: pd.DataFrame, score: str, recalibrated: pd.DataFrame | None = None) -> go.Figure:
@@ -75,13 +76,17 @@ def _draw_bands(chart: go.Figure, table: pd.DataFrame) -> None:
 
 
 def _draw_curve(chart: go.Figure, table: pd.DataFrame, symbol: str) -> None:
-    """Draw the observed shares; the hover has the interval, the band and the number of rows."""
+    """Draw the observed shares, larger for more rows; the hover has the interval, the band and the number of rows."""
     chart.add_scatter(
         x=table["predicted"],
         y=table["observed"],
-        mode="lines+markers",
-        line={"color": theme.CHOSEN, "width": 1.5, "dash": "solid" if symbol == "circle" else "dot"},
-        marker={"color": theme.CHOSEN, "size": 8, "symbol": symbol},
+        mode="markers",
+        marker={
+            "color": theme.CHOSEN,
+            "size": 6 + 12 * np.sqrt(table["n"] / table["n"].max()),
+            "symbol": symbol,
+            "line": {"color": theme.CHOSEN, "width": 2 if symbol.endswith("open") else 0},
+        },
         hovertext=[
             f"{estimate_text(observed, low, high)}<br>a calibrated model: {band_low:.3f} to {band_high:.3f}"
             f"<br>{drawing.rows_text(n)}"

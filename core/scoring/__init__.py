@@ -5,5 +5,6 @@ compare_runs  two runs on the rows that both cover, scored alike
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
 sentences     scores and comparisons in words
+other_scores  inside genes, at the top of the list, where row counts cannot help
 json_shapes   the JSON of the command line's numbers
 """

@@ -12,8 +12,10 @@ from typing import Any
 from core.audit.shared_symbols import SplitOverlap
 from core.scoring.compare_runs import RunComparison
 from core.scoring.leakage import LeakageAudit, SpaceCheck
+from core.scoring.other_scores import OtherScores
 from core.scoring.run_scores import RunScore
 from core.stats.arrays import Floats
+from core.stats.average_precision import AveragePrecision
 from core.stats.bootstrap import BothAxes
 from core.stats.comparison import Comparison, Difference
 from core.stats.delong import Estimate
@@ -21,6 +23,8 @@ from core.stats.equivalence import equivalence
 from core.stats.intervals import Interval
 from core.stats.official_score import Metrics, ScoreIntervals
 from core.stats.slices import Slice
+from core.stats.top_k import TopK
+from core.stats.within_axis import WithinAxis, WithinTask
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.prior_provenance import Provenance
@@ -91,6 +95,40 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
             for part in sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
         ],
     }
+
+
+def other_scores(found: OtherScores) -> dict[str, Any]:
+    """More of `score`: macro averages, AUPRC, precision at k, and scores that row counts cannot raise."""
+    matched = {"without_single_row_genes": found.matched.without_single, "by_gene_rows": found.matched.matched}
+    return {
+        "macro": {"gene": _within(found.within_gene), "pert": _within(found.within_pert)},
+        "auprc": {metric: _average_precision(one) for metric, one in found.auprc.items()},
+        "at_k": {metric: [_at_k(one) for one in each] for metric, each in found.top.items()},
+        "matched": {
+            name: {**_counts(part), "de": shown(part.de), "dir": shown(part.dir), "mean": shown(part.mean)}
+            for name, part in matched.items()
+        },
+    }
+
+
+def _within(found: WithinAxis) -> dict[str, Any]:
+    return {"de": _within_task(found.de), "dir": _within_task(found.dir), "mean": shown(found.mean)}
+
+
+def _within_task(found: WithinTask) -> dict[str, Any] | None:
+    macro = shown(found.macro)
+    if macro is None:
+        return None
+    return {**macro, "groups": found.groups, "one_class": found.one_class, "by_pairs": shown(found.by_pairs)}
+
+
+def _average_precision(found: AveragePrecision) -> dict[str, Any] | None:
+    estimate = shown(found.estimate)
+    return None if estimate is None else {**estimate, "base_rate": found.base_rate}
+
+
+def _at_k(found: TopK) -> dict[str, Any]:
+    return {"k": found.k, "precision": shown(found.precision), "enrichment": shown(found.enrichment)}
 
 
 def comparison(found: RunComparison, words: list[str], margin: float | None = None) -> dict[str, Any]:

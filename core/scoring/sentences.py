@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from core.scoring.compare_runs import RunComparison
+from core.scoring.other_scores import METRICS, OtherScores
 from core.scoring.run_scores import RunScore
 from core.stats.delong import Estimate
 from core.stats.equivalence import Equivalence, equivalence
@@ -55,6 +56,23 @@ def score_sentences(found: RunScore) -> list[str]:
     parts = {"DE": whole.de, "DIR": whole.dir, "mean": whole.mean}
     lines = [f"{name:5} {interval_text(part.shown)}  {axes_text(part.shown)}" for name, part in parts.items()]
     return [counts, *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
+
+
+def other_score_sentences(found: OtherScores) -> list[str]:
+    """Where row counts cannot help and at the top of the list, one line each; none without labels."""
+    if found.whole.n_labelled == 0:
+        return []
+    within = {name: getattr(found.within_gene, metric) for name, metric in METRICS.items()}
+    matched = {name: getattr(found.matched.matched, metric) for name, metric in METRICS.items()}
+    auprc = {name: found.auprc[metric] for name, metric in METRICS.items()}
+    lines = {
+        "mean over genes": [f"{name} {interval_text(one.macro.shown)} ({one.groups:,} genes)" for name, one in within.items()],
+        "negatives matched by the gene's rows": [f"{name} {interval_text(one.shown)}" for name, one in matched.items()],
+        "AUPRC": [
+            f"{name} {interval_text(one.estimate.shown)} (base rate {number_text(one.base_rate)})" for name, one in auprc.items()
+        ],
+    }
+    return [f"{title}: {', '.join(parts)}" for title, parts in lines.items()]
 
 
 def scoring_sentences(found: RunScore) -> list[str]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import ndtr, stdtrit
 
 from core.stats import validate
-from core.stats.arrays import Codes, sum_by_group
+from core.stats.arrays import Codes, Floats, sum_by_group
 from core.stats.auroc import level_negatives, placements
 from core.stats.clustered_mean import means_within
 from core.stats.intervals import Interval
@@ -40,8 +40,8 @@ class Reliability:
     """The reliability curve, of bins with rows, and its summaries, of which 0 is perfect and which are NaN without rows.
 
     ece: expected calibration error, Σ share of rows · |mean probability - observed share| over bins; sampling noise alone
-    makes it positive. debiased: the root of Σ share · (squared distance - its sampling variance), 0 where noise explains
-    all. brier: mean squared error of the probability.
+    makes it positive. debiased: the same less what such noise adds to the absolute distances, at least 0. brier: mean squared
+    error of the probability.
     """
 
     n: int
@@ -69,7 +69,7 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
     """Reliability over equally wide bins; positive: flags, probability: in [0, 1], all of shape (n_rows,).
 
     Consistency bands: Bröcker and Smith 2007, here by the clustered variance of what is left of the labels in a bin, or a
-    calibrated model's binomial variance if that is larger. Debiased: Ferro and Fricker 2012; Kumar, Liang and Ma 2019.
+    calibrated model's binomial variance if that is larger. Debiased: Kumar, Liang and Ma 2019, with the clustered variance.
     """
     happened, p = validate.flags("positive", positive), validate.probabilities("probability", probability)
     perts, genes = validate.codes("pert", pert), validate.codes("gene", gene)
@@ -89,11 +89,18 @@ def reliability(positive: ArrayLike, probability: ArrayLike, pert: ArrayLike, ge
         band = np.clip((mean[k] - half, mean[k] + half), 0.0, 1.0)
         curve.append(Bin(float(edges[bin_]), float(edges[bin_ + 1]), float(mean[k]), observed[k].shown, *map(float, band)))
     distance = np.array([each.value for each in residual])
-    noise = np.array([each.two_way.se**2 for each in residual])
-    noise = np.where(np.isnan(noise), binomial / rows, noise)
-    debiased = float(np.sqrt(max(0.0, rows @ (distance**2 - noise) / n)))
+    noise = np.array([each.two_way.se for each in residual])
+    noise = np.where(np.isnan(noise), np.sqrt(binomial / rows), noise)
+    added = _mean_absolute(distance, noise) - np.abs(distance)
+    debiased = max(0.0, float(rows @ (np.abs(distance) - added) / n))
     ece, brier = float(rows @ np.abs(distance) / n), float(np.mean((p - happened) ** 2))
     return Reliability(n, tuple(curve), ece, debiased, brier)
+
+
+def _mean_absolute(mean: Floats, sd: Floats) -> Floats:
+    """The mean of the absolute value of a normal variable (the folded normal distribution)."""
+    ratio = np.divide(mean, sd, out=np.full(len(mean), np.inf), where=sd > 0)
+    return np.asarray(sd * np.sqrt(2 / np.pi) * np.exp(-np.square(ratio) / 2) + np.abs(mean) * (1 - 2 * ndtr(-np.abs(ratio))))
 
 
 def _half_width(residual: Interval, binomial: float) -> float:

@@ -25,8 +25,9 @@ def test_table_by_hand() -> None:
     assert TABLE[["predicted", "observed", "n"]].to_numpy().tolist() == [[0.25, 0.5, 2], [pytest.approx(0.9), 1.0, 2]]
     assert TABLE[["band_low", "band_high"]].to_numpy().tolist() == [[one.band_low, one.band_high] for one in FOUND.bins]
     # ECE (2 · |.25 - .5| + 2 · |.9 - 1|) / 4 = .175; Brier (.64 + .09 + .01 + .01) / 4 = .1875. The residuals .8 and -.3
-    # have variance .605, and .0025·2 those of the second bin: .25² - .3025 and .1² - 0 add up to less than 0
-    expected = "expected calibration error 0.175, 0.000 without sampling noise (root mean square), Brier score 0.188"
+    # have a standard error of .55, so that noise of this size around .25 has a mean of .484; the second bin has none:
+    # (2 · (.5 - .484) + 2 · .1) / 4 = .058
+    expected = "expected calibration error 0.175, 0.058 without what noise adds, Brier score 0.188"
     assert reliability.summary(FOUND) == expected
 
 
@@ -36,6 +37,7 @@ def test_figure_shows_the_curve_the_bands_and_the_perfect_line() -> None:
     assert list(bands.x[:3]) == [0.25, 0.25, None]
     assert list(bands.y[:2]) == TABLE.loc[0, ["band_low", "band_high"]].tolist()
     assert (list(curve.x), list(curve.y)) == ([0.25, pytest.approx(0.9)], [0.5, 1.0])
+    assert list(curve.marker.size) == [18, 18]  # as many rows in both
     assert curve.hovertext[0].startswith("0.500 [")
     assert curve.hovertext[0].endswith("<br>n 2")
     assert [note.text for note in chart.layout.annotations] == ["perfect"]

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.stats.auroc import auroc
-from core.stats.scores_and_labels import scores_from_probabilities
-from core.stats.stratified_score import stratified_auroc, stratified_score
-from tests.stats.oracles import scored_rows, some_rows, wins
+from core.stats.stratified_score import stratified_auroc
+from tests.stats.oracles import scored_rows, wins
 
 
 def by_pairs(positive: np.ndarray, values: np.ndarray, strata: np.ndarray) -> np.ndarray:
@@ -59,19 +58,7 @@ def test_interval_is_that_of_a_ratio_over_strata() -> None:
     assert stratified_auroc(positive, values, strata).interval.se ** 2 == pytest.approx(variance)
 
 
-def test_score_has_both_metrics_and_their_mean() -> None:
-    labels, de, up = some_rows(np.random.default_rng(3), 300)
-    strata = np.arange(300) % 25
-    found = stratified_score(labels, scores_from_probabilities(de, up), strata)
-    effect = labels != "none"
-    assert found.de == stratified_auroc(effect, np.round(de, 9), strata)
-    alone = stratified_auroc(labels[effect] == "up", np.round(up[effect], 9), strata[effect])
-    assert found.dir.interval.estimate == alone.interval.estimate
-    assert found.mean.estimate == (found.de.interval.estimate + found.dir.interval.estimate) / 2
-    assert 0 < found.mean.se < max(found.de.interval.se, found.dir.interval.se)
-
-
 def test_without_both_classes_anywhere_it_is_undefined() -> None:
-    found = stratified_score([None, None], scores_from_probabilities([0.1, 0.2], [0.1, 0.2]), ["a", "b"])
-    assert np.isnan([found.mean.estimate, found.mean.se, found.de.interval.estimate]).all()
-    assert (found.de.pairs, found.de.used, found.de.one_class) == (0, 0, ())
+    found = stratified_auroc([True, True], [0.1, 0.2], ["a", "b"])
+    assert np.isnan([found.interval.estimate, found.interval.se]).all()
+    assert (found.pairs, found.used, found.one_class) == (0, 0, ("a", "b"))

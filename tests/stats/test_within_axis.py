@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
-from core.stats.stratified_score import stratified_score
+from core.stats.stratified_score import stratified_auroc
 from core.stats.within_axis import Axis, score_within
 from tests.stats.oracles import delong_covariance, some_rows
 
@@ -49,11 +49,11 @@ def test_averages_are_those_of_the_groups(axis: Axis, group: np.ndarray) -> None
     assert within.mean.value == pytest.approx((within.de.macro.value + within.dir.macro.value) / 2)
 
 
-def test_the_weighted_average_is_the_stratified_score() -> None:
-    within, stratified = score_within(ROWS, "gene"), stratified_score(LABELS, SCORES, GENE)
-    for ours, theirs in ((within.de, stratified.de), (within.dir, stratified.dir)):
-        assert ours.by_pairs.value == pytest.approx(theirs.interval.estimate, abs=1e-12)
-        assert ours.by_pairs.gene.se == pytest.approx(theirs.interval.se)
+def test_the_weighted_average_is_the_stratified_auroc() -> None:
+    for metric, (rows, positive, values) in TASKS.items():
+        ours = getattr(score_within(ROWS, "gene"), metric).by_pairs
+        theirs = stratified_auroc(positive[rows], values[rows], GENE[rows]).interval
+        assert (ours.value, ours.gene.se) == pytest.approx((theirs.estimate, theirs.se), abs=1e-12)
 
 
 def test_independent_rows_have_the_variance_of_the_groups_own_intervals() -> None:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from core.plots import drawing, reliability, roc_curves, score_histograms
+from core.plots import drawing, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores, slices
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import interval_text
-from core.stats import calibration
+from core.stats.calibration import tie_bounds
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
 from core.stats.slices import Slice
-from core.stats.stratified_score import stratified_score
 from core.store.runs import Run
-from core.ui.shared import links, loaders, score_box
+from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
@@ -34,6 +30,7 @@ PARAMETERS = {
     "perturbation": "pert",
     "target gene": "gene",
 }
+INTERVALS = {"perturbation": "by genes", "target gene": "by perturbations"}  # a slice of one cluster has the other axis alone
 
 
 def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
@@ -47,7 +44,7 @@ def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
     overall = getattr(score, metric.lower()).value
     caption = (
         f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
-        f"{metric} inside each slice, scored {rows.scored}, interval by perturbations and genes"
+        f"{metric} inside each slice, scored {rows.scored}, interval {INTERVALS.get(by, 'by perturbations and genes')}"
     )
     count_only = getattr(loaders.count_score(run.id).whole, metric.lower()).value
     show_figure(
@@ -57,12 +54,12 @@ def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
         caption,
     )
     _show_slice_table(table, metric)
-    _show_scores_within(rows)
 
 
 def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     number = st.column_config.NumberColumn
     cost = "How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
+    clusters = "The smaller number of perturbations and genes in the slice, which decides how wide its interval is."
     st.dataframe(
         table,
         hide_index=True,
@@ -73,6 +70,7 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
             "estimate": number(metric, format="%.3f"),
             "low": number(format="%.3f"),
             "high": number(format="%.3f"),
+            "clusters": number(format="localized", help=clusters),
             "cost": number(format="%+.4f", help=cost),
             "rows": st.column_config.LinkColumn("in Debates", display_text="see the rows"),
         },
@@ -89,6 +87,7 @@ def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object
         "estimate": interval.estimate,
         "low": interval.low,
         "high": interval.high,
+        "clusters": interval.clusters,
         "cost": scored.cost,
         "rows": links.page_address("debates", dataset=run.dataset, run=run.id, **{PARAMETERS[by]: _filter_value(by, part.name)})
         if by in PARAMETERS
@@ -99,22 +98,6 @@ def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object
 def _filter_value(by: str, name: str) -> str | list[str]:
     """A slice's name as the value of its query parameter; a range of probabilities as its two ends."""
     return name.split("–") if by.startswith("P(") else name
-
-
-def _show_scores_within(rows: RunRows) -> None:
-    """Show how well the run ranks rows of the same gene or perturbation, where row counts cannot help."""
-    for column, (title, strata) in zip(st.columns(2), (("gene", rows.gene), ("perturbation", rows.pert)), strict=True):
-        within = stratified_score(rows.labels, rows.scores, strata, rows.cells)
-        de, direction = within.de, within.dir
-        column.metric(
-            f"DE within a {title}",
-            "–" if math.isnan(de.interval.estimate) else f"{de.interval.estimate:.3f}",
-            help=f"AUROC over pairs of rows that share the {title}, combined by their number.",
-        )
-        no_pairs = "no pair of both classes"
-        de_text = no_pairs if math.isnan(de.interval.estimate) else score_box.range_text(de.interval)
-        dir_text = no_pairs if math.isnan(direction.interval.estimate) else interval_text(direction.interval)
-        column.caption(f"{de_text}  \nDIR within a {title}: {dir_text}")
 
 
 def show_curves(run: Run, rows: RunRows) -> None:
@@ -151,30 +134,6 @@ def show_histograms(run: Run, rows: RunRows) -> None:
     show_ties(run, rows)
 
 
-def show_calibration(run: Run, rows: RunRows) -> None:
-    """Show how often rows of each predicted probability have an effect, or go up; AUROC does not depend on it."""
-    outcome = outcome_of(rows.labels)
-    st.caption("AUROC depends on the order of the probabilities alone; calibration depends on their values.")
-    parts = (
-        ("P(DE)", rows.frame["p_de"], outcome.labelled, outcome.effect),
-        ("P(up | DE)", rows.frame["p_up_given_de"], outcome.directed, outcome.up),
-    )
-    for column, (name, values, known, positive) in zip(st.columns(2), parts, strict=True):
-        keep = known & values.notna().to_numpy()
-        with column:
-            if not keep.any():
-                st.markdown(f"{name}: no row with a label.")
-                continue
-            found = calibration.reliability(positive[keep], values.to_numpy()[keep], rows.pert[keep], rows.gene[keep])
-            table = reliability.table(found)
-            show_figure(
-                reliability.figure(table, name),
-                table,
-                f"reliability-{name}",
-                f"{run.name} · {found.n:,} rows · {reliability.summary(found)} · grey: a calibrated model",
-            )
-
-
 def show_ties(run: Run, rows: RunRows) -> None:
     """Say how many values of P(DE) are distinct, and how far breaking ties could move the score."""
     p_de = rows.frame["p_de"].to_numpy()
@@ -184,7 +143,7 @@ def show_ties(run: Run, rows: RunRows) -> None:
     de, _ = tasks(outcome, rows.scores)
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():
         cells = None if rows.cells is None else rows.cells[de.rows]
-        bounds = calibration.tie_bounds(de.positive[de.rows], de.values[de.rows], cells)
+        bounds = tie_bounds(de.positive[de.rows], de.values[de.rows], cells)
         sentence += (
             f" DE is {bounds.auroc:.3f} with ties counted half; breaking all ties for or against the labels would make it "
         )

@@ -41,6 +41,7 @@ from core.ui.shared.loaders.rows import (
 from core.ui.shared.loaders.scores import (
     beats_counts,
     count_score,
+    other_scores,
     protocol_sentences,
     run_rows,
     run_score,
@@ -84,6 +85,7 @@ __all__ = [
     "list_rows",
     "matching_ids",
     "most_similar",
+    "other_scores",
     "p_de_values",
     "principal_axes",
     "prior_cache",

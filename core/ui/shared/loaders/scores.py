@@ -8,6 +8,7 @@ from core.actions.component_loader import WorkspaceComponents
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.scoring.compare_runs import compare_runs
+from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
@@ -52,6 +53,14 @@ def count_score(run: str) -> RunScore:
     """The score of row counts alone on a run's rows, scored as the run is."""
     rows = scored_rows(run)
     return run_scores.score_run(run_scores.count_rows(rows).under(rows.protocols))
+
+
+@cached("run:{0}", "datasets", entries=12)
+def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
+    """A run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
+    rows = scored_rows(run)
+    counts = run_scores.count_rows(rows).under(rows.protocols)
+    return other_scores_of_run(rows, run_score(run)), other_scores_of_run(counts, count_score(run))
 
 
 @cached("run:{0}", "datasets", "spaces", entries=30)

@@ -1,0 +1,90 @@
+"""The rows of a run asked in other ways than the score: inside genes, at the top of the list, where row counts cannot help.
+
+Each is computed inside the cells that the run is scored inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from numpy.typing import ArrayLike
+
+from core.scoring.run_scores import RunRows, RunScore
+from core.stats.average_precision import AveragePrecision, average_precision
+from core.stats.count_matching import CountMatched, count_matched_scores
+from core.stats.delong import Estimate
+from core.stats.official_score import ScoreIntervals
+from core.stats.scored_rows import ScoredRows
+from core.stats.top_k import TopK, precision_at
+from core.stats.within_axis import WithinAxis, WithinTask, score_within
+
+Metric = Literal["de", "dir"]
+METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen
+TOP = (20, 50, 100, 200)  # rows at the top of the list
+
+
+@dataclass(frozen=True, slots=True)
+class OtherScores:
+    """A run's other scores.
+
+    whole: the score itself. within_gene, within_pert: over pairs of rows that share the gene, or the perturbation. matched:
+    where row counts cannot help. auprc, top: of DE and of DIR.
+    """
+
+    whole: ScoreIntervals
+    within_gene: WithinAxis
+    within_pert: WithinAxis
+    matched: CountMatched
+    auprc: dict[Metric, AveragePrecision]
+    top: dict[Metric, tuple[TopK, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One AUROC of a run, the way it was scored in words, and how many of what it was counted over ("336 genes")."""
+
+    name: str
+    counted: str
+    estimate: Estimate
+
+
+def other_scores(whole: ScoreIntervals, rows: ScoredRows, gene_rows: ArrayLike, top: Sequence[int] = TOP) -> OtherScores:
+    """All of them, NaN where one class is missing.
+
+    whole: the run's score; gene_rows: number of rows of each row's gene in its split, of shape (n_rows,).
+    """
+    de, direction = average_precision(rows)
+    top_de, top_dir = precision_at(rows, top)
+    return OtherScores(
+        whole,
+        score_within(rows, "gene"),
+        score_within(rows, "pert"),
+        count_matched_scores(rows, gene_rows),
+        {"de": de, "dir": direction},
+        {"de": top_de, "dir": top_dir},
+    )
+
+
+def other_scores_of_run(rows: RunRows, found: RunScore) -> OtherScores:
+    """The other scores of a run, beside its score."""
+    return other_scores(found.whole, rows.arrays, rows.frame["gene_rows"])
+
+
+def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
+    """The AUROCs of one metric, that of all rows first."""
+    gene: WithinTask = getattr(found.within_gene, metric)
+    pert: WithinTask = getattr(found.within_pert, metric)
+    whole, several, matched = (
+        getattr(each, metric) for each in (found.whole, found.matched.without_single, found.matched.matched)
+    )
+    return [
+        Way("all rows", f"{whole.n:,} rows", whole),
+        Way("within a gene, mean over genes", f"{gene.groups:,} genes", gene.macro),
+        Way("within a gene, by pairs", f"{gene.groups:,} genes", gene.by_pairs),
+        Way("within a perturbation, mean over them", f"{pert.groups:,} perturbations", pert.macro),
+        Way("within a perturbation, by pairs", f"{pert.groups:,} perturbations", pert.by_pairs),
+        Way("without genes of a single row", f"{several.n:,} rows", several),
+        Way("negatives matched by the gene's rows", f"{matched.n:,} rows", matched),
+    ]
