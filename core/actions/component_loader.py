@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.actions import packs
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.engine.dependencies import load_pairs
@@ -48,7 +49,7 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
     """Returns the spaces of these names over an index's symbols; one built from this dataset's labels can be rebuilt per fold."""
     with workspace.store.read() as db:
         records = [spaces.find(db, name) for name in names]
-    orthologs = space_actions.orthologs(workspace)
+    orthologs = packs.read_orthologs(workspace)
     loaded = []
     for space in records:
         vectors = space_actions.load(workspace, space)

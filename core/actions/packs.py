@@ -64,6 +64,12 @@ def read_latest(workspace: Workspace, kind: str) -> Pack | None:
     return read(workspace, names[-1]) if names else None
 
 
+def read_orthologs(workspace: Workspace) -> Mapping[str, str]:
+    """Returns the latest ortholog table of the workspace; empty if there is none."""
+    pack = read_latest(workspace, "orthologs")
+    return pack.symbols if isinstance(pack, Orthologs) else {}
+
+
 def read_symbol_tables(workspace: Workspace) -> SymbolTables:
     """Returns the latest tables of proteins and orthologs; one that is missing or unreadable is empty and named in the notes."""
     notes: list[str] = []

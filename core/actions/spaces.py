@@ -16,7 +16,7 @@ from typing import Any
 from core import embeddings
 from core.actions import packs
 from core.actions.workspace import Workspace
-from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network, Orthologs
+from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
@@ -24,7 +24,7 @@ from core.store import Cursor, changes, datasets, imports, pairs, spaces
 from core.store.spaces import SpaceRecord
 from core.types import Label
 
-__all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset", "orthologs"]
+__all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
 
 Spec = Mapping[str, Any]
 Labelled = tuple[Sequence[str], Sequence[str], Sequence[Label]]  # perturbations, genes and labels, row by row
@@ -173,14 +173,18 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
         if found is None:
             return None
         rows = pairs.frame(db, found.id)
-    return embeddings.coverage(load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), orthologs(workspace))
+    return embeddings.coverage(
+        load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), packs.read_orthologs(workspace)
+    )
 
 
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
     """Returns how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, dataset).id)
-    return embeddings.match_symbols(load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), orthologs(workspace))
+    return embeddings.match_symbols(
+        load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), packs.read_orthologs(workspace)
+    )
 
 
 def delete(workspace: Workspace, name: str) -> SpaceRecord:
@@ -209,12 +213,6 @@ def restore(workspace: Workspace, name: str, space: Space) -> bool:
 def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
     """Deletes a space's file, after its record."""
     _file(workspace, record).unlink(missing_ok=True)
-
-
-def orthologs(workspace: Workspace) -> Mapping[str, str]:
-    """Returns the latest ortholog table of the workspace; empty if there is none."""
-    pack = packs.read_latest(workspace, "orthologs")
-    return pack.symbols if isinstance(pack, Orthologs) else {}
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
