@@ -111,7 +111,7 @@ def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = (
     option, answer = _OPENING_OPTION.match(text), _ANSWER.match(text)
     contrary = OPTIONS_AGAINST.get(role, "")
     plain = text.translate(_PLAIN)
-    found = sentences(plain)
+    every = sentences(plain)
     lowered = text.lower() if citable else ""
     holds = {
         "answers": answer is not None,
@@ -121,10 +121,10 @@ def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = (
         "option": option is not None,
         "against": option is not None and option[1] in contrary,
         "argues": len(text) >= SHORT and answer is None,
-        "sentences": len(found) >= FEWEST_SENTENCES,
+        "sentences": len(every) >= FEWEST_SENTENCES,
         "genes": _names_both(plain, pair_id),
-        "own_side": role in OPTIONS_AGAINST and _concludes(found, _OWN_SIDE[role], set("ABC") - set(contrary)),
-        "other_side": role in OPTIONS_AGAINST and _concludes(found, _OTHER_SIDE[role], set(contrary)),
+        "own_side": role in OPTIONS_AGAINST and _concludes(every, _OWN_SIDE[role], set("ABC") - set(contrary)),
+        "other_side": role in OPTIONS_AGAINST and _concludes(every, _OTHER_SIDE[role], set(contrary)),
         "cites": any(term in lowered for term in citable),
     }
     return tuple(finding for finding in FINDINGS if holds[finding])
@@ -141,10 +141,10 @@ def sentences(text: str) -> list[str]:
     return [part for part in _END.split(text.strip()) if _WORD.search(part)]
 
 
-def _concludes(sentences: Sequence[str], side: _Statement, options: Collection[str]) -> bool:
+def _concludes(every: Sequence[str], side: _Statement, options: Collection[str]) -> bool:
     """Whether a side's statement or option stands in the first sentence or in one of the last two."""
     stated, unless = side
-    for sentence in {*sentences[:1], *sentences[-2:]}:
+    for sentence in {*every[:1], *every[-2:]}:
         option = _NAMED_OPTION.search(sentence)
         if option and option[1] in options:
             return True

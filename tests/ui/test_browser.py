@@ -116,6 +116,25 @@ def test_a_copied_link_shows_the_same_elsewhere(
         assert there.get_by_role("combobox", name="Run", exact=True).input_value() == "another name"
 
 
+def test_a_number_of_the_audit_opens_its_rows_and_the_address_names_them(
+    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace
+) -> None:
+    run, page = the_run(demo_workspace), open_tab()
+    with demo_workspace.store.read() as db:
+        rows = predictions.find_pair_ids(db, run.id, RowFilter(arguing=2))
+    page.goto(demo_server.url("debates", run=run.id, flags="DE fallback"))
+    settle(page)
+    then(page, page.get_by_role("tab", name="Audit").click)
+    then(page, page.get_by_role("button", name=f"{len(rows)} (", exact=False).first.click)
+    page.get_by_text(f"{len(rows)} of 2,400 rows").wait_for()
+    assert query(page) == {"dataset": [run.dataset], "run": [run.id], "arguing": ["2"]}
+    assert heading(page).inner_text() == rows[0].replace("_", " ⟶ ")
+    page.reload()
+    page.get_by_text(f"{len(rows)} of 2,400 rows").wait_for()
+    then(page, page.go_back)
+    page.get_by_text("Rows by how many of their advocates").wait_for()
+
+
 def test_the_sidebar_keeps_the_run_and_back_goes_back(open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace) -> None:
     run, page = the_run(demo_workspace), open_tab()
     page.goto(demo_server.url())
