@@ -35,7 +35,7 @@ def show_rows_button(label: str, **chosen: str | list[str]) -> None:
     A link to the page that shows it changes neither its address nor its widgets, so the button sets these.
     """
     key = f"rows-{'-'.join(map(str, chosen.values()))}"
-    st.button(label, key=key, on_click=_open_rows, args=(chosen,), type="tertiary", help="See these rows.")
+    st.button(label, key=key, on_click=_open_rows, args=(chosen,), type="tertiary")
 
 
 def _open_rows(chosen: dict[str, str | list[str]]) -> None:
