@@ -19,6 +19,7 @@ from core.scoring.run_scores import RunRows
 from core.scoring.slices import SLICES, available_slices, score_slices
 from core.stats.bootstrap import BothAxes, ResamplingPlan, bootstrap_score, both_axes
 from core.stats.multiplicity import adjusted_p_values
+from core.texts import estimate_text
 
 app = typer.Typer()
 
@@ -64,7 +65,7 @@ def _product_interval(rows: RunRows, seed: int) -> BothAxes:
 
 def _slice_line(part: Mapping[str, Any]) -> str:
     mean = part["mean"]
-    interval = f"{mean['estimate']:.3f} [{mean['low']:.3f}, {mean['high']:.3f}]" if mean else "–"
+    interval = estimate_text(mean["estimate"], mean["low"], mean["high"]) if mean else "–"
     return f"{part['name']:20} {part['n']:>7,} rows  mean {interval:24} cost {part['cost']:+.4f}"
 
 

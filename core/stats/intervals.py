@@ -80,15 +80,17 @@ def widest_interval(
     se = max((one.se for one in by_unit if not np.isnan(one.se)), default=float("nan"))
     if se == 0 and first.estimate in limits:
         se = float("nan")
-    clusters = min(axes) if axes else None
-    half = se * (float(stdtrit(clusters - 1, 0.975)) if clusters else Z95)
-    low, high = np.clip((first.estimate - half, first.estimate + half), *limits)
-    return Interval(first.estimate, float(low), float(high), se, first.n, unit, WIDEST_METHODS[unit], clusters=clusters)
+    widest = replace(first, unit=unit, method=WIDEST_METHODS[unit], clusters=min(axes) if axes else None)
+    return _with_error(widest, se, limits)
 
 
 def add_variance(interval: Interval, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Interval:
     """The interval with an independent source of noise added to its standard error; `clusters` still sets the quantile."""
-    se = float(np.sqrt(interval.se**2 + variance))
+    return _with_error(interval, float(np.sqrt(interval.se**2 + variance)), limits)
+
+
+def _with_error(interval: Interval, se: float, limits: tuple[float, float]) -> Interval:
+    """The interval with another standard error, its limits by Student's t for its clusters."""
     half = se * float(stdtrit(interval.df, 0.975))
     low, high = np.clip((interval.estimate - half, interval.estimate + half), *limits)
     return replace(interval, low=float(low), high=float(high), se=se)

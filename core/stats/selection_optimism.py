@@ -8,7 +8,7 @@ the gain is the mean over many cuts, shown with its range.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats, sum_by_group
 from core.stats.scored_rows import ScoredRows
+from core.stats.scores_and_labels import Scores
 from core.stats.weighted_auroc import ranking_steps
 
 
@@ -56,12 +57,13 @@ class Optimism:
 def selection_optimism(settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_CUTS) -> Optimism:
     """How much of the best setting's value is due to choosing it on the rows it is measured on.
 
-    settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. With
-    cells only pairs inside a cell of the rows count, both in choosing and in measuring.
+    settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. A row
+    that lacks p_up under one of them counts for no DIR. With cells only pairs inside a cell of the rows count, both in
+    choosing and in measuring.
     """
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
-    rows = settings[0]
+    settings, rows = _on_shared_rows(settings), settings[0]
     rng = np.random.default_rng(plan.seed)
     values = np.full((2, 2, plan.cuts), np.nan)  # of DE and DIR: tuned and out of fold, on each cut
     both = [[_RankedTask.of(setting, k) for setting in settings] for k in range(2)]
@@ -84,6 +86,12 @@ def selection_optimism(settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_C
         float(gains.max()),
         int(defined.sum()),
     )
+
+
+def _on_shared_rows(settings: Sequence[ScoredRows]) -> list[ScoredRows]:
+    """The settings with p_up missing in all where it is missing in one."""
+    missing = np.any([np.isnan(each.scores.p_up) for each in settings], axis=0)
+    return [replace(each, scores=Scores(each.scores.p_de, np.where(missing, np.nan, each.scores.p_up))) for each in settings]
 
 
 def cut_codes(codes: Codes, k: int, rng: np.random.Generator) -> Codes:

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
 from core.stats.scored_rows import ScoredRows, scored_rows
-from core.stats.scores_and_labels import scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from core.stats.selection_optimism import CutPlan, cut_codes, selection_optimism
 from tests.stats.oracles import some_rows
 
@@ -88,6 +88,15 @@ def test_tuning_on_noise_is_optimistic() -> None:
     assert np.mean([one.tuned - 0.5 for one in found]) > 0.03  # the best of twenty scores of pure noise
     assert abs(np.mean([one.out_of_fold - 0.5 for one in found])) < 0.015
     assert all(one.low <= one.optimism <= one.high for one in found)
+
+
+def test_a_row_without_a_direction_under_one_setting_counts_for_no_direction() -> None:
+    missing = np.arange(N) % 5 == 0
+    lacking = [settings()[0], *settings()[1:]]
+    lacking[2] = scored_rows(LABELS, Scores(VALUES[2, 0], np.where(missing, np.nan, VALUES[2, 1])), PERT, GENE)
+    everywhere = [scored_rows(LABELS, Scores(de, np.where(missing, np.nan, up)), PERT, GENE) for de, up in VALUES]
+    plan = CutPlan(cuts=3, k=3)
+    assert selection_optimism(lacking, plan) == selection_optimism(everywhere, plan) != selection_optimism(settings(), plan)
 
 
 def test_without_both_classes_there_is_no_value() -> None:
