@@ -17,24 +17,23 @@ from core.methods.fusion_components import ComponentLoader, DatasetPriors, Sourc
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores
+from core.transfer.cut_priors import SEEDS
+from core.transfer.cuts import cut_values
 from core.transfer.fusion import Percentiles, fuse, percentiles_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.protocols import EvaluationProtocol, scores_with_stand_ins
+from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, protocols_of, with_seed
-
-N_CUTS = 10  # seeds 0 to 9
 
 
 def evaluate_knn(settings: KnnSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
     """Returns the evaluation of a kNN, as `core.types.RunRecord.evaluation` holds it."""
-
-    def score(seed: int) -> Scores:
-        predicted = CutLoader(loader, seed).predict_knn(settings, pair_ids).predicted
-        return scores_with_stand_ins(predicted.priors, predicted.null)
-
-    return _evaluation([settings.protocol], pair_ids, loader, score)
+    values: list[list[float]] = []
+    if settings.protocol.kind == "folds":
+        found = loader.predict_knn(settings, pair_ids)
+        values = cut_values(found.inputs, found.labels, settings.protocol.k).tolist()
+    return _record([settings.protocol], values)
 
 
 def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
@@ -81,14 +80,18 @@ def _evaluation(
     loader: ComponentLoader,
     score: Callable[[int], Scores] | None,
 ) -> dict[str, Any]:
-    used = distinct_protocols(protocols)
-    cuts: list[list[float]] = []
-    if score is not None and folds_among(used):
+    values: list[list[float]] = []
+    if score is not None and folds_among(protocols):
         try:
-            cuts = list(_score_cuts(used, pair_ids, loader.index(), score))
+            values = list(_score_cuts(protocols, pair_ids, loader.index(), score))
         except (NotFound, StateError):  # a space that was deleted or changed: other cuts cannot be known any more
-            cuts = []
-    return {"protocols": [asdict(each) for each in used], "cuts": cuts if np.isfinite(cuts).all() else []}
+            values = []
+    return _record(protocols, values)
+
+
+def _record(protocols: Sequence[EvaluationProtocol], cuts: list[list[float]]) -> dict[str, Any]:
+    used = [asdict(each) for each in distinct_protocols(protocols)]
+    return {"protocols": used, "cuts": cuts if np.isfinite(cuts).all() else []}
 
 
 def _score_cuts(
@@ -96,7 +99,7 @@ def _score_cuts(
 ) -> Iterator[list[float]]:
     """Yields DE and DIR of each cut, inside its own cells."""
     positions = index.positions_of(pair_ids)
-    for seed in range(N_CUTS):
+    for seed in SEEDS:
         found = point_score(index.labels[positions], score(seed), cells_under(with_seed(protocols, seed), index, positions))
         yield [found.de, found.dir]
 

@@ -22,11 +22,12 @@ from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnInputs, KnnPrediction, evaluate
 from core.transfer.row_index import RowIndex
+from core.transfer.run_cells import RunWithParents
 
 LIVE_NAME = "neighbours"  # of a kNN that is no run
 
 
-class SourceRun(Protocol):
+class SourceRun(RunWithParents, Protocol):
     """A run that other runs are made from."""
 
     @property
@@ -35,14 +36,6 @@ class SourceRun(Protocol):
     def name(self) -> str: ...
     @property
     def dataset(self) -> str: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def spec(self) -> Mapping[str, Any]: ...
-    @property
-    def parents(self) -> tuple[str, ...]: ...
-    @property
-    def evaluation(self) -> Mapping[str, Any] | None: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)

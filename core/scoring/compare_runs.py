@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.errors import InputError
-from core.scoring.run_scores import NO_CUTS, RunRows, cut_variances, widen, without_stand_ins
+from core.scoring.run_scores import NO_CUTS, RunRows, without_stand_ins
 from core.stats.arrays import Bools, Floats, sum_by_group
 from core.stats.comparison import Comparison, Difference, compare, compared
+from core.stats.delong import widen
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import outcome_of
+from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
 from core.transfer.run_cells import cells_under, distinct_protocols, folds_among, with_seed
 
@@ -106,8 +108,8 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
 def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
     a, b = pair.a, pair.b
     found = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
-    variances = cut_variances(NO_CUTS if cut_differences is None else cut_differences)
-    of_a, of_b = cut_variances(a.cuts), cut_variances(b.cuts)
+    variances = variances_between(NO_CUTS if cut_differences is None else cut_differences)
+    of_a, of_b = variances_between(a.cuts), variances_between(b.cuts)
     parts = zip((found.de, found.dir, found.mean), of_a, of_b, variances, strict=True)
     de, direction, mean = (_widen(*each) for each in parts)
     return replace(found, de=de, dir=direction, mean=mean)
@@ -147,7 +149,7 @@ def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> Fus
 
     before, after: DE and DIR of the baseline and of the fusion under each cut, of shape (n_cuts, 2).
     """
-    variances = zip(cut_variances(before), cut_variances(after), cut_variances(after - before), strict=True)
+    variances = zip(variances_between(before), variances_between(after), variances_between(after - before), strict=True)
     de, direction, mean = (
         MetricChange(widen(part.before, old), widen(part.after, new), widen(part.change, change, (-1.0, 1.0)))
         for part, (old, new, change) in zip((found.de, found.dir, found.mean), variances, strict=True)

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.count_controls import count_only, rarer_gene
-from core.stats.delong import Estimate
-from core.stats.intervals import add_variance
+from core.stats.delong import widen
 from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, ranked_scores, scores_from_probabilities
 from core.store import pairs, predictions, runs
 from core.store.connection import Cursor
 from core.store.runs import Run
+from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
@@ -169,7 +169,7 @@ def without_stand_ins(rows: RunRows) -> RunRows:
 
 def _score(rows: RunRows) -> ScoreIntervals:
     found = score_of_rows(rows.arrays)
-    de, direction, mean = cut_variances(rows.cuts)
+    de, direction, mean = variances_between(rows.cuts).tolist()
     return replace(
         found,
         de=widen(found.de, de),
@@ -177,19 +177,6 @@ def _score(rows: RunRows) -> ScoreIntervals:
         mean=widen(found.mean, mean),
         scored=rows.scored,
     )
-
-
-def cut_variances(cuts: Floats) -> tuple[float, float, float]:
-    """The variances between cuts of DE, of DIR and of their mean; 0 if fewer than two cuts are known."""
-    if len(cuts) < 2:
-        return 0.0, 0.0, 0.0
-    de, direction, mean = np.column_stack((cuts, cuts.mean(axis=1))).var(axis=0, ddof=1).tolist()
-    return de, direction, mean
-
-
-def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
-    """The estimate with a variance added to the interval that is shown."""
-    return estimate if variance == 0 else replace(estimate, shown=add_variance(estimate.shown, variance, limits))
 
 
 def _carries(frame: pd.DataFrame, flag: Flag) -> Bools:

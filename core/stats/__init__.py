@@ -8,7 +8,7 @@ intervals           the record of an interval      delong             intervals,
 clustered_mean      means of rows in clusters      equivalence        two one-sided tests against a margin
 official_score      the score, with intervals      comparison         two runs, paired
 row_changes         two runs, row by row           slices             the score of slices, and what they cost
-stratified_score    pairs inside strata only       cell_auroc         pairs inside cells, influence of rows
+cell_auroc          pairs inside cells only, influence of rows
 within_axis         mean over genes, perturbations weighted_auroc     AUROC under many sets of weights
 average_precision   AUPRC and its base rate        top_k              precision and enrichment at k
 bootstrap           rows, genes, perturbations     power              detectable differences, leaderboard noise

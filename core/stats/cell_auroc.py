@@ -1,6 +1,6 @@
 """AUROC from pairs inside cells only, combined by their number, with intervals for clustered rows.
 
-The values are those of `core.stats.stratified_score`. Here the influence of each row is computed too, from which follow
+Pairs are counted inside cells, strata or both. From the influence of each row follow
 intervals for rows that share a perturbation or a gene, and paired intervals for two runs.
 """
 
@@ -11,8 +11,23 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.stats.arrays import Codes, sum_by_group
+from core.stats.auroc import placements
 from core.stats.influence import Influence, influence_of
 from core.stats.scores_and_labels import Task
+
+
+def auroc_within_cells(task: Task, cells: Codes | None) -> float:
+    """Pairs won inside cells / pairs inside cells, without an interval; None: over all pairs. NaN without a pair.
+
+    cells: codes of shape (n_rows,).
+    """
+    rows, positive = task.rows, task.positive[task.rows]
+    if not len(positive):
+        return float("nan")
+    inside = None if cells is None else cells[rows]
+    placed = placements(positive, task.values[rows], inside, 1 if inside is None else int(inside.max(initial=0)) + 1)
+    pairs = placed.pairs.sum()
+    return float(placed.won[positive].sum() / pairs) if pairs else float("nan")
 
 
 def influence_within_cells(

@@ -8,7 +8,7 @@ that share either.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Codes, Floats
 from core.stats.influence import Influence, cluster_counts, covariance, influence_of, variance_of
-from core.stats.intervals import Interval, Unit, normal_interval, widest_interval
+from core.stats.intervals import Interval, Unit, add_variance, normal_interval, widest_interval
 from core.stats.scores_and_labels import Task
 
 ONE = np.array([1.0])
@@ -125,6 +125,13 @@ def dependence_of(influence: Influence, pert: Codes, gene: Codes, methods: Mappi
         "gene": covariance(influence, gene),
     }
     return Dependence(matrices, cluster_counts(influence, pert), cluster_counts(influence, gene), methods)
+
+
+def widen(estimate: Estimate, variance: float, limits: tuple[float, float] = (0.0, 1.0)) -> Estimate:
+    """The estimate with an independent source of noise in each of its intervals; variance: of that noise."""
+    if variance == 0:
+        return estimate
+    return Estimate(*(add_variance(getattr(estimate, each.name), variance, limits) for each in fields(estimate)))
 
 
 def estimates(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Codes
-from core.stats.cell_auroc import influence_within_cells
+from core.stats.cell_auroc import auroc_within_cells, influence_within_cells
 from core.stats.delong import Estimate, estimates
 from core.stats.scored_rows import ScoredRows, scored_rows
 from core.stats.scores_and_labels import Outcome, Scores, outcome_of, scores_from_submission, tasks
@@ -75,8 +75,14 @@ def point_score(labels: ArrayLike, scores: Scores, cells: Codes | None = None) -
     """
     outcome = outcome_of(labels)
     n = validate.same_length(labels=outcome.labelled, scores=scores)
-    de, direction = influence_within_cells(tasks(outcome, scores), cells).values[:, 0].tolist()
+    de, direction = point_values(outcome, scores, cells)
     return Score(*row_counts(outcome, n), de, direction, (de + direction) / 2)
+
+
+def point_values(outcome: Outcome, scores: Scores, cells: Codes | None = None) -> tuple[float, float]:
+    """DE and DIR as in `point_score`, for an outcome that is known."""
+    de, direction = tasks(outcome, scores)
+    return auroc_within_cells(de, cells), auroc_within_cells(direction, cells)
 
 
 def score_with_intervals(

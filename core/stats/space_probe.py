@@ -19,9 +19,9 @@ from scipy.sparse import csr_array
 
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
+from core.stats.cell_auroc import auroc_within_cells
 from core.stats.ranks import round_for_ranks
-from core.stats.scores_and_labels import outcome_of
-from core.stats.stratified_score import stratified_auroc
+from core.stats.scores_and_labels import Task, outcome_of
 
 SUSPECT_DE, SUSPECT_DIR = 0.65, 0.80  # spaces that never saw labels reach about .57 and .56, label matrices .72 and .999
 LEAST_EXCESS = 5.0  # standard deviations above permuted vectors
@@ -111,7 +111,7 @@ class _Task:
 
     def auroc(self, contrast: Floats, strata: Codes) -> float:
         known = ~np.isnan(contrast)
-        return stratified_auroc(self.positive[known], round_for_ranks(contrast[known]), strata[known]).interval.estimate
+        return auroc_within_cells(Task(known, self.positive, round_for_ranks(contrast)), strata)
 
 
 def _probe_task(task: _Task, limit: float, rng: np.random.Generator) -> ProbedTask:

@@ -15,12 +15,10 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.auroc import placements
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.delong import Estimate, estimates
+from core.stats.delong import estimates, widen
 from core.stats.influence import Influence
-from core.stats.intervals import add_variance
-from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, row_counts
+from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, point_values, row_counts
 from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, tasks
 from core.transfer.cut_priors import SEEDS, prepare_cuts
 from core.transfer.labelled_rows import Rows
@@ -53,7 +51,7 @@ class CutScores:
     @property
     def sd(self) -> Floats:
         """The standard deviation between cuts of DE, of DIR and of their mean, of shape (3,)."""
-        return np.sqrt(_variances_between(self.values))
+        return np.sqrt(variances_between(self.values))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,20 +82,7 @@ def predict_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> li
 def cut_values(knn: KnnInputs, labels: ArrayLike, k: int = 5, seeds: Sequence[int] = SEEDS) -> Floats:
     """DE and DIR of each cut over all rows, inside its cells, of shape (n_cuts, 2); labels: of the query rows."""
     outcome = outcome_of(labels)
-    return np.array([values_within_cells(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)])
-
-
-def values_within_cells(outcome: Outcome, scores: Scores, cells: Codes) -> tuple[float, float]:
-    """DE and DIR from pairs inside cells, without intervals; NaN if no cell has both classes."""
-    de, direction = tasks(outcome, scores)
-    return _auroc_within(de, cells), _auroc_within(direction, cells)
-
-
-def _auroc_within(task: Task, cells: Codes) -> float:
-    rows, positive = task.rows, task.positive[task.rows]
-    placed = placements(positive, task.values[rows], cells[rows], int(cells.max(initial=0)) + 1)
-    pairs = placed.pairs.sum()
-    return float(placed.won[positive].sum() / pairs) if pairs else float("nan")
+    return np.array([point_values(outcome, cut.scores, cut.cells) for cut in predict_cuts(knn, k, seeds)])
 
 
 def score_cuts(labels: ArrayLike, rows: Rows, cuts: Sequence[Cut], k: int = 5) -> MeanOfCuts:
@@ -136,21 +121,15 @@ def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcom
         members,
         found[0].stratum,
     )
-    of_cuts = _variances_between(values) / len(values)
+    of_cuts = variances_between(values) / len(values)
     three = [each[0] for each in estimates(mean, rows.pert, rows.gene, [DE, DIR, MEAN])]
-    de, direction, both = (_widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True))
+    de, direction, both = (widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True))
     return CutScores(values, ScoreIntervals(*row_counts(outcome, len(outcome.labelled)), de, direction, both, scored))
 
 
-def _variances_between(values: Floats) -> Floats:
-    """The variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with one cut."""
+def variances_between(values: Floats) -> Floats:
+    """The variance between cuts of DE, of DIR and of their mean, of shape (3,); 0 with fewer than two cuts."""
     if len(values) < 2:
         return np.zeros(3)
     variances: Floats = np.column_stack((values, values.mean(axis=1))).var(axis=0, ddof=1)
     return variances
-
-
-def _widen(estimate: Estimate, variance: float) -> Estimate:
-    """The estimate with a variance added to each of its intervals."""
-    each = (estimate.row, estimate.pert, estimate.gene, estimate.two_way, estimate.shown)
-    return Estimate(*(add_variance(interval, variance) for interval in each))

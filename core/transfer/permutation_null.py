@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 
 from core.stats import validate
 from core.stats.arrays import Floats
+from core.stats.official_score import point_values
 from core.stats.scores_and_labels import outcome_of
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.cuts import values_within_cells
 from core.transfer.protocols import KnnInputs, scores_with_stand_ins
 
 N_PERMUTATIONS = 99
@@ -68,7 +68,7 @@ def permutation_null(
     values = np.empty((n, len(SEEDS), 2))
     for i, cut in enumerate(prepare_cuts(knn, k)):
         for j, priors in enumerate(cut.predict(keys)):
-            values[j, i] = values_within_cells(outcome, scores_with_stand_ins(priors, cut.base_rates), cut.cells)
+            values[j, i] = point_values(outcome, scores_with_stand_ins(priors, cut.base_rates), cut.cells)
             if progress is not None:
                 progress((i * n + j + 1) / (n * len(SEEDS)))
     return PermutationNull(values.mean(axis=1), seed)

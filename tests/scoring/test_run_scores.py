@@ -129,7 +129,7 @@ def test_the_noise_of_the_cut_is_in_the_interval_that_is_shown() -> None:
     for name, variance in (("de", 0.0004), ("dir", 0.01), ("mean", 0.0021)):
         before, after = getattr(plain, name), getattr(found, name)
         assert after.shown.se**2 == pytest.approx(before.shown.se**2 + variance, nan_ok=True)
-        assert after.two_way == before.two_way or np.isnan(before.two_way.se)
+        assert after.row.se**2 == pytest.approx(before.row.se**2 + variance, nan_ok=True)
         assert after.value == before.value
 
 

@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from core.stats.cell_auroc import auroc_within_cells
 from core.stats.official_score import score_with_intervals
-from core.stats.scores_and_labels import scores_from_probabilities
-from core.stats.stratified_score import stratified_auroc
+from core.stats.scores_and_labels import Task, scores_from_probabilities
 from core.transfer.labelled_rows import rows_of
+from tests.stats.oracles import scored_rows, wins
 
 N = 400
 RNG = np.random.default_rng(5)
@@ -17,11 +20,34 @@ P_UP = np.where(RNG.random(N) < 0.1, np.nan, RNG.random(N) + 0.3 * (LABELS == "u
 SCORES = scores_from_probabilities(np.round(RNG.random(N), 2), P_UP)
 
 
-def test_values_are_those_of_stratified_aurocs() -> None:
+def by_pairs(positive: np.ndarray, values: np.ndarray, cells: np.ndarray) -> float:
+    """Pairs won and pairs, one cell after the other."""
+    tables = [wins(positive[cells == cell], values[cells == cell]) for cell in np.unique(cells)]
+    return sum(table.sum() for table in tables) / sum(table.size for table in tables)
+
+
+@given(scored_rows(), st.integers(0, 2**32 - 1))
+def test_counts_only_pairs_inside_a_cell(rows: tuple[np.ndarray, list[np.ndarray]], seed: int) -> None:
+    positive, (values,) = rows
+    cells = np.random.default_rng(seed).integers(0, 4, len(values))
+    cells[[0, 2]] = 0  # one cell holds both classes
+    task = Task(np.ones(len(values), dtype=np.bool_), positive, values)
+    assert auroc_within_cells(task, cells) == pytest.approx(by_pairs(positive, values, cells))
+    assert auroc_within_cells(task, None) == pytest.approx(by_pairs(positive, values, np.zeros_like(cells)))
+
+
+def test_a_score_of_the_cell_itself_has_exactly_a_half() -> None:
+    rng = np.random.default_rng(1)
+    cells, positive = rng.integers(0, 30, 300), rng.random(300) < 0.4
+    assert auroc_within_cells(Task(np.ones(300, dtype=np.bool_), positive, cells / 7), cells) == 0.5
+    assert np.isnan(auroc_within_cells(Task(np.ones(300, dtype=np.bool_), positive, cells / 7), np.arange(300)))
+
+
+def test_values_are_those_of_pairs_inside_cells() -> None:
     found, effect = score_with_intervals(LABELS, SCORES, ROWS.pert, ROWS.gene, CELLS), LABELS != "none"
-    de = stratified_auroc(effect, SCORES.p_de, CELLS).interval.estimate
+    de = by_pairs(effect, SCORES.p_de, CELLS)
     directed = effect & ~np.isnan(SCORES.p_up)
-    direction = stratified_auroc(LABELS[directed] == "up", SCORES.p_up[directed], CELLS[directed]).interval.estimate
+    direction = by_pairs(LABELS[directed] == "up", SCORES.p_up[directed], CELLS[directed])
     assert (found.de.value, found.dir.value) == pytest.approx((de, direction), abs=1e-12)
     assert found.mean.value == pytest.approx((de + direction) / 2, abs=1e-12)
 

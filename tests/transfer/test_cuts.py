@@ -6,9 +6,9 @@ import pytest
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import Estimate, two_way_variance
 from core.stats.influence import Influence
-from core.stats.official_score import score_with_intervals
+from core.stats.official_score import point_values, score_with_intervals
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
-from core.transfer.cuts import Cut, CutScores, cut_values, predict_cuts, score_cuts, values_within_cells
+from core.transfer.cuts import Cut, CutScores, cut_values, predict_cuts, score_cuts
 from core.transfer.labelled_rows import Rows, knowledge_of, rows_of
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, evaluate, predict_priors
 from core.transfer.similarity import Space
@@ -96,10 +96,10 @@ def test_a_cut_without_pairs_leaves_the_mean_undefined() -> None:
     found = score_cuts(LABELS, ROWS, [CUTS[0], alone], K).all_rows
     assert np.isnan(found.score.de.value)
     assert np.isnan(found.score.mean.shown.low)
-    assert np.isnan(values_within_cells(outcome_of(LABELS), alone.scores, alone.cells)).all()
+    assert np.isnan(point_values(outcome_of(LABELS), alone.scores, alone.cells)).all()
 
 
 def test_values_are_those_of_the_influence() -> None:
     outcome, scores = outcome_of(LABELS), Scores(np.round(RNG.random(N), 1), np.round(RNG.random(N), 1))
     found: Influence = influence_within_cells(tasks(outcome, scores), CUTS[0].cells)
-    assert values_within_cells(outcome, scores, CUTS[0].cells) == pytest.approx(found.values[:, 0])
+    assert point_values(outcome, scores, CUTS[0].cells) == pytest.approx(found.values[:, 0])

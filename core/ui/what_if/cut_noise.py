@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core.methods.cut_scores import N_CUTS, can_cut_again, percentiles_of_cut
+from core.methods.cut_scores import can_cut_again, percentiles_of_cut
 from core.scoring.compare_runs import add_cut_noise, scores_of_cuts
 from core.stats.arrays import Codes, Floats
 from core.stats.official_score import point_score
 from core.store.runs import Run
+from core.transfer.cut_priors import SEEDS
 from core.transfer.fusion import Percentiles, fuse
 from core.transfer.live_fusion import FusionComparison
 from core.transfer.run_cells import cells_under, with_seed
@@ -47,8 +48,8 @@ def make_cuts(choice: FusionChoice) -> Cuts:
         index, protocols = loader.index(), fusion_controls.protocols_of(choice)
         positions = index.positions_of(ids)
         cuts = Cuts(
-            tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in range(N_CUTS)),
-            tuple(cells_under(with_seed(protocols, seed), index, positions) for seed in range(N_CUTS)),
+            tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in SEEDS),
+            tuple(cells_under(with_seed(protocols, seed), index, positions) for seed in SEEDS),
         )
     st.session_state[_CUTS] = _key(choice), cuts
     return cuts
