@@ -22,6 +22,7 @@ settings = neighbour_controls.choose_settings(dataset, spaces, labelled=pair.lab
 if settings is None:
     st.stop()
 
+panels.show_number(dataset, settings)
 live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
 provenance, without_picked = panels.explain_priors(live, pair_id)
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")

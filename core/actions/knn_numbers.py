@@ -51,14 +51,23 @@ def find_null(
     progress: Progress | None = None,
 ) -> PermutationNull:
     """Returns the null of a kNN from the cache; computed and kept there, unless the workspace is open for reading only."""
-    path = workspace.settings.cache / "permuted" / f"{content_key(knn, labels, k, n, SEED)}.json"
-    kept = read_null(path)
-    if kept is not None and len(kept.values) == n:
+    key = content_key(knn, labels, k, n, SEED)
+    kept = kept_null(workspace, key)
+    if kept is not None:
         return kept
     null = permutation_null(knn, labels, k, n, SEED, progress)
     if not workspace.settings.read_only:
-        write_null(path, null)
+        write_null(_file(workspace, key), null)
     return null
+
+
+def kept_null(workspace: Workspace, key: str) -> PermutationNull | None:
+    """Returns the null of this content (see `content_key`) from the cache; None if it is not there."""
+    return read_null(_file(workspace, key))
+
+
+def _file(workspace: Workspace, key: str) -> Path:
+    return workspace.settings.cache / "permuted" / f"{key}.json"
 
 
 def read_null(path: Path) -> PermutationNull | None:

@@ -13,8 +13,8 @@ from core.stats.intervals import Interval, Unit
 from core.texts import estimate_text, number_text
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
-from core.transfer.knn_numbers import KnnNumbers
-from core.transfer.permutation_null import PermutationTest
+from core.transfer.knn_numbers import KnnNumbers, means_of
+from core.transfer.permutation_null import PermutationNull, PermutationTest
 from core.transfer.protocols import Evaluation, EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 
@@ -221,18 +221,27 @@ def knn_sentence(numbers: KnnNumbers) -> str:
 
     An empty space checks the protocol: its score is named under leave-one-out, which is biased.
     """
-    score, found = numbers.score, numbers.evaluation
-    parts = {"DE": score.de, "DIR": score.dir}
-    remarks = dict.fromkeys(parts, "")
-    if numbers.protocol.kind == "loo":
-        where = "leave-one-out"
-        remarks = {name: f" (an empty space {_number(null)})" for name, null in (("DE", found.null.de), ("DIR", found.null.dir))}
-    else:
-        cells = f"inside {numbers.protocol.k}×{numbers.protocol.k} cells"
-        where = f"{cells}, cut {numbers.protocol.seed}" if numbers.cuts is None else f"{cuts.NAME}, {cells}"
-        remarks |= {name: f" ({null_text(test)})" for name, test in zip(parts, numbers.tests() or (), strict=False)}
-    scores = ", ".join(f"{name} {_number(part)}{remarks[name]}" for name, part in parts.items())
+    if numbers.cuts is not None:
+        return f"neighbours alone, {space_sentence(numbers.cuts, numbers.null)}"
+    score, null, protocol = numbers.score, numbers.evaluation.null, numbers.protocol
+    loo = protocol.kind == "loo"
+    where = "leave-one-out" if loo else f"inside {protocol.k}×{protocol.k} cells, cut {protocol.seed}"
+    scores = ", ".join(
+        f"{name} {_number(part)}" + (f" (an empty space {_number(empty)})" if loo else "")
+        for name, part, empty in (("DE", score.de, null.de), ("DIR", score.dir, null.dir))
+    )
     return f"neighbours alone, {where}, on {score.n:,} rows: {scores}"
+
+
+def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
+    """The number of a space in one sentence, beside its null if that is known."""
+    score = mean.all_rows.score
+    parts = {"DE": score.de, "DIR": score.dir}
+    tests = dict(zip(parts, null.test(means_of(mean.all_rows)), strict=False)) if null is not None else {}
+    scores = ", ".join(
+        f"{name} {_number(part)}" + (f" ({null_text(tests[name])})" if tests else "") for name, part in parts.items()
+    )
+    return f"{cuts.NAME}, inside {mean.k}×{mean.k} cells, on {score.n:,} rows: {scores}"
 
 
 def _number(value: Estimate) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
+from core.ui.shared import space_numbers
+from core.ui.shared.background import Background, Result
 from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
 
 if TYPE_CHECKING:
@@ -62,9 +64,17 @@ def packages_are_searched_once() -> Iterator[None]:
         yield
 
 
+class Idle(Background):
+    """Computes nothing: what a page would compute in the background never comes."""
+
+    def ask(self, key: Hashable, compute: object) -> Result:  # noqa: ARG002
+        return Result(ready=False)
+
+
 @pytest.fixture
 def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
-    """Open a page of a workspace, with query parameters; it has run once."""
+    """Open a page of a workspace, with query parameters; it has run once. Nothing is computed in the background."""
+    monkeypatch.setattr(space_numbers, "background", Idle)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,17 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import spaces as actions
+from core.scoring.sentences import interval_text
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.ui.shared import loaders
+from core.texts import number_text
+from core.transfer import cuts
+from core.transfer.knn_numbers import means_of
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
+from core.ui.shared import loaders, neighbour_controls, space_numbers
 from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
 
 # Title → kind of space, kind of knowledge pack that it needs, columns (0: as many as the source has).
@@ -23,6 +31,19 @@ KINDS = {
     "a published LPS response": ("response", "lps_response", 0),
     "genes with similar responses in this dataset": ("coresponse", "", 64),
 }
+_PERMUTED = "The same space with its vectors exchanged at random among the genes that it covers, 99 times: mean and SD."
+_P = "The share of these that score as high, the space itself counted among them."
+NUMBERS_HELP = {
+    "DE": "AUROC of any effect against none: 0.5 is chance.",
+    "DE, permuted": _PERMUTED,
+    "p, DE": _P,
+    "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
+    "DIR, permuted": _PERMUTED,
+    "p, DIR": _P,
+    "mean": "The mean of DE and DIR.",
+    "mean, permuted": _PERMUTED,
+    "p, mean": _P,
+}
 SEEDED = "Of a randomized SVD: another seed gives a slightly different space and score, for networks a visibly different one."
 
 
@@ -31,6 +52,8 @@ def show(context: PageContext) -> None:
     spaces = loaders.all_spaces()
     if spaces:
         _show_table(context.dataset, spaces)
+        if context.dataset is not None:
+            _show_numbers(context.dataset)
     else:
         show_empty("No gene space is here yet: build one below, or import an embedding (Import).")
     if not context.workspace.settings.read_only:
@@ -79,6 +102,51 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
         "notes": "; ".join(space.notes),
         "sha256": space.sha256[:12],
     }
+
+
+def _show_numbers(dataset: Dataset) -> None:
+    """Show what each space predicts of the dataset's labels by itself, beside the same with permuted vectors."""
+    usable = neighbour_controls.usable_spaces(dataset)
+    if not usable or not len(loaders.row_index(dataset.id).known):
+        return
+    tasks = {each.name: space_numbers.task_on_rows(dataset.id, dataset.name, KnnSettings((each.name,)), None) for each in usable}
+
+    def draw() -> None:
+        st.dataframe(
+            pd.DataFrame([_numbers_line(name, task) for name, task in tasks.items()]),
+            hide_index=True,
+            height="content",
+            placeholder="–",
+            column_config={name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
+        )
+        k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
+        st.caption(
+            as_text(
+                f"Each space by itself on all labelled rows of {dataset.name}: {cuts.NAME}, inside {k}×{k} cells, with 95% "
+                f"intervals; power {power:g}, by target gene, base rates where nothing is similar."
+                + ("" if ready() else " What is missing is being computed.")
+            )
+        )
+
+    def ready() -> bool:
+        return all(space_numbers.is_ready(task) for task in tasks.values())
+
+    space_numbers.draw_until_ready(draw, ready)
+
+
+def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
+    found = space_numbers.ask_cuts(task).value
+    if found is None:
+        return {"space": name, **dict.fromkeys(NUMBERS_HELP)}
+    score, null = found.all_rows.score, space_numbers.ask_null(task).value
+    tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
+    line: dict[str, Any] = {"space": name}
+    for metric, part, test in zip(("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True):
+        line[metric] = interval_text(part.shown)
+        known = test is not None and not math.isnan(test.p)
+        line[f"{metric}, permuted"] = f"{number_text(test.mean)} ± {number_text(test.sd)}" if known else None
+        line[f"p, {metric}"] = f"{test.p:.2g}" if known else None
+    return line
 
 
 def _show_build(context: PageContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,11 @@ import streamlit as st
 from core.plots import cumulative_share, gene_map
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
+from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
-from core.ui.shared import links, loaders, widgets
+from core.transfer.protocols import EvaluationProtocol
+from core.ui.shared import links, loaders, space_numbers, widgets
 from core.ui.shared.neighbour_controls import LiveNeighbours
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_figure
@@ -40,6 +43,13 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
     pair_id = str(of_pert[of_pert["gene"] == gene]["pair_id"].iloc[0])
     links.set_parameter("row", pair_id)
     return pair_id
+
+
+def show_number(dataset: Dataset, settings: KnnSettings) -> None:
+    """Show what a kNN of these settings scores over all labelled rows of the dataset, under folds."""
+    task = space_numbers.task_on_rows(dataset.id, dataset.name, replace(settings, protocol=EvaluationProtocol()), None)
+    if len(task.labels):
+        space_numbers.show_sentence(task, "These settings")
 
 
 def explain_priors(live: LiveNeighbours, pair_id: str) -> tuple[Provenance, Provenance]:

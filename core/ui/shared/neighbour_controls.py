@@ -11,13 +11,11 @@ from core.actions.component_loader import UNLABELLED
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn import Weighting
-from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
-from core.transfer.protocols import EvaluationProtocol, Kind, KnnInputs, SimilaritySettings, cells_of, evaluate_priors
+from core.transfer.protocols import Evaluation, EvaluationProtocol, Kind, SimilaritySettings, cells_of, evaluate_priors
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, show_empty
@@ -119,21 +117,9 @@ def find_neighbours(dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str
     return LiveNeighbours(index, rows, neighbourhood, settings, cells_of(settings.protocol, queries, neighbourhood.parts))
 
 
-def score_neighbours(neighbours: LiveNeighbours) -> KnnNumbers:
-    """The numbers of a kNN on its rows; under folds with the mean of ten cuts, but without its null, which takes long."""
-    neighbourhood, settings, protocol = neighbours.neighbourhood, neighbours.settings, neighbours.settings.protocol
+def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
+    """The scores of the priors on their rows under their own protocol, beside those of an empty space."""
+    neighbourhood, settings = neighbours.neighbourhood, neighbours.settings
     priors, null = neighbourhood.priors(settings.spaces, settings.setting), neighbourhood.null(settings.setting)
-    labels, queries = neighbours.index.labels[neighbours.rows], neighbourhood.queries
-    evaluation = evaluate_priors(labels, queries, priors, null, neighbours.cells)
-    if protocol.kind != "folds":
-        return KnnNumbers(protocol, evaluation)
-    cuts = predict_cuts(knn_inputs(neighbours), protocol.k)
-    return KnnNumbers(protocol, evaluation, score_cuts(labels, queries, cuts, protocol.k))
-
-
-def knn_inputs(neighbours: LiveNeighbours) -> KnnInputs:
-    """What the priors of the neighbours are computed from, with the similarities that are cached."""
-    near, settings = neighbours.neighbourhood, neighbours.settings
-    spaces = tuple(near.spaces[name] for name in settings.spaces)
-    similar = near.similar(settings.spaces, settings.setting)
-    return KnnInputs(near.queries, near.known, spaces, settings.setting, similar=similar)
+    labels = neighbours.index.labels[neighbours.rows]
+    return evaluate_priors(labels, neighbourhood.queries, priors, null, neighbours.cells)

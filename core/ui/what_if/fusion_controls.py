@@ -17,12 +17,14 @@ from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.fusion import Reference
+from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import cells_under
-from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared import links, loaders, neighbour_controls, space_numbers
 from core.ui.shared.cached_components import CachedComponents
+from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
 KNN = "knn"  # the live kNN among the ids of runs
@@ -170,12 +172,19 @@ def rows_of_baseline(choice: FusionChoice, baseline: Run) -> RunRows:
 
 
 def live_knn_sentence(choice: FusionChoice) -> str:
-    """The score of the live kNN by itself, in a sentence; "" without one."""
-    if choice.knn is None:
+    """The score of the live kNN by itself, in a sentence; "" without one, and under folds (see `live_knn_task`)."""
+    if choice.knn is None or choice.knn.protocol.kind == "folds":
         return ""
     ids = tuple(loaders.run_rows(choice.base.id)["pair_id"])
-    neighbours = neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids)
-    return sentences.knn_sentence(neighbour_controls.score_neighbours(neighbours))
+    evaluation = neighbour_controls.evaluate_neighbours(neighbour_controls.find_neighbours(choice.dataset, choice.knn, ids))
+    return sentences.knn_sentence(KnnNumbers(choice.knn.protocol, evaluation))
+
+
+def live_knn_task(choice: FusionChoice) -> SpaceTask | None:
+    """The numbers of the live kNN by itself under folds, which take a while; None without one."""
+    if choice.knn is None or choice.knn.protocol.kind != "folds":
+        return None
+    return space_numbers.task_on_rows(choice.dataset.id, choice.dataset.name, choice.knn, choice.base.id)
 
 
 def weight_shares(choice: FusionChoice) -> list[float]:

@@ -26,7 +26,7 @@ from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among
-from core.ui.shared import links, loaders, score_box
+from core.ui.shared import links, loaders, score_box, space_numbers
 from core.ui.shared.widgets import as_text, label_text, show_figure
 from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.fusion_controls import FusionChoice
@@ -74,7 +74,7 @@ def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run) -
 
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearch | None) -> None:
-    """Show what the numbers must be read with: how labels were masked, and what an empty space would score."""
+    """Show what the numbers must be read with: how labels were masked, and what the neighbours score by themselves."""
     parts = [] if prepared.cells is None else ["the noise of ten cuts of the folds is in the intervals"]
     if search is not None and search.knn_sentence:
         parts.append(search.knn_sentence)
@@ -82,6 +82,9 @@ def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearc
         parts.append("leave-one-out is biased if similarities are flat: base claims on folds")
     if parts:
         st.caption(as_text("; ".join(parts)))
+    task = fusion_controls.live_knn_task(choice) if search is not None else None
+    if task is not None:
+        space_numbers.show_sentence(task, "Neighbours alone")
 
 
 def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:

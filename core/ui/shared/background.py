@@ -1,0 +1,121 @@
+"""Results that take long, computed one after the other by one thread of the server while its pages go on.
+
+Nobody waits: a page asks again every now and then. What was asked for last is computed first, and not before nobody has
+asked for anything new for a moment, so that a slider that moves starts nothing. A computation that nobody asks for any more
+gives way if another one waits.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from core import log
+
+QUIET_S = 3.0  # since the last new request, before a computation begins
+FORGOTTEN_S = 10.0  # since a result was last asked for, before its computation gives way
+MAX_WAITING = 32  # the oldest is dropped; whoever still wants it asks again
+MAX_RESULTS = 256
+NICENESS = 10  # of the thread: pages go first
+
+Progress = Callable[[float], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What is known of a result: whether it is there, and its value; None if the computation failed, as the log says."""
+
+    ready: bool
+    value: Any = None
+
+
+class Abandoned(Exception):
+    """A computation that nobody waits for any more was stopped."""
+
+
+class Background:
+    """The results of one server by their keys, and the thread that computes them while any are missing."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._results: dict[Hashable, Result] = {}
+        self._waiting: dict[Hashable, Callable[[Progress], Any]] = {}  # the last is next
+        self._asked: dict[Hashable, float] = {}  # when each missing result was last asked for
+        self._current: Hashable | None = None
+        self._last_request = 0.0
+        self._thread: threading.Thread | None = None
+
+    def ask(self, key: Hashable, compute: Callable[[Progress], Any]) -> Result:
+        """Returns the result of a key; one that is not there is computed as soon as may be.
+
+        compute: is given a function to call often, with the share that is done. It must not use what belongs to a page.
+        """
+        with self._lock:
+            if key in self._results:
+                return self._results[key]
+            now = time.monotonic()
+            if key not in self._asked:
+                self._last_request = now
+            self._asked[key] = now
+            if key != self._current:
+                self._waiting.pop(key, None)
+                self._waiting[key] = compute
+                while len(self._waiting) > MAX_WAITING:
+                    self._forget(next(iter(self._waiting)))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="background", daemon=True)
+                self._thread.start()
+        return Result(ready=False)
+
+    def _forget(self, key: Hashable) -> None:
+        self._waiting.pop(key, None)
+        self._asked.pop(key, None)
+
+    def _work(self) -> None:
+        if sys.platform == "linux":  # where a thread has a niceness of its own
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        while (taken := self._take()) is not None:
+            key, compute = taken
+            result: Result | None
+            try:
+                result = Result(ready=True, value=compute(self._give_way))
+            except Abandoned:
+                result = None
+            except Exception as error:  # noqa: BLE001
+                # Nobody else would see it: the page that asked has gone on.
+                log.record_error(f"in the background: {type(error).__name__}", error)
+                result = Result(ready=True)
+            self._put(key, result)
+
+    def _take(self) -> tuple[Hashable, Callable[[Progress], Any]] | None:
+        """Returns what to compute next, once no new request has come for a moment; None, for the thread to end, without any."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return None
+                wait_s = self._last_request + QUIET_S - time.monotonic()
+                if wait_s <= 0:
+                    self._current, compute = self._waiting.popitem()
+                    return self._current, compute
+            time.sleep(wait_s)
+
+    def _give_way(self, _share: float) -> None:
+        """Raises Abandoned if nobody has asked for the current result for long, and another waits."""
+        with self._lock:
+            if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:
+                raise Abandoned
+
+    def _put(self, key: Hashable, result: Result | None) -> None:
+        with self._lock:
+            self._current = None
+            self._asked.pop(key, None)
+            if result is not None:
+                self._results[key] = result
+                while len(self._results) > MAX_RESULTS:
+                    self._results.pop(next(iter(self._results)))

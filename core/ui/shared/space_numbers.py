@@ -1,0 +1,112 @@
+"""The numbers of gene spaces on pages, the mean of ten cuts and its null, computed while nobody waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from core.actions import knn_numbers
+from core.scoring import sentences
+from core.transfer import cuts
+from core.transfer.cuts import MeanOfCuts
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key
+from core.transfer.protocols import KnnInputs
+from core.ui.shared import loaders, shell
+from core.ui.shared.background import Background, Progress, Result
+from core.ui.shared.loaders.cache import cached
+from core.ui.shared.widgets import as_text
+
+ASK_EVERY_S = 2.0  # for a result that is being computed
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpaceTask:
+    """A kNN under folds whose numbers are wanted; made by `task_on_rows`. key: of all that they depend on."""
+
+    inputs: KnnInputs
+    labels: NDArray[np.object_]
+    k: int
+    key: str
+
+
+@cached("spaces", "datasets", "run:{3}", entries=30, shared=True)
+def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None = None) -> SpaceTask:
+    """The task of a kNN under folds on all labelled rows of a dataset (its id and its name), or on those of a run (id)."""
+    index = loaders.row_index(dataset)
+    rows = index.known_positions if run is None else index.positions_of(loaders.run_rows(run)["pair_id"].tolist())
+    spaces = tuple(loaders.space_vectors(dataset, space) for space in settings.spaces)
+    inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.setting, name)
+    k, labels = settings.protocol.k, index.labels[rows]
+    return SpaceTask(inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, knn_numbers.SEED))
+
+
+@st.cache_resource(show_spinner=False)
+def background() -> Background:
+    """The results that this server computes in the background."""
+    return Background()
+
+
+def ask_cuts(task: SpaceTask) -> Result:
+    """The mean of ten cuts, a MeanOfCuts, as soon as it is computed."""
+
+    def compute(_progress: Progress) -> MeanOfCuts:
+        found = cuts.predict_cuts(task.inputs, task.k)
+        return cuts.score_cuts(task.labels, task.inputs.queries, found, task.k)
+
+    return background().ask(("cuts", task.key), compute)
+
+
+def ask_null(task: SpaceTask) -> Result:
+    """The null, a PermutationNull, from the cache or as soon as it is computed."""
+    workspace = loaders.workspace()
+    kept = knn_numbers.kept_null(workspace, task.key)
+    if kept is not None:
+        return Result(ready=True, value=kept)
+
+    def compute(progress: Progress) -> PermutationNull:
+        return knn_numbers.find_null(workspace, task.inputs, task.labels, task.k, progress=progress)
+
+    return background().ask(("null", task.key), compute)
+
+
+def show_sentence(task: SpaceTask, whose: str) -> None:
+    """Show the number of a kNN in a sentence, beside its null as soon as that is there; whose: how the sentence begins."""
+
+    def draw() -> None:
+        found, null = ask_cuts(task), None
+        if not found.ready:
+            told = f"the {cuts.NAME} is being computed"
+        elif found.value is None:
+            told = f"the {cuts.NAME} could not be computed: the log says why"
+        else:
+            null = ask_null(task)
+            told = sentences.space_sentence(found.value, null.value)
+            told += "" if null.ready else "; the same with permuted vectors is being computed"
+        st.caption(as_text(f"{whose}: {told}"))
+
+    draw_until_ready(draw, lambda: is_ready(task))
+
+
+def is_ready(task: SpaceTask) -> bool:
+    """Whether the cuts and the null are there, or have failed; asks for them."""
+    found = ask_cuts(task)
+    return found.ready and (found.value is None or ask_null(task).ready)
+
+
+def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> None:
+    """Draw a part of a page, and if it is not ready again every few seconds, until the page is drawn with all of it."""
+    if ready():
+        draw()
+        return
+
+    def draw_again() -> None:
+        draw()
+        if ready():
+            st.rerun()
+
+    shell.fragment(draw_again, every_s=ASK_EVERY_S)()
