@@ -136,7 +136,8 @@ def _rate_groups(positive: Bools, vector: Codes) -> Codes:
     others = np.bincount(vector)[vector] - 1
     hits = np.bincount(vector, positive)[vector] - positive
     rate = np.divide(hits, others, out=np.full(len(vector), -1.0), where=others > 0)
-    edges = np.quantile(rate[positive & (others > 0)], np.arange(1, RATE_GROUPS) / RATE_GROUPS) if others.any() else []
+    known = rate[positive & (others > 0)]
+    edges = np.quantile(known, np.arange(1, RATE_GROUPS) / RATE_GROUPS) if len(known) else []
     return np.where(others > 0, 1 + np.searchsorted(edges, rate, side="right"), 0)
 
 
