@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, Unreachable, WrongContent
+from core.file_io import replace_file
 from core.net.download import Download, download, open_download_client
 
 if TYPE_CHECKING:
@@ -180,6 +181,4 @@ def _read_record(folder: Path) -> dict[str, str]:
 
 
 def _write_record(folder: Path, record: dict[str, str]) -> None:
-    path = folder / f"{RECORD}.part"
-    path.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", "utf-8")
-    path.replace(folder / RECORD)
+    replace_file(folder / RECORD, f"{json.dumps(record, indent=1, sort_keys=True)}\n".encode())
