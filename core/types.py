@@ -39,6 +39,8 @@ class Flag(StrEnum):
     PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
 
 
+# Methods whose numbers are made of ranks: their order means something, their values are no probabilities.
+RANK_METHODS = ("fusion", "recovered")
 FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR)
 
 
@@ -187,6 +189,11 @@ class RunRecord:
     created_at: datetime | None = field(default=None, compare=False)
     started_at: datetime | None = field(default=None, compare=False)
     finished_at: datetime | None = field(default=None, compare=False)
+
+    @property
+    def has_rank_scores(self) -> bool:
+        """Whether the run's numbers are rank scores instead of probabilities."""
+        return self.method in RANK_METHODS
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.breakdown import other_scores, panels
+from core.ui.breakdown import baselines, other_scores, panels
 from core.ui.shared import loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
@@ -25,6 +25,7 @@ widgets.show_tabs(
     "part",
     {
         "Slices": lambda: panels.show_slices(run, rows, score.whole),
+        "Baselines": lambda: baselines.show_baselines(rows),
         "Other ways to score": lambda: other_scores.show_ways(run, rows),
         "Top of the list": lambda: other_scores.show_top(run, rows),
         "Curves": lambda: panels.show_curves(run, rows),

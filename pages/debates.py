@@ -14,7 +14,7 @@ if run is None:
 
 
 def rows() -> None:
-    wanted, order = filters.show(run.id)
+    wanted, order = filters.show(run)
     ids = loaders.matching_ids(run.id, wanted, order)
     if not ids:
         filters.show_no_match(run)

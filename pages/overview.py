@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.plots import label_counts
-from core.ui.overview import panels
+from core.ui.overview import ladder, panels, runs_table
 from core.ui.shared import loaders, shell, widgets
 
 context = shell.open_page(__file__)
@@ -15,12 +15,13 @@ if context.dataset is None:
 counts = loaders.dataset_counts()
 counts = counts[counts["dataset"] == context.dataset.id]
 panels.show_counts(context, counts)
+noise = ladder.noise_of(context, int(counts["unlabelled"].sum()))
 
 st.markdown("### Runs")
-panels.show_runs(context)
+runs_table.show_runs(context, noise)
 
 st.markdown("### The ladder")
-panels.show_ladder(context)
+ladder.show_ladder(context, noise)
 
 st.markdown("### What needs attention")
 panels.show_concerns(context)

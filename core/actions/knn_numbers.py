@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
-from core.errors import InputError
+from core.errors import InputError, NotFound, StateError
 from core.file_io import read_file, replace_file
 from core.methods.fusion_components import DatasetPriors
+from core.store.runs import Run
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn_numbers import KnnNumbers
+from core.transfer.knn_settings import read_knn_settings
 from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key, permutation_null
 from core.transfer.protocols import EvaluationProtocol, KnnInputs
 
@@ -68,6 +71,27 @@ def kept_null(workspace: Workspace, key: str) -> PermutationNull | None:
 
 def _file(workspace: Workspace, key: str) -> Path:
     return workspace.settings.cache / "permuted" / f"{key}.json"
+
+
+def null_of_run(
+    workspace: Workspace, run: Run, pair_ids: Sequence[str], *, compute: bool, progress: Progress | None = None
+) -> PermutationNull | None:
+    """Returns the null of the space behind a kNN's run on these rows, from the cache or, with `compute`, made for it.
+
+    None for other methods and other protocols than folds, if it is in no cache, and if a space of the run is gone.
+    """
+    if run.method != "knn":
+        return None
+    settings = read_knn_settings(run.spec)
+    if settings.protocol.kind != "folds":
+        return None
+    try:
+        found = WorkspaceComponents(workspace, default_dataset(workspace, run.dataset)).predict_knn(settings, pair_ids)
+    except (NotFound, StateError):
+        return None
+    if compute:
+        return find_null(workspace, found.inputs, found.labels, settings.protocol.k, progress=progress)
+    return kept_null(workspace, content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED))
 
 
 def read_null(path: Path) -> PermutationNull | None:

@@ -8,6 +8,7 @@ lazy_group  which module has which command; imports the one that is run
 files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
 numbers     score, compare, bench
+controls    controls, baselines
 audit       audit: debates, leakage
 embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose

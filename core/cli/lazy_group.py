@@ -15,7 +15,16 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-MODULES = ("engine", "files", "numbers", "runs", "submission", "transfer", "doctor")  # their commands stand by themselves
+MODULES = (
+    "controls",
+    "engine",
+    "files",
+    "numbers",
+    "runs",
+    "submission",
+    "transfer",
+    "doctor",
+)  # their commands stand by themselves
 GROUPS = {  # a module whose commands stand behind its name → what they are about
     "audit": "Look for what a score does not show.",
     "embed": "Gene spaces: build, load, list.",

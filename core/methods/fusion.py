@@ -43,8 +43,8 @@ def build_results(
         p_de, p_up = float(fused.p_de[i]), float(fused.p_up[i])
         de, up = percentiles.de[:, i], percentiles.up[:, i]
         lines = [
-            f"P(DE) {p_de:.6f} = {_describe_sum(names, de, weights.de)}",
-            f"P(up | DE) {p_up:.6f} = {_describe_sum(names, up, weights.up)}",
+            f"DE rank score {p_de:.6f} = {_describe_sum(names, de, weights.de)}",
+            f"DIR rank score {p_up:.6f} = {_describe_sum(names, up, weights.up)}",
             *_describe_uncovered(names, de),
             over,
         ]

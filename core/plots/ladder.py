@@ -20,13 +20,13 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     """One row of the forest plot for each run, in the order given; circles are measured here, diamonds public scores.
 
     table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown),
-    chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR or mean. Raises
-    InputError for missing columns and unknown kinds.
+    chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR, mean, or the name
+    of another score. Raises InputError for missing columns and unknown kinds.
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
-    return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS[metric])
+    return forest_plot.draw_forest(pd.DataFrame(rows), drawing.reference_lines(lines), drawing.METRICS.get(metric, metric))
 
 
 def _row(row: Any) -> dict[str, object]:

@@ -2,9 +2,14 @@
 
 run_scores    the rows of a run as it is scored, and its score
 compare_runs  two runs on the rows that both cover, scored alike
+baselines     what knows no biology on a split of a dataset
+controls      what knows no biology beside a run, and whether the run beats it
+label_means   means of labels over rows that share a gene or a perturbation
+public_noise  how far a leaderboard's score can be from the truth
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
 sentences     scores and comparisons in words
 other_scores  inside genes, at the top of the list, where row counts cannot help
 json_shapes   the JSON of the command line's numbers
+control_shapes  the same of controls and baselines
 """

@@ -13,7 +13,7 @@ from core.audit.shared_symbols import SplitOverlap
 from core.scoring.compare_runs import RunComparison
 from core.scoring.leakage import LeakageAudit, SpaceCheck
 from core.scoring.other_scores import OtherScores
-from core.scoring.run_scores import RunScore
+from core.scoring.run_scores import Headline, RunScore
 from core.stats.arrays import Floats
 from core.stats.average_precision import AveragePrecision
 from core.stats.bootstrap import BothAxes
@@ -58,10 +58,16 @@ def score(found: RunScore, product: BothAxes | None) -> dict[str, Any]:
         "standard errors, Student's t by clusters",
         "scored": result.scored,
         "cuts": cuts(found.cuts),
+        "headline": _headline(found.headline),
         "n_uncovered": found.n_uncovered,
         "covered": None if found.covered is None else _on_covered(found.covered),
         "units": units,
     }
+
+
+def _headline(found: Headline) -> dict[str, Any] | None:
+    value = interval(found.value)
+    return None if value is None else {"name": found.name, **value, "genes": found.genes}
 
 
 def _on_covered(result: ScoreIntervals) -> dict[str, Any]:

@@ -13,19 +13,22 @@ from numpy.typing import NDArray
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.count_controls import count_only, rarer_gene
 from core.stats.delong import widen
+from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals, score_of_rows
 from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, ranked_scores, scores_from_probabilities
-from core.store import pairs, predictions, runs
+from core.stats.within_axis import score_within
+from core.store import datasets, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.store.runs import Run
 from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
-from core.types import Flag
+from core.types import DatasetKind, Flag
 
 NO_CUTS: Floats = np.empty((0, 2))
+MEAN_HEADLINE = "mean of DE and DIR"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,6 +39,7 @@ class RunRows:
     index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
+    kind: of the dataset, which names the headline.
     """
 
     run: Run
@@ -46,6 +50,7 @@ class RunRows:
     protocols: tuple[EvaluationProtocol, ...]
     cells: Codes | None
     cuts: Floats
+    kind: DatasetKind
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -95,17 +100,27 @@ class RunRows:
         return replace(self, scores=scores, protocols=(), cells=None, cuts=NO_CUTS)
 
 
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The number that a dataset is judged by. genes: those that an average over genes counts, None if it is no average."""
+
+    name: str
+    value: Interval
+    genes: int | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RunScore:
     """The score of a run.
 
     whole: over all of its rows. covered: over those that are no stand-in; None if there is no stand-in. cuts: as in
-    `RunRows`; their variance is part of the intervals that are shown.
+    `RunRows`; their variance is part of the intervals that are shown. headline: over all rows.
     """
 
     whole: ScoreIntervals
     covered: ScoreIntervals | None
     cuts: Floats
+    headline: Headline
 
     @property
     def n_uncovered(self) -> int:
@@ -119,16 +134,16 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
     dataset = pairs.frame(db, run.dataset)
     rows = add_count_controls(predictions.frame(db, run.id), dataset)
-    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset))
+    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset), datasets.find(db, run.dataset).kind)
 
 
-def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex) -> RunRows:
+def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, kind: DatasetKind) -> RunRows:
     """The rows of a run as it is scored; find: a run by id; rows: see `RunRows.frame`. Raises InputError for bad numbers."""
     ids = rows["pair_id"].tolist()
     positions, protocols = index.positions_of(ids), protocols_of(run, find)
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     scores = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
-    return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts)
+    return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts, kind)
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
@@ -152,12 +167,22 @@ def count_rows(rows: RunRows) -> RunRows:
 
 def score_run(rows: RunRows) -> RunScore:
     """The score of a run, which every page, command, figure and export shows; NaN without labels."""
-    covered = rows.covered
+    covered, whole = rows.covered, _score(rows)
     return RunScore(
-        whole=_score(rows),
+        whole=whole,
         covered=None if covered.all() else _score(without_stand_ins(rows)),
         cuts=rows.cuts,
+        headline=_headline(rows, whole),
     )
+
+
+def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
+    """The mean of DE and DIR of a challenge, the macro AUROC by gene of a benchmark that asks one question."""
+    if rows.kind == "ternary":
+        return Headline(MEAN_HEADLINE, whole.mean.shown, None)
+    within = score_within(rows.arrays, "gene")
+    task = within.de if rows.kind == "de" else within.dir
+    return Headline(f"macro AUROC by gene, {rows.kind.upper()}", task.macro.shown, task.groups)
 
 
 def without_stand_ins(rows: RunRows) -> RunRows:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 from core.scoring.compare_runs import RunComparison
+from core.scoring.controls import Verdict, Verdicts
 from core.scoring.other_scores import METRICS, OtherScores
 from core.scoring.run_scores import RunScore
 from core.stats.delong import Estimate
@@ -248,9 +250,33 @@ def _number(value: Estimate) -> str:
     return number_text(value.value)
 
 
-def beats_control(against_counts: RunComparison) -> str:
-    """Whether a run's DE is above the count-only control's on the same rows: yes, no or cannot tell."""
-    change = against_counts.covered.de.change.shown
-    if math.isnan(change.estimate):
-        return "–"
-    return "yes" if change.low > 0 else "no" if change.high < 0 else "cannot tell"
+def verdict_sentence(axis: str, verdict: Verdict) -> str:
+    """Whether a run beats what knows no biology on an axis ("DE" or "DIR"), in words."""
+    change = interval_text(verdict.change, signed=True)
+    if verdict.beats is None:
+        return f"{axis}: no labels of both classes, so nothing can be said"
+    if verdict.beats:
+        return f"{axis} beats {verdict.control}, which knows no biology: {change}, {axes_text(verdict.change)}"
+    if verdict.word == "no":
+        return f"{axis} is below {verdict.control}, which knows no biology: {change}, {axes_text(verdict.change)}"
+    return f"{axis} cannot be told from {verdict.control}, which knows no biology: {change}, {axes_text(verdict.change)}"
+
+
+def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
+    """Whether any of these runs (by name) beats what knows no biology, on each axis; empty if none of them has labels."""
+    parts = []
+    for axis, name in (("de", "DE"), ("dir", "DIR")):
+        verdicts = {run: getattr(each, axis) for run, each in judged.items()}
+        known = {run: each for run, each in verdicts.items() if each.beats is not None}
+        if not known:
+            continue
+        control = next(iter(known.values())).control
+        above = [run for run, each in known.items() if each.beats]
+        of = "the only run with labels" if len(known) == 1 else f"of {len(known)} runs with labels"
+        if len(known) == 1:
+            parts.append(f"on {name} {of}, {next(iter(known))}, {'beats' if above else 'does not beat'} {control}")
+        elif not above:
+            parts.append(f"on {name} none {of} beats {control}")
+        else:
+            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {control} ({', '.join(above)})")
+    return f"Against what knows no biology: {'; '.join(parts)}." if parts else ""

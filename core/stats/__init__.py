@@ -15,5 +15,6 @@ bootstrap           rows, genes, perturbations     power              detectable
 multiplicity        p, Holm, Benjamini, Hochberg   selection_optimism tuned against out of fold
 calibration         reliability, Brier, ties       recalibration      probabilities made right, out of fold
 count_controls      what row counts reveal         count_matching     scores that row counts cannot raise
+permuted_labels     what scores make of labels that are permuted inside groups
 space_probe         do a space's similarities repeat the labels?
 """

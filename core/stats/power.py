@@ -52,11 +52,16 @@ def se_of_difference(se_a: float, se_b: float, correlation: float, n: int, n_wan
 
     correlation: of the two runs' estimates over the same unit of resampling, in [-1, 1].
     """
-    validate.whole_number("n", n, 1)
-    validate.whole_number("n_wanted", n_wanted, 1)
     validate.between("correlation", correlation, -1 - 1e-9, 1 + 1e-9)
     variance = se_a**2 + se_b**2 - 2 * correlation * se_a * se_b
-    return float(np.sqrt(max(variance, 0.0) * n / n_wanted))
+    return se_on_rows(float(np.sqrt(max(variance, 0.0))), n, n_wanted)
+
+
+def se_on_rows(se: float, n: int, n_wanted: int) -> float:
+    """The standard error on `n_wanted` rows (or clusters) of a number that has the standard error `se` on `n` of them."""
+    validate.whole_number("n", n, 1)
+    validate.whole_number("n_wanted", n_wanted, 1)
+    return float(se * np.sqrt(n / n_wanted))
 
 
 def correlation(se_a: float, se_b: float, se_change: float) -> float:

@@ -100,7 +100,7 @@ class Outcome:
     up: Bools
     directed: Bools
 
-    def take(self, rows: Bools) -> Outcome:
+    def take(self, rows: Bools | Codes) -> Outcome:
         """The outcome of the chosen rows."""
         return Outcome(self.labelled[rows], self.effect[rows], self.up[rows], self.directed[rows])
 

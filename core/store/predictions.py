@@ -15,7 +15,7 @@ from core.errors import NotFound
 from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one, record_columns, records
-from core.types import Failed, Prediction, RowResult
+from core.types import RANK_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
 Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]
@@ -26,10 +26,12 @@ _ORDER_BY: dict[Order, str] = {
     "P(up | DE), high first": "q.p_up_given_de DESC NULLS LAST, p.position",
     "P(up | DE), low first": "q.p_up_given_de NULLS LAST, p.position",
 }
-# The most probable of up, down and none; a tie goes to none, then to up.
-_CALL = """CASE WHEN q.prediction_up IS NULL THEN NULL
+# The most probable of up, down and none; a tie goes to none, then to up. A rank score is no probability: no call.
+_CALL = f"""CASE WHEN q.prediction_up IS NULL OR r.method IN {RANK_METHODS} THEN NULL
   WHEN 1 - q.prediction_up - q.prediction_down >= greatest(q.prediction_up, q.prediction_down) THEN 'none'
   WHEN q.prediction_up >= q.prediction_down THEN 'up' ELSE 'down' END"""
+# A change of unknown direction is hit by either direction.
+_HIT = f"CASE WHEN p.label = 'de' THEN ({_CALL}) IN ('up', 'down') ELSE ({_CALL}) = p.label END"
 _FROM = """prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
   LEFT JOIN gene g ON g.symbol = p.gene"""
 
@@ -42,11 +44,11 @@ GENE_ROWS = {"1": (1, 1), "2–3": (2, 3), "4–7": (4, 7), "8–15": (8, 15), "
 class RowFilter:
     """Which rows of a run to list; an empty value does not restrict.
 
-    labels: up, down, none, unknown. outcome: "hit" if the most probable of up, down and none is the label, "miss"
-    if it is not. p_de, p_up: ranges, closed below and open above unless 1. gene_rows: a key of GENE_ROWS.
-    finding: (role, what the audit found), such as ("UP", "option"), or ("any", …) for a brief of any role. arguing: how many
-    advocates wrote a brief that is not short, of rows that have briefs. text: searched in briefs, traces, dossiers and both
-    gene symbols, without regard to case. failed: only rows without a prediction.
+    labels: up, down, none, unknown. outcome: "hit" if the most probable of up, down and none is the label (up or down if the
+    label is de), "miss" if it is not; rows of rank scores are neither. p_de, p_up: ranges, closed below and open above unless
+    1. gene_rows: a key of GENE_ROWS. finding: (role, what the audit found), such as ("UP", "option"), or ("any", …) for a
+    brief of any role. arguing: how many advocates wrote a brief that is not short, of rows that have briefs. text: searched
+    in briefs, traces, dossiers and both gene symbols, without regard to case. failed: only rows without a prediction.
     """
 
     labels: tuple[str, ...] = ()
@@ -111,7 +113,7 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
     if wanted.labels:
         add_clause("list_contains(?, coalesce(p.label, 'unknown'))", list(wanted.labels))
     if wanted.outcome:
-        add_clause(f"p.label IS NOT NULL AND (({_CALL}) = p.label) = ?", wanted.outcome == "hit")
+        add_clause(f"p.label IS NOT NULL AND ({_HIT}) = ?", wanted.outcome == "hit")
     for column, (low, high) in (("q.p_de", wanted.p_de), ("q.p_up_given_de", wanted.p_up)):
         if (low, high) != (0.0, 1.0):
             add_clause(f"{column} >= ? AND ({column} < ? OR ? = 1)", low, high, high)
@@ -194,6 +196,8 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
     """One row as a mapping of every column, with pert, gene, label, split, call, and what is known of both genes.
+
+    call: the most probable of up, down and none; None for a rank score.
 
     Raises NotFound if the run has no such row.
     """

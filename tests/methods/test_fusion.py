@@ -46,14 +46,14 @@ def test_by_hand() -> None:
     assert (found.pair_id, found.p_source, found.flags) == ("r0", "trace", ())
     assert (second.prediction.tokens, second.prediction.prompt_tokens, second.prediction.tool_calls) == (10, 1, None)
     assert first.events[0].content.splitlines() == [
-        "P(DE) 0.354167 = 0.75 × 0.2500 (llm) + 0.25 × 0.6667 (knn)",
-        "P(up | DE) 0.541667 = 0.5 × 0.7500 (llm) + 0.5 × 0.3333 (knn)",
+        "DE rank score 0.354167 = 0.75 × 0.2500 (llm) + 0.25 × 0.6667 (knn)",
+        "DIR rank score 0.541667 = 0.5 × 0.7500 (llm) + 0.5 × 0.3333 (knn)",
         "Percentiles over the rows of llm.",
     ]
     assert (third.prediction.p_de, third.prediction.flags) == (0.75, (Flag.PARTLY_COVERED,))
     assert third.events[0].content.splitlines() == [
-        "P(DE) 0.750000 = 1 × 0.7500 (llm)",
-        "P(up | DE) 0.250000 = 1 × 0.2500 (llm)",
+        "DE rank score 0.750000 = 1 × 0.7500 (llm)",
+        "DIR rank score 0.250000 = 1 × 0.2500 (llm)",
         "knn: does not cover this row; the others' weights count in proportion.",
         "Percentiles over the rows of llm.",
     ]
@@ -110,8 +110,8 @@ def test_a_base_alone_and_nobody_are_said_in_words() -> None:
     base = Component("llm", column(0.1, 0.2), column(0.1, NAN))
     other = Component("knn", column(NAN, 0.4), column(NAN, NAN))
     first, second = fused(base, other, 1.0, 1.0)
-    assert first.events[0].content.splitlines()[0] == "P(DE) 0.333333 = 0.3333 (llm, alone)"
-    assert second.events[0].content.splitlines()[1] == "P(up | DE) 0.500000 = 0.5 (no component covers this row)"
+    assert first.events[0].content.splitlines()[0] == "DE rank score 0.333333 = 0.3333 (llm, alone)"
+    assert second.events[0].content.splitlines()[1] == "DIR rank score 0.500000 = 0.5 (no component covers this row)"
 
 
 def test_a_reference_is_told() -> None:

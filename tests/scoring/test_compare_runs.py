@@ -137,5 +137,4 @@ def test_runs_are_compared_on_the_rows_that_both_cover() -> None:
 def test_a_control_is_compared_inside_the_cells_of_the_run(demo_workspace: Workspace) -> None:
     rows = loaded(demo_workspace, "simulated debate")
     result = compare_runs(run_scores.count_rows(rows), rows)
-    assert sentences.beats_control(result) in ("yes", "no", "cannot tell")
     assert result.covered.de.b.value == run_scores.score_run(rows).whole.de.value

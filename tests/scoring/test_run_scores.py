@@ -21,7 +21,7 @@ from core.store import pairs, predictions, runs
 from core.store.runs import Run
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
-from core.types import Flag
+from core.types import DatasetKind, Flag
 
 FOLDS = EvaluationProtocol("folds", 2, 7)
 # Two cells of two perturbations and two genes; P(DE) is higher throughout in the second, where more rows change.
@@ -49,6 +49,7 @@ def rows_of(
     cells: NDArray[np.intp] | None = None,
     cuts: NDArray[np.float64] = NO_CUTS,
     name: str = "r",
+    kind: DatasetKind = "ternary",
 ) -> RunRows:
     """The eight rows above, as they are scored."""
     ids = [f"{pert}_{gene}" for pert, gene in zip(PERT, GENE, strict=True)]
@@ -56,7 +57,7 @@ def rows_of(
     flag_lists = [[(flags or {})[i]] if i in (flags or {}) else [] for i in range(len(ids))]
     frame = pd.DataFrame({"pair_id": ids, "pert": PERT, "gene": GENE, "label": labels, "flags": flag_lists})
     found = scores_from_probabilities(P_DE, P_UP) if scores is None else scores
-    return RunRows(run_of(name), frame, found, index, np.arange(len(ids)), protocols, cells, cuts)
+    return RunRows(run_of(name), frame, found, index, np.arange(len(ids)), protocols, cells, cuts, kind)
 
 
 def loaded(workspace: Workspace, name: str) -> RunRows:
@@ -92,7 +93,9 @@ def test_log_probabilities_near_0_and_1_stay_apart(demo_workspace: Workspace) ->
         frame, dataset = predictions.frame(db, run.id), pairs.frame(db, run.dataset)
     spread = np.linspace(1e-12, 9e-12, len(frame))  # nine decimals would make them all equal
     frame = frame.assign(prediction_up=spread / 2, prediction_down=spread / 2)
-    rows = run_scores.scored_rows(run, {}.get, run_scores.add_count_controls(frame, dataset), RowIndex.of_frame(dataset))
+    rows = run_scores.scored_rows(
+        run, {}.get, run_scores.add_count_controls(frame, dataset), RowIndex.of_frame(dataset), "ternary"
+    )
     assert len(np.unique(rows.scores.p_de)) == 801  # 1.00e-12, 1.01e-12 … 9.00e-12
     assert len(np.unique(rows.scores.p_up)) == 1
 

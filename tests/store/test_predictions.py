@@ -10,7 +10,7 @@ from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.store import predictions, runs, traces
 from core.store.predictions import RowFilter
-from core.types import Prediction, RowResult, TraceEvent
+from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
 def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "file order") -> list[str]:
@@ -103,3 +103,27 @@ def test_a_support_that_is_no_number_is_none(small_workspace: Workspace) -> None
         support = predictions.frame(db, run.id)["support"]
     assert support.isna().tolist() == [False, True, True, True]
     assert support[0] == 2.5
+
+
+@pytest.mark.parametrize("method", RANK_METHODS)
+def test_rank_scores_are_no_call_and_neither_hit_nor_miss(small_workspace: Workspace, method: str) -> None:
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "debate").id
+        db.execute("UPDATE run SET method = ? WHERE id = ?", [method, run])
+        assert predictions.row(db, run, "Pa_Gb")["call"] is None
+    assert found(small_workspace, RowFilter(outcome="hit")) == []
+    assert found(small_workspace, RowFilter(outcome="miss")) == []
+
+
+def test_a_change_of_unknown_direction_is_hit_by_either_direction(small_workspace: Workspace) -> None:
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "debate").id
+        db.execute("UPDATE pair SET label = 'de' WHERE pair_id IN ('Pa_Ga', 'Pb_Ga')")
+        numbers = [("Pa_Ga", 0.1, 0.6), ("Pb_Ga", 0.1, 0.2), ("Pa_Gb", 0.6, 0.1)]  # down, none, and up where nothing changed
+        for pair_id, up, down in numbers:
+            db.execute(
+                "UPDATE prediction SET prediction_up = ?, prediction_down = ? WHERE run = ? AND pair_id = ?",
+                [up, down, run, pair_id],
+            )
+    assert found(small_workspace, RowFilter(outcome="hit")) == ["Pa_Ga"]
+    assert found(small_workspace, RowFilter(outcome="miss")) == ["Pa_Gb", "Pb_Ga"]

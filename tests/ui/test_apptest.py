@@ -23,7 +23,7 @@ TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
     "submit": ("tab", ("Check a file",)),
     "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Changes")),
-    "breakdown": ("part", ("Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
+    "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
 }
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
 VIEWS = [(page, tab) for page in PAGES for tab in ("", *TABS.get(page, NO_TABS)[1])]

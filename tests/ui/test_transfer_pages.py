@@ -137,7 +137,7 @@ def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspac
     assert not app.exception
     assert "No labels here" in text_of(app)
     assert not app.metric
-    correlation = re.search(r"rank correlation with .* is (0\.\d+) for P\(DE\)", text_of(app))
+    correlation = re.search(r"rank correlation with .* is (0\.\d+) for DE", text_of(app))
     assert correlation is not None
     assert float(correlation[1]) < 1
 
@@ -193,3 +193,23 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspa
         assert told in text, (page, name)
     assert "an empty space" in text_of(visit(copy, "what_if", run=LABELLED, protocol="leave-one-out"))
     assert not np.isnan(null.dir.value)
+
+
+def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: Workspace) -> None:
+    dataset = component_loader.default_dataset(copy, None)
+    knn = save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "knn")
+    save_fusion(copy, FusionSettings(the_run(copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), "fused")
+    app = visit(copy, "debates", run="fused")
+    text = text_of(app)
+    assert not app.exception
+    assert {"DE rank score", "DIR rank score"} <= {each.label for each in app.metric}
+    assert "P(DE)" not in {each.label for each in (*app.metric, *app.slider)}
+    assert "%" not in "".join(str(each.value) for each in app.metric)
+    assert "P(DE)" not in text
+    assert "Call" not in {each.label for each in app.selectbox}
+    assert "rank" in app.dataframe[0].value
+    work = visit(copy, "overview", columns="Rows and tokens").dataframe[0].value.set_index("run")
+    assert work.loc["fused", "method"] == "fusion (rank scores)"
+    row = app.dataframe[0].value["row"][0]
+    gene = row.split(" ⟶ ")[1]
+    assert "fused (rank score)" in visit(copy, "gene", name=gene).dataframe[0].value

@@ -11,7 +11,7 @@ from core.audit.brief_checks import FINDINGS, SHORT
 from core.store.predictions import GENE_ROWS, Order, RowFilter
 from core.store.runs import Run
 from core.ui.shared import links, loaders
-from core.ui.shared.widgets import FLAG_NAMES, show_empty
+from core.ui.shared.widgets import FLAG_NAMES, score_name, show_empty
 
 ANY = "any"  # advocate
 ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")
@@ -58,9 +58,9 @@ def show_no_match(run: Run) -> None:
     )
 
 
-def show(run: str) -> tuple[RowFilter, Order]:
+def show(run: Run) -> tuple[RowFilter, Order]:
     """Show the filters that apply to a run; the chosen filter and order."""
-    choices = loaders.filter_choices(run)
+    choices = loaders.filter_choices(run.id)
     labelled = choices["label"] != ["unknown"]
     columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
     labels: list[str] = []
@@ -68,7 +68,7 @@ def show(run: str) -> tuple[RowFilter, Order]:
     if labelled:
         labels = columns[0].multiselect("Label", choices["label"], key="label", bind="query-params", placeholder="any")
         with columns[1]:
-            outcome = _choose_one("Call", ["hit", "miss"], "call", "Hit: the most probable of up, down and none is the label.")
+            outcome = _choose_call(run)
     flags = columns[-3].multiselect(
         "Flags",
         [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
@@ -78,7 +78,7 @@ def show(run: str) -> tuple[RowFilter, Order]:
     )
     text = columns[-2].text_input("Search", key="q", bind="query-params", placeholder="gene, word or phrase", type="search")
     with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
-        more, order = _show_more_filters(choices)
+        more, order = _show_more_filters(run, choices)
     wanted = replace(
         more,
         labels=tuple(labels),
@@ -89,12 +89,20 @@ def show(run: str) -> tuple[RowFilter, Order]:
     return wanted, order
 
 
-def _show_more_filters(choices: dict[str, list[str]]) -> tuple[RowFilter, Order]:
+def _choose_call(run: Run) -> str:
+    """Show the filter by hit and miss, which rank scores do not have; empty for any."""
+    if run.has_rank_scores:
+        st.caption("Rank scores: no hit or miss")
+        return ""
+    return _choose_one("Call", ["hit", "miss"], "call", "Hit: the most probable of up, down and none is the label.")
+
+
+def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> tuple[RowFilter, Order]:
     """Show the filters that are used less often, and the order."""
     order = st.selectbox("Order", get_args(Order), key="order", bind="query-params")
     wanted = RowFilter(
-        p_de=st.slider("P(DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params"),
-        p_up=st.slider("P(up | DE)", 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params"),
+        p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params"),
+        p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params"),
         pert=_choose_one("Perturbation", choices["pert"], "pert"),
         gene=_choose_one("Target gene", choices["gene"], "gene"),
         naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.plots import theme
 from core.store.runs import Run
+from core.texts import number_text
 from core.types import Call
 from core.ui.debates import trace_tree
 from core.ui.shared import links, loaders, run_browser
@@ -21,9 +23,11 @@ from core.ui.shared.widgets import (
     FLAG_HELP,
     FLAG_NAMES,
     PROBABILITY_HELP,
+    RANK_HELP,
     as_text,
     pair_text,
     percent_text,
+    score_name,
     show_bar,
     show_heading,
     symbol_text,
@@ -58,7 +62,7 @@ def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[
     _show_numbers(run, row, run_browser.rank_sentence(run, row))
     if not row["error"]:
         with st.expander("How these numbers came about"):
-            _show_arithmetic(row, details.events)
+            _show_arithmetic(run, row, details.events)
     _show_dossier(details.dossier, details.events, row["pair_id"])
     if compare:
         _show_other_runs(context, run, row["pair_id"], compare)
@@ -74,6 +78,22 @@ def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
     if row["error"]:
         st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
         return
+    if run.has_rank_scores:
+        _show_rank_scores(run, row, rank)
+    else:
+        _show_probabilities(row, rank)
+    for flag in row["flags"]:
+        st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
+
+
+def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
+    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
+    for column, name, value in ((first, "P(DE)", row["p_de"]), (second, "P(up | DE)", row["p_up_given_de"])):
+        column.metric(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), help=RANK_HELP)
+    third.caption(f"{rank} {RANK_HELP}")
+
+
+def _show_probabilities(row: dict[str, Any], rank: str) -> None:
     first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
     first.metric("P(DE)", percent_text(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
     second.metric("P(up | DE)", percent_text(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
@@ -86,8 +106,6 @@ def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
                 (f"● none {percent_text(1 - up - down)}", 1 - up - down, theme.NONE),
             ]
         )
-    for flag in row["flags"]:
-        st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
 
 
 def _show_title(run: Run, row: dict[str, Any]) -> None:
@@ -133,11 +151,12 @@ def _pretty(text: str) -> str:
         return text
 
 
-def _show_arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
+def _show_arithmetic(run: Run, row: dict[str, Any], events: Sequence[Event]) -> None:
     """Show how the judges' verdicts led to the submitted numbers."""
     verdicts = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
     up, down = row["prediction_up"], row["prediction_down"]
-    lines = [f"submitted: up {up:.6f}, down {down:.6f}, so none {1 - up - down:.6f}"]
+    rest = "" if run.has_rank_scores else f", so none {1 - up - down:.6f}"
+    lines = [f"submitted: up {up:.6f}, down {down:.6f}{rest}"]
     if verdicts.get("de") is not None and verdicts.get("dir") is not None:
         p_de, p_up = verdicts["de"], verdicts["dir"]
         lines.insert(0, f"judges: P(DE) {p_de:.4g}, P(up | DE) {p_up:.4g}")
@@ -146,7 +165,8 @@ def _show_arithmetic(row: dict[str, Any], events: Sequence[Event]) -> None:
             f"up = {p_de:.4g} × {p_up:.4g} = {p_de * p_up:.6f}, down = {p_de:.4g} × {1 - p_up:.4g} = {p_de * (1 - p_up):.6f}",
         )
     elif row["p_source"] == "file" and row["p_up_given_de"] is not None:
-        lines.append(f"P(DE) = up + down = {row['p_de']:.6f}, P(up | DE) = up / (up + down) = {row['p_up_given_de']:.6f}")
+        p_de, p_up = score_name(run), score_name(run, "P(up | DE)")
+        lines.append(f"{p_de} = up + down = {row['p_de']:.6f}, {p_up} = up / (up + down) = {row['p_up_given_de']:.6f}")
     if "trace_differs" in row["flags"]:
         lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
     tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,}"
@@ -252,7 +272,7 @@ def _show_event(event: Event) -> None:
 
 def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
     """Show the same row in up to two more runs: the numbers in one table, then the trace of each."""
-    names = {r.id: r.name for r in context.runs}
+    names = {r.id: f"{r.name} (rank scores)" if r.has_rank_scores else r.name for r in context.runs}
     shown = [run.id, *chosen]
     rows = {key: loaders.row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(

@@ -1,36 +1,17 @@
-"""The parts of the Overview page."""
+"""Overview: the dataset in numbers, and what needs attention."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.audit.concerns import Concern, RunFacts, find_concerns
-from core.plots import ladder as ladder_plot
 from core.store.runs import Run
-from core.transfer.run_cells import ALL_ROWS
-from core.ui.shared import links, loaders, score_box
+from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty, show_figure
+from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty
 
-# The public leaderboard scores 904 of the challenge's test rows; its standard error was measured on as many labelled rows.
-PUBLIC_ROWS = 904
-PUBLIC_SE = 0.025
-_USUAL: dict[str, str | int] = {
-    "origin": "imported",
-    "status": "done",
-    "failed": 0,
-    "scored": ALL_ROWS,
-}  # a column that shows nothing else is left out
-_INTERVAL = "95% interval by perturbations and genes, over the rows with a label."
 _SUM = "Sum over the splits: one that is in two splits counts twice."
-_COUNTS = (
-    "Whether DE is above the score of row counts alone on the same rows, which know no biology: by the paired interval "
-    "over perturbations and genes."
-)
-_LADDER_COLUMNS = ["run", "kind", "score", "low", "high", "n", "chosen"]
 
 
 def show_welcome() -> None:
@@ -54,106 +35,6 @@ def show_counts(context: PageContext, counts: pd.DataFrame) -> None:
     second.metric("rows without a label", f"{int(counts['unlabelled'].sum()):,}", help="Runs on these have no score here.")
     third.metric("perturbations", f"{int(counts['perts'].sum()):,}", help=_SUM)
     fourth.metric("target genes", f"{int(counts['genes'].sum()):,}", help=_SUM)
-
-
-def show_runs(context: PageContext) -> None:
-    """Show every run of the dataset in one table; choosing one opens its rows."""
-    if not context.runs:
-        show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
-        return
-    table = pd.DataFrame([_run_line(run) for run in context.runs])
-    table = table.drop(columns=[name for name, value in _USUAL.items() if table[name].dropna().eq(value).all()])
-    table = table if table["labelled"].any() else table.drop(columns=[*score_box.SCORE_HELP, "beats counts"])
-    chosen = st.dataframe(
-        table,
-        hide_index=True,
-        height="content",
-        on_select="rerun",
-        selection_mode="single-row",
-        key="runs",
-        placeholder="–",
-        column_config=_columns(),
-    )
-    rows = chosen["selection"]["rows"]
-    if rows:
-        run = context.runs[rows[0]]
-        st.switch_page(links.DEBATES, query_params={"dataset": run.dataset, "run": run.id})
-    st.caption("Tick a run to read it row by row.")
-
-
-def _columns() -> dict[str, Any]:
-    """How the table of runs shows its columns."""
-    return {
-        "public score": st.column_config.NumberColumn(
-            format="%.3f", help="As published or recorded; standard error about 0.025."
-        ),
-        **{
-            name: st.column_config.TextColumn(help=f"{score_box.SCORE_HELP[name]} {_INTERVAL}", width=132)
-            for name in ("DE", "DIR", "mean")
-        },
-        "beats counts": st.column_config.TextColumn(help=_COUNTS),
-        "rows": st.column_config.NumberColumn(format="localized"),
-        "labelled": st.column_config.NumberColumn(format="localized", help="Rows whose label is known here."),
-        "fallbacks": st.column_config.NumberColumn(format="localized", help="Rows in which a constant replaces an answer."),
-        "collapsed": st.column_config.NumberColumn(
-            format="localized", help="Rows in which a brief answers the multiple-choice question instead of arguing."
-        ),
-        "tokens": st.column_config.NumberColumn(format="compact", help="Sum over the rows whose number of tokens is known."),
-    }
-
-
-def _run_line(run: Run) -> dict[str, object]:
-    score = loaders.run_score(run.id).whole
-    return {
-        "run": run.name,
-        "method": run.method.replace("_", " "),
-        "origin": run.origin,
-        "status": run.status,
-        "rows": run.done,
-        "labelled": score.n_labelled,
-        "public score": run.public_score,
-        "DE": score_box.score_text(score.de),
-        "DIR": score_box.score_text(score.dir),
-        "mean": score_box.score_text(score.mean),
-        "scored": score.scored if score.n_labelled else None,
-        "beats counts": loaders.beats_counts(run.id),
-        "fallbacks": run.fallbacks,
-        "collapsed": run.collapsed if run.method == "debate" else None,
-        "failed": run.failed,
-        "tokens": run.tokens,
-        "model": run.model,
-    }
-
-
-def show_ladder(context: PageContext) -> None:
-    """Show every score, public or computed here, with its interval."""
-    table = pd.DataFrame([line for run in context.runs for line in _ladder_lines(run, context.run)], columns=_LADDER_COLUMNS)
-    if table.empty:
-        show_empty("No run has a score yet: none has labelled rows here, and none a recorded public score (Data, Runs).")
-        return
-    labelled = [run for run in context.runs if loaders.run_score(run.id).whole.n_labelled]
-    lines = {"chance": 0.5}
-    if labelled:
-        lines["count-only"] = loaders.count_score(labelled[0].id).whole.mean.value
-    caption = (
-        f"{context.dataset.name if context.dataset else ''} · mean of DE and DIR · "
-        "here: 95% interval by perturbations and genes · "
-        f"public: ± {1.96 * PUBLIC_SE:.3f}, from a standard error of about {PUBLIC_SE}"
-    )
-    show_figure(ladder_plot.figure(table, lines), table, "ladder", caption)
-
-
-def _ladder_lines(run: Run, chosen: Run | None) -> list[dict[str, object]]:
-    mean = loaders.run_score(run.id).whole.mean.shown
-    shared = {"run": run.name, "chosen": chosen is not None and run.id == chosen.id}
-    lines: list[dict[str, object]] = []
-    if mean.estimate == mean.estimate:
-        lines.append({**shared, "kind": "here", "score": mean.estimate, "low": mean.low, "high": mean.high, "n": mean.n})
-    if run.public_score is not None:
-        half = 1.96 * PUBLIC_SE
-        span = {"score": run.public_score, "low": run.public_score - half, "high": run.public_score + half}
-        lines.append({**shared, "kind": "public", **span, "n": PUBLIC_ROWS})
-    return lines
 
 
 def show_concerns(context: PageContext) -> None:

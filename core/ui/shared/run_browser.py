@@ -13,7 +13,7 @@ from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, show_empty
+from core.ui.shared.widgets import PROBABILITY_HELP, RANK_HELP, as_text, show_empty
 
 PAGE_ROWS = 1000  # in one list
 _STEP_HELP = {"left": "previous row", "right": "next row"}
@@ -45,8 +45,9 @@ def _show_list(run: Run, ids: Sequence[str], place: int) -> None:
 
     part = f", {page * PAGE_ROWS + 1:,}–{page * PAGE_ROWS + len(shown):,} listed" if len(ids) > PAGE_ROWS else ""
     st.caption(f"{len(ids):,} of {run.done:,} rows{part}")
+    name = "rank" if run.has_rank_scores else "P(DE)"  # the column is narrow
     st.dataframe(
-        _table(loaders.list_rows(run.id, shown)),
+        _table(loaders.list_rows(run.id, shown), name),
         key=key,
         on_select=open_row,
         selection_mode="single-row",
@@ -54,18 +55,21 @@ def _show_list(run: Run, ids: Sequence[str], place: int) -> None:
         height=560,
         column_config={
             "row": st.column_config.TextColumn("perturbation ⟶ gene", width=178),
-            "P(DE)": st.column_config.NumberColumn(format="%.2f", width=55),
+            name: st.column_config.NumberColumn(
+                format="%.2f", width=55, help=RANK_HELP if run.has_rank_scores else PROBABILITY_HELP["P(DE)"]
+            ),
             "": st.column_config.TextColumn(width=44, help="Label, flags (⚠) and notes (✎)"),
         },
     )
 
 
-def _table(rows: pd.DataFrame) -> pd.DataFrame:
+def _table(rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """The list of rows; name: of the column of their P(DE) or rank scores."""
     signs = [
         f"{theme.LABEL_SIGNS[label] if isinstance(label, str) else ''}{' ⚠' if len(flags) else ''}{' ✎' if notes else ''}"
         for label, flags, notes in zip(rows["label"], rows["flags"], rows["notes"], strict=True)
     ]
-    return pd.DataFrame({"row": rows["pert"] + " ⟶ " + rows["gene"], "P(DE)": rows["p_de"], "": signs})
+    return pd.DataFrame({"row": rows["pert"] + " ⟶ " + rows["gene"], name: rows["p_de"], "": signs})
 
 
 def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
@@ -113,7 +117,7 @@ def _show_step(sign: str, key: str, ids: Sequence[str], place: int) -> None:
 
 
 def rank_sentence(run: Run, row: dict[str, Any]) -> str:
-    """The rank of a row's P(DE) in its run, in words; empty for a row that failed."""
+    """The rank of a row's P(DE) or rank score in its run, in words; empty for a row that failed."""
     if row["error"]:
         return ""
     values = loaders.p_de_values(run.id)

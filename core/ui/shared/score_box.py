@@ -9,26 +9,36 @@ from core.scoring.sentences import axes_text, interval_text, scoring_sentences
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
+from core.texts import number_text
 from core.ui.shared import loaders
 from core.ui.shared.widgets import as_text
 
 SCORE_HELP = {
     "DE": "AUROC of any effect against none, over rows with a label: 0.5 is chance.",
     "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
-    "mean": "The official score: the mean of DE and DIR.",
+    "mean": "The headline and official score: the mean of DE and DIR.",
 }
+HEADLINE_HELP = "The mean over genes of each gene's own AUROC: what knows only how often a gene changes has 0.5."
 
 
 def score_text(value: Estimate) -> str:
     """A score with its interval by perturbations and genes, "0.621 [0.604, 0.638]"; the reason if there is no estimate."""
-    if value.value != value.value:
+    return shown_text(value.shown)
+
+
+def shown_text(value: Interval) -> str:
+    """The same of the interval that is shown."""
+    if value.estimate != value.estimate:
         return "one class" if value.n else "no labels"
-    return interval_text(value.shown)
+    return interval_text(value)
 
 
 def show_run_score(found: RunScore) -> None:
     """Show a run's score side by side, and below how it was scored."""
-    show_score(found.whole)
+    if found.headline.genes is None:
+        show_score(found.whole)
+    else:
+        _show_headline(found)
     st.caption(as_text(". ".join(scoring_sentences(found)) + "."))
 
 
@@ -43,6 +53,19 @@ def show_score(score: ScoreIntervals) -> None:
         column.caption(
             f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5"
         )
+
+
+def _show_headline(found: RunScore) -> None:
+    """Show the headline of a dataset that asks one question, and the pooled score beside it."""
+    headline, whole = found.headline, found.whole
+    name, part = ("DE", whole.de) if whole.dir.value != whole.dir.value else ("DIR", whole.dir)
+    first, second = st.columns([0.5, 0.5])
+    first.metric(headline.name, number_text(headline.value.estimate), help=HEADLINE_HELP)
+    first.caption(
+        f"{range_text(headline.value)} {axes_text(headline.value)}  \n{headline.genes:,} genes with both classes, chance 0.5"
+    )
+    second.metric(f"{name}, pooled", number_text(part.value), help=f"{SCORE_HELP[name]} A mean by gene would raise it.")
+    second.caption(f"{range_text(part.shown)} {axes_text(part.shown)}  \nn = {part.n:,}, chance 0.5")
 
 
 def range_text(interval: Interval) -> str:

@@ -14,6 +14,7 @@ import streamlit as st
 
 from core.actions.export import encode
 from core.plots import theme
+from core.store.runs import Run
 
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
 _HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
@@ -42,6 +43,10 @@ PROBABILITY_HELP = {
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
     "P(up | DE)": "Probability that the change is up, given that there is one.",
 }
+RANK_HELP = (
+    "Made of ranks, as a fusion is: the order of a run's rows means something, the value is no probability, so there is no call "
+    "and no hit or miss."
+)
 _MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
 _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
@@ -68,6 +73,11 @@ def _without_markup(text: str) -> str:
 def pair_text(pert: str, gene: str) -> str:
     """Perturbation ⟶ target gene, as Markdown."""
     return f"{symbol_text(pert)} ⟶ {symbol_text(gene)}"
+
+
+def score_name(run: Run, name: str = "P(DE)") -> str:
+    """What a run's number is called: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
+    return {"P(DE)": "DE rank score", "P(up | DE)": "DIR rank score"}[name] if run.has_rank_scores else name
 
 
 def label_text(label: str | None) -> str:

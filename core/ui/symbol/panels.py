@@ -62,18 +62,18 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
 
 
 def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
-    """Show one line per row, with one column of P(DE) per run that has the row."""
-    names = {run.id: run.name for run in context.runs}
+    """Show one line per row, with one column of P(DE), or of the rank score, per run that has the row."""
+    names = {run.id: f"{run.name} (rank score)" if run.has_rank_scores else run.name for run in context.runs}
     pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER_ROLE[role], "label", "split"]]
     predicted = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
     predicted = predicted[[key for key in names if key in predicted]].rename(columns=names).rename(columns=str)
     table = pairs.join(predicted)
     table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
-    if context.run is not None and context.run.name in predicted:
+    if context.run is not None and names.get(context.run.id) in predicted:
         address = {"dataset": context.run.dataset, "run": context.run.id}
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
         table["debate"] = [links.page_address("debates", **address, row=key) if key in of_run else None for key in table.index]
-    st.caption("P(DE) of each run that has the row.")
+    st.caption("P(DE) of each run that has the row; of a fusion its rank score, which is no probability.")
     st.dataframe(
         table,
         hide_index=True,

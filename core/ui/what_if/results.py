@@ -189,15 +189,16 @@ def show_movers_chart(choice: FusionChoice, found: FusionComparison) -> None:
     table, which = _select_movers(choice, found)
     if len(table):
         caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
-        show_figure(movers_plot.figure(table, choice.base.name, "the fusion", which), table, "movers", caption)
+        score = {MOVED[0]: "the DE score", MOVED[1]: "the DIR score"}[which]  # the fusion's are rank scores
+        show_figure(movers_plot.figure(table, choice.base.name, "the fusion", score), table, "movers", caption)
 
 
 def show_agreement(choice: FusionChoice, found: FusionComparison) -> None:
     """Shows, without labels, how far the fusion agrees with its base."""
     together = agreement(_base_scores(choice), found.fused.scores())
     st.markdown(
-        f"**No labels here**, so no score: rank correlation with {as_text(choice.base.name)} is {together.de:.3f} for P(DE) "
-        f"and {together.up:.3f} for P(up | DE)."
+        f"**No labels here**, so no score: rank correlation with {as_text(choice.base.name)} is {together.de:.3f} for DE "
+        f"and {together.up:.3f} for DIR. The fusion's numbers are rank scores, no probabilities."
     )
 
 
@@ -207,8 +208,8 @@ def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     moved = rows[["pair_id", "pert", "gene", "label"]].assign(
         rank_a=midranks(_base_scores(choice).p_de), rank_b=midranks(found.fused.scores().p_de)
     )
-    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of P(DE), 1 is lowest"
-    show_figure(rank_scatter.figure(moved, choice.base.name, "the fusion"), moved, "mix-ranks", caption)
+    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE scores, 1 is lowest"
+    show_figure(rank_scatter.figure(moved, choice.base.name, "the fusion", "the DE score"), moved, "mix-ranks", caption)
 
 
 def _base_scores(choice: FusionChoice) -> Scores:

@@ -39,13 +39,15 @@ from core.ui.shared.loaders.rows import (
     symbol_rows,
 )
 from core.ui.shared.loaders.scores import (
-    beats_counts,
+    Standing,
     count_score,
     other_scores,
     protocol_sentences,
+    run_controls,
     run_rows,
     run_score,
     scored_rows,
+    standing,
 )
 from core.ui.shared.loaders.spaces import (
     all_packs,
@@ -62,13 +64,13 @@ from core.ui.shared.loaders.spaces import (
 
 __all__ = [
     "RowDetails",
+    "Standing",
     "all_datasets",
     "all_imports",
     "all_packs",
     "all_presets",
     "all_runs",
     "all_spaces",
-    "beats_counts",
     "cosine_cache",
     "count_score",
     "dataset_counts",
@@ -95,6 +97,7 @@ __all__ = [
     "rejected_rows",
     "row_details",
     "row_index",
+    "run_controls",
     "run_rows",
     "run_score",
     "run_version",
@@ -104,6 +107,7 @@ __all__ = [
     "space_coverage",
     "space_matches",
     "space_vectors",
+    "standing",
     "symbol_rows",
     "workspace",
 ]

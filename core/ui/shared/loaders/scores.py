@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
 import pandas as pd
 
 from core.actions.component_loader import WorkspaceComponents
+from core.actions.knn_numbers import null_of_run
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
-from core.scoring.compare_runs import compare_runs
+from core.scoring.controls import RunControls, Verdicts, control_run, judge_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.store import Cursor, datasets, pairs, predictions, runs
@@ -16,7 +21,7 @@ from core.store.runs import Run
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.shared.loaders.cache import cached, reading, workspace
-from core.ui.shared.loaders.records import all_runs
+from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
 from core.ui.shared.loaders.spaces import row_index
 
 
@@ -32,20 +37,15 @@ def run_rows(run: str) -> pd.DataFrame:
 def scored_rows(run: str) -> RunRows:
     """A run's rows as they are scored."""
     known = {each.id: each for each in all_runs()}
-    return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(known[run].dataset))
+    dataset = known[run].dataset
+    kind = next(each.kind for each in all_datasets() if each.id == dataset)
+    return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(dataset), kind)
 
 
 @cached("run:{0}", "datasets", entries=50)
 def run_score(run: str) -> RunScore:
     """A run's score."""
     return run_scores.score_run(scored_rows(run))
-
-
-@cached("run:{0}", "datasets", entries=50)
-def beats_counts(run: str) -> str:
-    """Whether a run's DE beats row counts alone: yes, no or cannot tell."""
-    rows = scored_rows(run)
-    return sentences.beats_control(compare_runs(run_scores.count_rows(rows), rows))
 
 
 @cached("run:{0}", "datasets", entries=50)
@@ -61,6 +61,38 @@ def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
     rows = scored_rows(run)
     counts = run_scores.count_rows(rows).under(rows.protocols)
     return other_scores_of_run(rows, run_score(run)), other_scores_of_run(counts, count_score(run))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a run stands among others.
+
+    verdicts: against what knows no biology. counts: the mean score of row counts alone on its rows. rows: the same for runs
+    on the same labelled rows.
+    """
+
+    score: RunScore
+    verdicts: Verdicts
+    counts: float
+    rows: str
+
+
+@cached("run:{0}", "datasets", entries=200)
+def standing(run: str) -> Standing:
+    """Where a run stands; nothing is permuted for it, so that a list of runs shows at once."""
+    rows = scored_rows(run)
+    labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
+    key = hashlib.sha256(labelled.tobytes()).hexdigest()
+    return Standing(run_score(run), judge_run(rows), count_score(run).whole.mean.value, key)
+
+
+@cached("run:{0}", "datasets", "spaces", entries=8)
+def run_controls(run: str) -> RunControls:
+    """What knows no biology beside a run's score; permuted vectors only if they were computed before."""
+    rows = scored_rows(run)
+    null = null_of_run(workspace(), rows.run, rows.frame["pair_id"].tolist(), compute=False)
+    splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
+    return control_run(rows, splits, None if null is None else null.values)
 
 
 @cached("run:{0}", "datasets", "spaces", entries=30)

@@ -1,0 +1,90 @@
+"""Commands about what knows no biology: controls, baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from core.actions import knn_numbers
+from core.cli.base import Json, RunName, show
+from core.scoring import control_shapes, run_scores, sentences
+from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
+from core.scoring.controls import Control, RunControls, control_run
+from core.stats.intervals import Interval
+from core.store import datasets, pairs
+from core.texts import number_text
+
+app = typer.Typer()
+
+
+@app.command()
+def controls(context: typer.Context, run: RunName, as_json: Json = False) -> None:
+    """Show what knows no biology scores on a run's rows, scored as the run is, and whether the run beats it."""
+    with context.obj.store.read() as db:
+        rows = run_scores.load_scored_rows(db, run)
+        splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
+    null = knn_numbers.null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
+    found = control_run(rows, splits, None if null is None else null.values)
+    show(control_shapes.controls(found), as_json, "\n".join(_controls_lines(found)))
+
+
+def _controls_lines(found: RunControls) -> list[str]:
+    judged = (("DE", found.verdicts.de), ("DIR", found.verdicts.dir))
+    return [
+        *(f"{sentences.verdict_sentence(axis, verdict)}." for axis, verdict in judged if verdict.beats is not None),
+        "",
+        f"Controls, {found.unit}, scored {found.scored}:",
+        *_table(found.controls),
+        "",
+        "Fingerprint of the sampling, nothing to beat:",
+        *_table(found.fingerprint),
+        *(f"{each.name}, reversed: {_reversed(each)}" for each in found.fingerprint),
+    ]
+
+
+def _reversed(control: Control) -> str:
+    values = (("DE", control.de), ("DIR", control.dir))
+    return ", ".join(f"{name} {number_text(1 - value.estimate)}" for name, value in values if value is not None)
+
+
+def _table(controls: Iterable[Control]) -> list[str]:
+    lines = [f"{'':36} {'DE':22} {'DIR':22} {'mean':22}"]
+    for each in controls:
+        pooled = f"pooled {sentences.interval_text(each.pooled)}" if each.pooled else ""
+        note = f" ({each.note})" if each.note else ""
+        lines.append(f"{each.name:36} {_cell(each.de)} {_cell(each.dir)} {_cell(each.mean)} {pooled}{note}".rstrip())
+    return lines
+
+
+def _cell(value: Interval | None) -> str:
+    return f"{'–' if value is None else sentences.interval_text(value):22}"
+
+
+@app.command()
+def baselines(
+    context: typer.Context,
+    dataset: Annotated[str, typer.Option(metavar="D", help="The dataset's name.")],
+    split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
+    as_json: Json = False,
+) -> None:
+    """Show what knows no biology scores on a split: macro AUROC by gene first, then over all rows."""
+    with context.obj.store.read() as db:
+        rows = pairs.frame(db, datasets.find(db, dataset).id)
+    found = dataset_baselines(rows, split)
+    show(control_shapes.baselines(found, split), as_json, "\n".join(_baseline_lines(found)))
+
+
+def _baseline_lines(found: Iterable[Baseline]) -> list[str]:
+    lines = []
+    for each in found:
+        for name, score in (("DE", each.de), ("DIR", each.dir)):
+            if score is not None:
+                lines.append(f"{each.name:32} {name:4} {_baseline_text(score, each.note)}")
+    return lines
+
+
+def _baseline_text(score: BaselineScore, note: str | None) -> str:
+    pooled = f"pooled {sentences.interval_text(score.micro.shown)}" + (f" ({note})" if note else "")
+    return f"by gene {sentences.interval_text(score.macro.shown)} over {score.genes:,} genes; {pooled}"

@@ -1,0 +1,64 @@
+"""The JSON that `controls` and `baselines` print, in the terms of `core.scoring.json_shapes`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.scoring.baselines import Baseline, BaselineScore
+from core.scoring.controls import Control, RunControls, Verdict
+from core.scoring.json_shapes import interval, shown
+from core.stats.intervals import Interval
+
+AXES = ("de", "dir", "mean")
+
+
+def controls(found: RunControls) -> dict[str, Any]:
+    """`controls`: plain numbers, as the contract says, with intervals (of permuted ones their 95% range) and the verdicts."""
+    judged = {"de": found.verdicts.de, "dir": found.verdicts.dir}
+    return {
+        "controls": [_control(each) for each in found.controls],
+        "best": {"de": found.best("de"), "dir": found.best("dir")},
+        "beats_no_biology": {axis: verdict.beats for axis, verdict in judged.items()},
+        "verdicts": {axis: _verdict(verdict) for axis, verdict in judged.items()},
+        "scored": found.scored,
+        "fingerprint": [
+            {**_control(each), "reversed": {axis: _reversed(getattr(each, axis)) for axis in AXES}} for each in found.fingerprint
+        ],
+    }
+
+
+def _control(found: Control) -> dict[str, Any]:
+    values = {axis: getattr(found, axis) for axis in AXES}
+    return {
+        "name": found.name,
+        **{axis: None if value is None else value.estimate for axis, value in values.items()},
+        "intervals": {axis: None if value is None else interval(value) for axis, value in values.items()},
+        "pooled": None if found.pooled is None else {**(interval(found.pooled) or {}), "note": found.note},
+        "about": found.about,
+    }
+
+
+def _reversed(value: Interval | None) -> float | None:
+    return None if value is None else 1 - value.estimate
+
+
+def _verdict(found: Verdict) -> dict[str, Any]:
+    return {"control": found.control, "verdict": None if found.beats is None else found.word, "change": interval(found.change)}
+
+
+def baselines(found: Sequence[Baseline], split: str) -> dict[str, Any]:
+    """`baselines`: the macro AUROC by gene first, which a mean by gene cannot raise, and the pooled one as `micro`."""
+    return {
+        "split": split,
+        "baselines": [
+            {"name": each.name, "de": _baseline(each.de), "dir": _baseline(each.dir), "note": each.note} for each in found
+        ],
+    }
+
+
+def _baseline(found: BaselineScore | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    intervals = {"macro": shown(found.macro), "micro": shown(found.micro)}
+    return {"macro": found.macro.value, "micro": found.micro.value, "genes": found.genes, "intervals": intervals}

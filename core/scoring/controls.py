@@ -1,0 +1,243 @@
+"""Controls beside a run's score: what knows no biology scores on the same rows, inside the same cells.
+
+Each sees what the run's label view may see. Under folds, and for training rows, that is no label of the row's gene or
+perturbation, so the means over them equal the base rate. Means that see more are a fingerprint of how the rows were
+sampled: they are listed apart, with their reversed value, and nothing has to beat them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.scoring.compare_runs import compare_runs
+from core.scoring.label_means import means_outside_part, training_means
+from core.scoring.run_scores import RunRows, count_rows, score_run
+from core.stats.arrays import Floats
+from core.stats.delong import Estimate
+from core.stats.intervals import Interval, Unit
+from core.stats.official_score import score_of_rows
+from core.stats.permuted_labels import scores_of_permuted_labels
+from core.stats.scores_and_labels import Scores
+from core.stats.within_axis import score_within
+from core.transfer.protocols import EvaluationProtocol
+from core.transfer.run_cells import folds_among
+
+PERMUTATIONS = 99
+SEED = 0
+COUNT_ONLY, RARER_GENE, BASE_RATE = "count-only", "rarer gene", "base rate"
+GENE_MEAN, PERMUTED_VECTORS = "gene mean", "permuted vectors"
+OWN = "this run"
+NO_SKILL = "base rate per gene, no skill"
+_FINGERPRINT_CUT = EvaluationProtocol("folds", 5, 0)  # for runs that were not made under folds of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """The score of something that knows no biology.
+
+    de, dir, mean: None where it says nothing, or without labels; macro AUROCs by gene on a benchmark of one question, whose
+    pooled AUROC stands apart with a note on how to read it. about: what it sees. permuted: what the run itself scores with
+    permuted labels or vectors, as mean and 95% range, which is no rival of the run.
+    """
+
+    name: str
+    about: str
+    de: Interval | None
+    dir: Interval | None
+    mean: Interval | None
+    permuted: bool = False
+    pooled: Interval | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A run less the control that was fixed for the axis beforehand, paired, by the interval shown."""
+
+    control: str
+    change: Interval
+
+    @property
+    def beats(self) -> bool | None:
+        """Whether the interval lies above 0; None without labels or with one class."""
+        return None if math.isnan(self.change.estimate) else bool(self.change.low > 0)
+
+    @property
+    def word(self) -> str:
+        """Whether the run is above the control: yes, no or cannot tell; an en dash if undefined."""
+        if self.beats is None:
+            return "–"
+        return "yes" if self.beats else "no" if self.change.high < 0 else "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """Whether a run beats what knows no biology, on each axis."""
+
+    de: Verdict
+    dir: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class RunControls:
+    """The controls beside a run's score, the fingerprint of the sampling apart from them, the run itself, and the verdicts.
+
+    scored: how they and the run are scored, in words; unit: what of, such as "macro AUROC by gene".
+    """
+
+    controls: tuple[Control, ...]
+    fingerprint: tuple[Control, ...]
+    own: Control
+    verdicts: Verdicts
+    scored: str
+    unit: str
+
+    def best(self, axis: Literal["de", "dir"]) -> str | None:
+        """The name of the control that scores highest, the first of equal ones; permuted ones are no rivals."""
+        values = {each.name: getattr(each, axis) for each in self.controls if not each.permuted}
+        known = {name: each.estimate for name, each in values.items() if each is not None}
+        return max(known, key=known.__getitem__) if known else None
+
+
+def judge_run(rows: RunRows) -> Verdicts:
+    """Whether a run beats count-only on DE and the rarer gene on DIR; on a benchmark of one question, the base rate.
+
+    On such a benchmark the macro AUROC by gene is judged, where the base rate has exactly 0.5: pooled, a mean by gene would
+    pass for skill.
+    """
+    if rows.kind == "ternary":
+        found = compare_runs(count_rows(rows), rows).covered
+        return Verdicts(Verdict(COUNT_ONLY, found.de.change.shown), Verdict(RARER_GENE, found.dir.change.shown))
+    within = score_within(rows.arrays, "gene")
+    return Verdicts(*(Verdict(BASE_RATE, _above_half(part.macro.shown)) for part in (within.de, within.dir)))
+
+
+def _above_half(value: Interval) -> Interval:
+    """A score less that of the base rate, which is 0.5 without any error."""
+    part = (value.estimate - 0.5, value.low - 0.5, value.high - 0.5)
+    return Interval(*part, value.se, value.n, value.unit, value.method, clusters=value.clusters)
+
+
+def control_run(
+    rows: RunRows, splits: NDArray[np.object_], vectors: Floats | None = None, n: int = PERMUTATIONS, seed: int = SEED
+) -> RunControls:
+    """All controls of a run. splits: of every row of its dataset; n, seed: of the permutations of labels.
+
+    vectors: DE and DIR of a kNN's space with permuted vectors, of shape (n_permutations, 2); None if not computed.
+    """
+    counts = count_rows(rows).scores
+    controls = [
+        _scored(rows, BASE_RATE, "one number for every row", constant(len(rows))),
+        *(_scored(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
+        _only(_scored(rows, COUNT_ONLY, "how often genes occur: the sampling of the rows, no label", counts), "de"),
+        _only(_scored(rows, RARER_GENE, "the fewer rows a gene has, the more it is said to go up: no label", counts), "dir"),
+        *(_permuted_labels(rows, axis, word, n, np.random.default_rng(seed)) for axis, word in AXES),
+    ]
+    own = _own(rows)
+    unit = "AUROC" if rows.kind == "ternary" else "macro AUROC by gene"
+    if rows.run.method == "knn":
+        controls.append(_permuted_vectors(vectors, len(rows)))
+    return RunControls(tuple(controls), _fingerprint(rows, splits), own, judge_run(rows), rows.scored, unit)
+
+
+AXES: tuple[tuple[Literal["gene", "pert"], str], ...] = (("gene", "gene"), ("pert", "perturbation"))
+_SEEN_MEAN = "the mean label of the training rows of the {} that the run may see; the base rate where there is none"
+
+
+def _seen_means(rows: RunRows, splits: NDArray[np.object_], axis: Literal["gene", "pert"]) -> Scores:
+    """The means that the run's label view allows: under a protocol no row sees its own gene or perturbation."""
+    return constant(len(rows)) if rows.protocols else training_means(rows.index, splits, rows.positions, axis)
+
+
+def constant(n: int) -> Scores:
+    """The scores of `n` rows that are all told alike."""
+    return Scores(np.full(n, 0.5), np.full(n, 0.5))
+
+
+def _scored(rows: RunRows, name: str, about: str, scores: Scores) -> Control:
+    arrays = rows.with_scores(scores).under(rows.protocols).arrays
+    pooled = score_of_rows(arrays)
+    if rows.kind == "ternary":
+        return Control(name, about, _defined(pooled.de), _defined(pooled.dir), _defined(pooled.mean))
+    within = score_within(arrays, "gene")
+    whole = _defined(pooled.de if rows.kind == "de" else pooled.dir)
+    note = NO_SKILL if name == GENE_MEAN else None
+    return Control(name, about, _defined(within.de.macro), _defined(within.dir.macro), None, pooled=whole, note=note)
+
+
+def _own(rows: RunRows) -> Control:
+    """The run's own score, as the controls are scored."""
+    found = score_run(rows)
+    whole, name = found.whole, rows.run.name
+    if rows.kind == "ternary":
+        return Control(name, OWN, _defined(whole.de), _defined(whole.dir), _defined(whole.mean))
+    headline = None if math.isnan(found.headline.value.estimate) else found.headline.value
+    of_de = rows.kind == "de"
+    pooled = _defined(whole.de if of_de else whole.dir)
+    return Control(name, OWN, headline if of_de else None, None if of_de else headline, None, pooled=pooled)
+
+
+def _defined(value: Estimate) -> Interval | None:
+    return None if math.isnan(value.value) else value.shown
+
+
+def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
+    """The control of a score that says nothing of the other axis."""
+    de, direction = (control.de, None) if axis == "de" else (None, control.dir)
+    pooled = None if (de or direction) is None else control.pooled
+    return replace(control, de=de, dir=direction, mean=None, pooled=pooled)
+
+
+def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, ...]:
+    cut = (folds_among(rows.protocols) or [_FINGERPRINT_CUT])[0]
+    ways = (
+        (
+            "outside its part",
+            f"the mean label of the {{}}'s rows in other parts than the row, {cut.k}×{cut.k} cells, cut {cut.seed}",
+            cut,
+        ),
+        ("leave-one-out", "the mean label of the {}'s other rows", EvaluationProtocol("loo")),
+    )
+    return tuple(
+        _scored(
+            rows,
+            f"{word} mean, {way}",
+            about.format(word),
+            means_outside_part(rows.index, splits, rows.positions, axis, protocol),
+        )
+        for way, about, protocol in ways
+        for axis, word in AXES
+    )
+
+
+def _permuted_labels(rows: RunRows, axis: Unit, word: str, n: int, rng: np.random.Generator) -> Control:
+    """What the run scores against labels that are exchanged at random among the rows of each gene (perturbation)."""
+    group = rows.gene if axis == "gene" else rows.pert
+    macro = rows.gene if rows.kind != "ternary" else None
+    values = scores_of_permuted_labels(rows.arrays, group, n, rng, macro)
+    about = f"the run against labels permuted within each {word}: mean and 95% range of {n}"
+    return _of_values(f"labels permuted within {word}s", about, values, len(rows), axis)
+
+
+def _permuted_vectors(values: Floats | None, n_rows: int) -> Control:
+    about = "the same space with its vectors exchanged among the genes that it covers, mean of ten cuts"
+    if values is None:
+        return Control(PERMUTED_VECTORS, f"{about}: not computed", None, None, None, permuted=True)
+    return _of_values(PERMUTED_VECTORS, f"{about}: mean and 95% range of {len(values)}", values, n_rows, "gene")
+
+
+def _of_values(name: str, about: str, values: Floats, n_rows: int, unit: Unit) -> Control:
+    """A control of permuted scores, of shape (n, 2): each axis' mean and the range of 95% of them."""
+
+    def summary(column: Floats) -> Interval | None:
+        if np.isnan(column).any():
+            return None
+        low, high = map(float, np.quantile(column, (0.025, 0.975)))
+        return Interval(float(column.mean()), low, high, float(column.std(ddof=1)), n_rows, unit, "95% range of permutations")
+
+    return Control(name, about, summary(values[:, 0]), summary(values[:, 1]), summary(values.mean(axis=1)), permuted=True)

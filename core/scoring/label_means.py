@@ -1,0 +1,83 @@
+"""Means of labels over rows that share a gene or a perturbation: what knows no biology, and what the sampling gives away."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.scored_rows import combine_codes
+from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabilities
+from core.stats.within_axis import Axis
+from core.transfer.protocols import EvaluationProtocol, parts_of
+from core.transfer.row_index import RowIndex
+
+TRAINING = "train"  # the split whose labels a method may see
+
+
+def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis) -> Scores:
+    """The mean label of the training rows that share a row's gene or perturbation, for the rows at `positions`.
+
+    splits: of every row of the dataset. A training row may see no row that shares its gene or its perturbation, and some
+    symbols have no training row: there it is the base rate of all training rows.
+    """
+    codes = _codes(index, axis)
+    is_training = splits == TRAINING
+    means = []
+    for counted, positive in _label_tasks(index):
+        known = counted & is_training
+        n_codes = int(codes.max(initial=0)) + 1
+        sums, counts = (sum_by_group(codes[rows], n_codes) for rows in (known & positive, known))
+        base_rate = sums.sum() / max(counts.sum(), 1)
+        of_code = np.divide(sums, counts, out=np.full_like(sums, base_rate), where=counts > 0)
+        means.append(np.where(is_training, base_rate, of_code[codes])[positions])
+    return scores_from_probabilities(*means)
+
+
+def means_outside_part(
+    index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis, protocol: EvaluationProtocol
+) -> Scores:
+    """The mean label of the rows of a row's gene (perturbation) whose perturbation (gene) is in another part of the folds.
+
+    They are rows of the same split; under the protocol "loo" only the row itself is left out. The base rate stands in where
+    there is none. Negatives were matched to each gene's positives, so these means point away from the label.
+    """
+    used = np.union1d(index.known_positions, positions)
+    rows = index.rows.take(used)
+    if protocol.kind == "loo":
+        part: Codes = np.arange(len(used))
+    else:
+        parts = parts_of(protocol, rows)
+        assert parts is not None
+        part = parts.pert[rows.pert] if axis == "gene" else parts.gene[rows.gene]
+    split = np.unique(splits[used].astype(str), return_inverse=True)[1]
+    group = combine_codes(_codes(index, axis)[used], split)
+    inner = combine_codes(group, part)
+    assert group is not None
+    assert inner is not None
+    places = np.searchsorted(used, positions)
+    tasks = ((counted[used], positive[used]) for counted, positive in _label_tasks(index))
+    return scores_from_probabilities(*(_means_elsewhere(group, inner, *task)[places] for task in tasks))
+
+
+def _means_elsewhere(group: Codes, inner: Codes, counted: Bools, positive: Bools) -> Floats:
+    """The share of positives among the counted rows of each row's group that are not in its inner group."""
+
+    def outside(flags: Bools) -> Floats:
+        of_group, of_inner = (np.bincount(codes, weights=flags)[codes] for codes in (group, inner))
+        return np.asarray(of_group - of_inner)
+
+    hits, counts = outside(counted & positive), outside(counted)
+    base_rate = positive[counted].mean() if counted.any() else 0.5
+    means: Floats = np.divide(hits, counts, out=np.full(len(group), base_rate), where=counts > 0)
+    return means
+
+
+def _codes(index: RowIndex, axis: Axis) -> Codes:
+    return index.rows.gene if axis == "gene" else index.rows.pert
+
+
+def _label_tasks(index: RowIndex) -> tuple[tuple[Bools, Bools], tuple[Bools, Bools]]:
+    """(which rows count, which of them are positive) for DE and for DIR, over the whole dataset."""
+    outcome = outcome_of(index.labels)
+    return (outcome.labelled, outcome.effect), (outcome.directed, outcome.up)

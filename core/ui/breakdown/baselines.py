@@ -1,0 +1,62 @@
+"""Breakdown: what knows no biology scores on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.scoring.controls import Control
+from core.scoring.run_scores import RunRows
+from core.scoring.sentences import interval_text, verdict_sentence
+from core.stats.intervals import Interval
+from core.texts import number_text
+from core.ui.shared import loaders
+from core.ui.shared.widgets import as_text
+
+_FINGERPRINT = (
+    "These means use labels of other rows of the same gene or perturbation, which no method may see here, so they are nothing to "
+    "beat. Where a gene's unchanged rows were sampled to match its changed ones, as in the challenge, they point away from the "
+    "label and score high when reversed: they describe how the rows were sampled."
+)
+
+
+def show_baselines(rows: RunRows) -> None:
+    """Show whether the run beats what knows no biology, all such controls, and apart from them the sampling's fingerprint."""
+    with st.spinner("Permuting labels …"):
+        found = loaders.run_controls(rows.run.id)
+    judged = (("DE", found.verdicts.de), ("DIR", found.verdicts.dir))
+    sentences = [verdict_sentence(axis, verdict) for axis, verdict in judged if verdict.beats is not None]
+    st.markdown("  \n".join(as_text(f"{sentence}.") for sentence in sentences))
+    _show_table([found.own, *found.controls])
+    st.caption(
+        f"{len(rows):,} rows · {found.unit}, scored {found.scored} · 95% intervals by perturbations and genes; of permuted "
+        "labels and vectors the range of 95% of the permutations"
+    )
+    st.markdown("**Fingerprint of the sampling**")
+    st.caption(_FINGERPRINT)
+    _show_table(found.fingerprint, is_reversed=True)
+
+
+def _show_table(controls: Sequence[Control], *, is_reversed: bool = False) -> None:
+    lines = []
+    for each in controls:
+        line = {"name": each.name, "DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)}
+        line |= {"pooled": _text(each.pooled), "what the pooled one means": each.note}
+        if is_reversed:
+            line |= {"DE reversed": _reversed_text(each.de), "DIR reversed": _reversed_text(each.dir)}
+        lines.append(line)
+    widths = {name: st.column_config.TextColumn(width=136) for name in ("DE", "DIR", "mean")}
+    table = pd.DataFrame(lines).dropna(axis="columns", how="all")
+    st.dataframe(table, hide_index=True, placeholder="–", height="content", column_config=widths)
+    with st.expander("What each of these is"):
+        st.markdown("\n".join(f"- **{as_text(each.name)}**: {as_text(each.about)}" for each in controls))
+
+
+def _text(value: Interval | None) -> str | None:
+    return None if value is None else interval_text(value)
+
+
+def _reversed_text(value: Interval | None) -> str | None:
+    return None if value is None else number_text(1 - value.estimate)

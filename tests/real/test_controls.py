@@ -1,0 +1,74 @@
+"""Controls and baselines on the published files, against figures measured with independent code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions.workspace import Workspace
+from tests.commands import core_json
+
+pytestmark = pytest.mark.real
+
+# (DE, DIR) of means over rows outside the row's part, on all of train; they vary by the cut.
+FINGERPRINT = {"gene mean, outside its part": (0.267, 0.867), "perturbation mean, outside its part": (0.375, 0.716)}
+CUT_NOISE = 0.012
+
+
+@pytest.fixture(scope="module")
+def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The challenge with a kNN over the text space on all of train, and K562's benchmark; for this file to change."""
+    folder = tmp_path_factory.mktemp("controls")
+    files = ["challenge/train.csv", "challenge/test.csv", "knowledge/gene_desc.json", "perturbqa/k562-de.csv"]
+    core_json(folder, "import", *(str(shared_data / name) for name in files))
+    core_json(folder, "embed", "text", "--name", "text")
+    core_json(folder, "knn", "--space", "text", "--dataset", "bmdm", "--permutations", "0", "--name", "text kNN")
+    return folder
+
+
+def named(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {each["name"]: each for each in found}
+
+
+@pytest.fixture(scope="module")
+def of_knn(place: Path) -> dict[str, Any]:
+    found: dict[str, Any] = core_json(place, "controls", "text kNN")
+    return found
+
+
+def test_what_knows_no_biology_on_all_of_train(of_knn: dict[str, Any]) -> None:
+    controls = named(of_knn["controls"])
+    for name in ("base rate", "gene mean", "perturbation mean"):
+        assert [controls[name][axis] for axis in ("de", "dir", "mean")] == pytest.approx([0.5] * 3, abs=1e-12)
+    # inside the cells; over all pairs 0.6726 and 0.5694
+    assert controls["count-only"]["de"] == pytest.approx(0.6726, abs=0.003)
+    assert controls["rarer gene"]["dir"] == pytest.approx(0.5694, abs=0.01)
+    for axis in ("de", "dir"):
+        assert controls["permuted vectors"][axis] == pytest.approx(0.5, abs=0.02)
+    assert of_knn["beats_no_biology"] == {"de": False, "dir": False}
+    assert of_knn["best"] == {"de": "count-only", "dir": "rarer gene"}
+
+
+def test_the_fingerprint_of_the_sampling(of_knn: dict[str, Any]) -> None:
+    found = named(of_knn["fingerprint"])
+    for name, (de, direction) in FINGERPRINT.items():
+        assert (found[name]["de"], found[name]["dir"]) == pytest.approx((de, direction), abs=CUT_NOISE)
+        assert found[name]["reversed"]["de"] == 1 - found[name]["de"]
+    assert found["gene mean, leave-one-out"]["de"] == pytest.approx(0.110, abs=0.002)
+
+
+def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace) -> None:
+    found = core_json(real_workspace.settings.workspace, "controls", "track_a_logprobs_train2499")
+    assert found["beats_no_biology"] == {"de": False, "dir": False}
+    assert named(found["controls"])["count-only"]["de"] > 0.66
+
+
+def test_a_mean_by_gene_has_no_skill_on_k562(place: Path) -> None:
+    found = named(core_json(place, "baselines", "--dataset", "k562-de")["baselines"])
+    of_gene = found["gene's training mean"]
+    assert of_gene["de"]["macro"] == 0.5
+    assert of_gene["de"]["micro"] > 0.9
+    assert of_gene["note"] == "base rate per gene, no skill"
+    assert found["constant"]["de"]["micro"] == 0.5
