@@ -77,6 +77,13 @@ def other_score_sentences(found: OtherScores) -> list[str]:
     return [f"{title}: {', '.join(parts)}" for title, parts in lines.items()]
 
 
+def alone_sentence(found: RunScore) -> str:
+    """A run's score by itself, beside that of what is made from it."""
+    whole = found.whole
+    values = f"DE {number_text(whole.de.value)}, DIR {number_text(whole.dir.value)}"
+    return f"alone, scored {whole.scored}, on its {whole.n:,} rows: {values}"
+
+
 def scoring_sentences(found: RunScore) -> list[str]:
     """How a run was scored, what other cuts of its folds score, and its score without stand-ins."""
     sentences = [f"Scored {_WAYS.get(found.whole.scored, found.whole.scored)}"]

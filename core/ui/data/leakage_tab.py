@@ -151,6 +151,7 @@ def _show_runs(audit: LeakageAudit) -> None:
         placeholder="–",
         column_config={
             **{name: st.column_config.TextColumn(help=_REPEATS) for name in ("DE", "DIR")},
+            "scored": st.column_config.TextColumn(width=180),
             **{name: st.column_config.NumberColumn(format="%+.2f", help=text) for name, text in helps.items()},
         },
     )

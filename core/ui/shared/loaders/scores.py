@@ -97,15 +97,20 @@ def run_controls(run: str) -> RunControls:
 
 @cached("run:{0}", "datasets", "spaces", entries=30)
 def protocol_sentences(run: str) -> list[tuple[str, str]]:
-    """(protocol, sentence) for each kNN on labelled rows that a run is made from: its score beside that of an empty space."""
+    """(protocol, sentence) for each kNN on labelled rows that a run is made from: its own score, or what it has to be read with.
+
+    A kNN by folds is left out of its own sentences, which would repeat its score.
+    """
     with reading() as db:
         knn_runs = [(each, datasets.find(db, each.dataset)) for each in _with_ancestors(db, run) if each.method == "knn"]
-    protocols = [read_knn_settings(each.spec).protocol.kind for each, _ in knn_runs]
-    return [
-        (protocol, f"{each.name}: {_knn_sentence(dataset, each)}")
-        for (each, dataset), protocol in zip(knn_runs, protocols, strict=True)
-        if protocol != "test"
-    ]
+    found: list[tuple[str, str]] = []
+    for each, dataset in knn_runs:
+        protocol = read_knn_settings(each.spec).protocol.kind
+        if protocol == "folds" and each.id != run:
+            found.append((protocol, f"{each.name} {sentences.alone_sentence(run_score(each.id))}"))
+        elif protocol == "loo":
+            found.append((protocol, f"{each.name}: {_knn_sentence(dataset, each)}"))
+    return found
 
 
 def _with_ancestors(db: Cursor, run: str) -> list[Run]:
