@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -103,57 +103,63 @@ def delete(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> None:
         cursor.unregister("deleted")
 
 
+_Clause = tuple[str, tuple[Any, ...]]  # a condition, and its parameters
+
+
 def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
-    clauses, values = ["q.run = ?"], [run]
+    clauses = [("q.run = ?", (run,)), *_row_clauses(run, wanted), *_trace_clauses(run, wanted)]
+    return " AND ".join(clause for clause, _ in clauses), [value for _, values in clauses for value in values]
 
-    def add_clause(clause: str, *parameters: Any) -> None:
-        clauses.append(clause)
-        values.extend(parameters)
 
+def _row_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
+    """Yields what a filter asks of rows, predictions and notes."""
     if wanted.labels:
-        add_clause("list_contains(?, coalesce(p.label, 'unknown'))", list(wanted.labels))
+        yield "list_contains(?, coalesce(p.label, 'unknown'))", (list(wanted.labels),)
     if wanted.outcome:
-        add_clause(f"p.label IS NOT NULL AND ({_HIT}) = ?", wanted.outcome == "hit")
+        yield f"p.label IS NOT NULL AND ({_HIT}) = ?", (wanted.outcome == "hit",)
     for column, (low, high) in (("q.p_de", wanted.p_de), ("q.p_up_given_de", wanted.p_up)):
         if (low, high) != (0.0, 1.0):
-            add_clause(f"{column} >= ? AND ({column} < ? OR ? = 1)", low, high, high)
+            yield f"{column} >= ? AND ({column} < ? OR ? = 1)", (low, high, high)
     exact = {"p.pert": wanted.pert, "p.gene": wanted.gene, "g.naming": wanted.naming, "p.split": wanted.split}
     for column, value in exact.items():
         if value:
-            add_clause(f"{column} = ?", value)
+            yield f"{column} = ?", (value,)
     if wanted.gene_rows:
-        add_clause(
+        yield (
             """(p.split, p.gene) IN (SELECT split, gene FROM pair WHERE dataset = (SELECT dataset FROM run WHERE id = ?)
                  GROUP BY split, gene HAVING count(*) BETWEEN ? AND ?)""",
-            *(run, *GENE_ROWS[wanted.gene_rows]),
+            (run, *GENE_ROWS[wanted.gene_rows]),
         )
     if wanted.flags:
-        add_clause("list_has_any(q.flags, ?)", list(wanted.flags))
+        yield "list_has_any(q.flags, ?)", (list(wanted.flags),)
     if wanted.failed:
-        add_clause("q.error IS NOT NULL")
+        yield "q.error IS NOT NULL", ()
     if wanted.noted:
-        add_clause("q.pair_id IN (SELECT pair_id FROM note WHERE run = ?)", run)
+        yield "q.pair_id IN (SELECT pair_id FROM note WHERE run = ?)", (run,)
+
+
+def _trace_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
+    """Yields what a filter asks of traces and dossiers."""
     if wanted.finding:
-        add_clause(
+        yield (
             """q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND kind = 'brief' AND ? IN (role, 'any')
                  AND list_contains(findings, ?))""",
-            *(run, *wanted.finding),
+            (run, *wanted.finding),
         )
     if wanted.arguing is not None:
-        add_clause(
+        yield (
             """q.pair_id IN (SELECT pair_id FROM trace_event WHERE run = ? AND kind = 'brief' GROUP BY pair_id
                  HAVING count(DISTINCT role) FILTER (NOT list_contains(findings, 'short')) = ?)""",
-            *(run, wanted.arguing),
+            (run, wanted.arguing),
         )
     if wanted.text:
-        add_clause(
+        yield (
             """(contains(lower(p.pert || ' ' || p.gene), lower(?)) OR q.pair_id IN (
                  SELECT pair_id FROM trace_event WHERE run = ? AND regexp_matches(content, regexp_escape(?), 'i')
                  UNION ALL SELECT pair_id FROM row_evidence WHERE run = ? AND evidence IN (
                    SELECT id FROM evidence WHERE regexp_matches(body, regexp_escape(?), 'i'))))""",
-            *(wanted.text, run, wanted.text, run, wanted.text),
+            (wanted.text, run, wanted.text, run, wanted.text),
         )
-    return " AND ".join(clauses), values
 
 
 def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "file order") -> list[str]:
