@@ -29,7 +29,7 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, copy:
     app = visit(made(copy), "overview")
     assert not app.exception
     text = text_of(app).replace("\\", "")
-    tables = [set(each.value["run"]) for each in app.dataframe if "kind" in each.value]
+    tables = [set(each.value["run"]) for each in app.dataframe if "chosen" in each.value]
     assert tables[0] == {LABELLED, "simulated collapsed debate"}  # the same rows, over all of them
     assert {"knn"} in tables
     assert {"fused"} in tables
@@ -44,7 +44,7 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, copy:
 
 def test_the_best_of_a_group_comes_first(visit: Visit, demo_workspace: Workspace) -> None:
     app = visit(demo_workspace, "overview")
-    first = next(each.value for each in app.dataframe if "kind" in each.value)
+    first = next(each.value for each in app.dataframe if "chosen" in each.value)
     assert first["score"].is_monotonic_decreasing
 
 
