@@ -86,6 +86,9 @@ def _top_columns() -> dict[str, Any]:
 
 def show_calibration(run: Run, rows: RunRows) -> None:
     """Show how often rows of each predicted probability have an effect, or go up; AUROC does not depend on it."""
+    if run.has_rank_scores:
+        st.markdown("Rank scores are no probabilities: only their order counts, so there is nothing to calibrate.")
+        return
     outcome = outcome_of(rows.labels)
     left, right = st.columns([0.62, 0.38])
     left.caption(

@@ -17,7 +17,7 @@ from core.stats.scores_and_labels import outcome_of, tasks
 from core.stats.slices import Slice
 from core.store.runs import Run
 from core.ui.shared import links, loaders
-from core.ui.shared.widgets import as_text, show_figure
+from core.ui.shared.widgets import as_text, score_name, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
 # Kind of slice → the query parameter of Debates that shows its rows.
@@ -118,8 +118,8 @@ def show_histograms(run: Run, rows: RunRows) -> None:
         ("P(DE)", rows.frame["p_de"], outcome.labelled, np.where(outcome.effect, "up or down", "none")),
         ("P(up | DE)", rows.frame["p_up_given_de"], outcome.directed, np.where(outcome.up, "up", "down")),
     )
-    for column, (name, values, known, label) in zip(st.columns(2), parts, strict=True):
-        keep = known & values.notna().to_numpy()
+    for column, (number, values, known, label) in zip(st.columns(2), parts, strict=True):
+        keep, name = known & values.notna().to_numpy(), score_name(run, number)
         with column:
             if len(set(label[keep])) < 2:
                 st.markdown(f"{name}: one class only, so there is nothing to compare.")
@@ -128,17 +128,17 @@ def show_histograms(run: Run, rows: RunRows) -> None:
             show_figure(
                 score_histograms.figure(table, name),
                 table,
-                f"spread-{name}",
+                f"spread-{number}",
                 f"{run.name} · {len(table):,} rows with a label",
             )
     show_ties(run, rows)
 
 
 def show_ties(run: Run, rows: RunRows) -> None:
-    """Say how many values of P(DE) are distinct, and how far breaking ties could move the score."""
+    """Say how many values of the DE score are distinct, and how far breaking ties could move the score."""
     p_de = rows.frame["p_de"].to_numpy()
     distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
-    sentence = f"P(DE) takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
+    sentence = f"{score_name(run)} takes {distinct:,} distinct values over {len(rows):,} rows of {as_text(run.name)}."
     outcome = outcome_of(rows.labels)
     de, _ = tasks(outcome, rows.scores)
     if outcome.effect.any() and (outcome.labelled & ~outcome.effect).any():

@@ -165,12 +165,12 @@ def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """Show the ranks of the two runs against each other and how far they agree; labels are not needed."""
     agreed = agreement(pair.a.scores, pair.b.scores)
     st.markdown("### How they differ")
-    up = "" if agreed.up != agreed.up else f", of P(up | DE) {agreed.up:.2f} over {agreed.n_up:,}"
-    st.caption(f"Rank correlation of P(DE) {agreed.de:.2f} over {agreed.n:,} rows{up}.")
+    up = "" if agreed.up != agreed.up else f", for DIR {agreed.up:.2f} over {agreed.n_up:,}"
+    st.caption(f"Rank correlation for DE {agreed.de:.2f} over {agreed.n:,} rows{up}.")
     moved = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(
         rank_a=midranks(pair.a.scores.p_de),
         rank_b=midranks(pair.b.scores.p_de),
         moved=rank_movement(pair.a.scores.p_de, pair.b.scores.p_de),
     )
-    caption = f"{len(moved):,} rows of both runs · ranks of P(DE), 1 is lowest"
-    show_figure(rank_scatter.figure(moved, baseline.name, run.name), moved, "ranks", caption)
+    caption = f"{len(moved):,} rows of both runs · ranks for DE, 1 is lowest"
+    show_figure(rank_scatter.figure(moved, baseline.name, run.name, "the DE score"), moved, "ranks", caption)
