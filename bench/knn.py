@@ -3,6 +3,9 @@
 The reference is the oracle of the tests, which follows the definition row by row; beside it stands a lean one, as somebody
 writes it who minds the time but still works with rows. All read the same random spaces, which cover four genes in five,
 under leave-one-out with disjoint masking, on one thread each, so that what else the machine does counts for little.
+
+Also ten cuts of the folds with their scores, and the null of permuted vectors: each cut against the same by rows, whose
+cells scikit-learn scores one by one.
 """
 
 from __future__ import annotations
@@ -12,19 +15,24 @@ import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from bench.measure import alone, median_s
-from core.stats.arrays import Floats
+from core.stats.arrays import Bools, Codes, Floats
+from core.transfer.cut_priors import SEEDS
+from core.transfer.cuts import cut_values
 from core.transfer.knn import Priors, Similarities, Weighting, knn_priors
-from core.transfer.labelled_rows import EFFECT, UP, Knowledge, knowledge_of, rows_of
-from core.transfer.protocols import EvaluationProtocol, parts_of
+from core.transfer.labelled_rows import DIRECTED, EFFECT, UP, Knowledge, knowledge_of, rows_of
+from core.transfer.permutation_null import permutation_null
+from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, cells_of, parts_of
 from core.transfer.similarity import Space, cosine_similarity
 from tests.transfer.oracles import World, oracle
 
 N_ROWS, N_PERTS, N_GENES, COLUMNS, COVERAGE, SEED = 7705, 386, 1570, (768, 512), 0.8, 7
 GROWTH = (10**4, 10**5, 10**6, 10**7)
 REPEATS = 5
+PERMUTATIONS, PLAIN_SEED = 9, 3
 LARGE_ROWS, LARGE_PERTS, LARGE_GENES = 5_000_000, 2_500, 20_000
 
 
@@ -37,6 +45,8 @@ def run(large: bool = False) -> dict[str, Any]:
     (theirs, reference_s), _, reference_mb = alone(oracle_priors)
     (lean, lean_s), _, lean_mb = alone(lean_priors)
     _, _, empty_mb = alone(make_table)
+    (cuts, cuts_s, null_s), _, cuts_mb = alone(our_cuts)
+    (plain, plain_s), _, _ = alone(plain_cut)
     growth = {n: alone(seconds_for, n, _perts_for(n), N_GENES, (64,))[0] for n in GROWTH}
     found = {
         "name": "knn",
@@ -52,6 +62,13 @@ def run(large: bool = False) -> dict[str, Any]:
         "peak_mb_reference": reference_mb,
         "peak_mb_lean": lean_mb,
         "peak_mb_before": empty_mb,
+        "cuts_s": cuts_s,
+        "cut_reference_s": plain_s,
+        "ratio_cuts": plain_s * len(SEEDS) / cuts_s,
+        "permuted_cut_s": null_s,
+        "ratio_permuted": plain_s / null_s,
+        "max_abs_diff_cuts": float(np.abs(cuts[PLAIN_SEED] - plain).max()),
+        "peak_mb_cuts": cuts_mb,
         "us_per_row": {n: 1e6 * seconds / n for n, seconds in growth.items()},
     }
     if large:
@@ -105,13 +122,63 @@ def lean_priors() -> tuple[Floats, float]:
     return found[-1], seconds
 
 
+def our_cuts() -> tuple[Floats, float, float]:
+    """DE and DIR of ten cuts, of shape (10, 2), from vectors on; the seconds for them, and for each cut of a permuted space."""
+    known, spaces = make_table()
+    inputs, labels = KnnInputs(known.rows, known, tuple(spaces), SimilaritySettings()), labels_of(known)
+    with threadpool_limits(1):
+        values = cut_values(inputs, labels)
+        seconds = median_s(lambda: cut_values(inputs, labels), REPEATS)
+        start = time.perf_counter()
+        permutation_null(inputs, labels, n=PERMUTATIONS)
+        return values, seconds, (time.perf_counter() - start) / (PERMUTATIONS * len(SEEDS))
+
+
+def plain_cut() -> tuple[Floats, float]:
+    """DE and DIR of one cut by rows, of shape (2,), and the seconds for it; once."""
+    known, spaces = make_table()
+    protocol = EvaluationProtocol(seed=PLAIN_SEED)
+    parts = parts_of(protocol, known.rows)
+    cells = cells_of(protocol, known.rows, parts)
+    assert parts is not None
+    assert cells is not None
+    with threadpool_limits(1):
+        start = time.perf_counter()
+        apart = (parts.pert[known.rows.pert][:, None] != parts.pert[known.rows.pert]) & (
+            parts.gene[known.rows.gene][:, None] != parts.gene[known.rows.gene]
+        )
+        own, rates = by_definition(known, spaces, apart), base_rates(known, apart)
+        de, up = np.where(np.isnan(own), rates, own)
+        effect, directed, upward = (known.flags[:, column] for column in (EFFECT, DIRECTED, UP))
+        values = np.array([auroc_in_cells(effect, de, cells), auroc_in_cells(upward[directed], up[directed], cells[directed])])
+        return values, time.perf_counter() - start
+
+
+def base_rates(known: Knowledge, visible: Bools) -> Floats:
+    """The rates of an effect and of up among the rows that each row may see, of shape (2, n_rows)."""
+    labelled, effect, directed, up = (visible.astype(float) @ known.flags.astype(float)).T
+    return np.stack((effect / labelled, up / directed))
+
+
+def auroc_in_cells(positive: Bools, values: Floats, cells: Codes) -> float:
+    """The AUROC of pairs inside cells, by scikit-learn cell by cell."""
+    won, pairs = 0.0, 0
+    for cell in np.unique(cells):
+        inside = cells == cell
+        n_pairs = int(positive[inside].sum()) * int((~positive[inside]).sum())
+        if n_pairs:
+            won += n_pairs * roc_auc_score(positive[inside], np.round(values[inside], 14))
+            pairs += n_pairs
+    return won / pairs
+
+
 def labels_of(known: Knowledge) -> Any:
     """up, down or none, of shape (n_rows,)."""
     return np.where(known.flags[:, UP], "up", np.where(known.flags[:, EFFECT], "down", "none"))
 
 
-def by_definition(known: Knowledge, spaces: list[Space]) -> Floats:
-    """prior_de and prior_up under leave-one-out, of shape (2, n_rows)."""
+def by_definition(known: Knowledge, spaces: list[Space], visible: Bools | None = None) -> Floats:
+    """prior_de and prior_up, of shape (2, n_rows); visible: which rows (columns) each row may see, None: leave-one-out."""
     pert, gene = known.rows.pert, known.rows.gene
     similarities = []
     for space in spaces:
@@ -120,7 +187,7 @@ def by_definition(known: Knowledge, spaces: list[Space]) -> Floats:
         similarities.append(np.clip(units @ units.T, 0, None))
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # pairs that no space covers
         weights = np.nan_to_num(np.nanmean(similarities, axis=0)) ** 2
-    weights[(pert[:, None] == pert) | (gene[:, None] == gene)] = 0
+    weights[(pert[:, None] == pert) | (gene[:, None] == gene) if visible is None else ~visible] = 0
     labelled, effect, directed, up = (weights @ known.flags.astype(float)).T
     with np.errstate(invalid="ignore"):
         return np.stack((effect / labelled, up / directed))

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from bench import knn, whatif
+from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import delong
+from core.stats.scores_and_labels import Task
 from core.transfer.knn import Similarities, knn_priors
-from core.transfer.protocols import EvaluationProtocol, parts_of
+from core.transfer.labelled_rows import EFFECT, visible_rows
+from core.transfer.protocols import EvaluationProtocol, parts_of, predict_priors
 from core.transfer.similarity import cosine_similarity
 
 
@@ -21,6 +24,22 @@ def test_the_reference_is_the_definition() -> None:
     assert np.isnan(de).any()
     np.testing.assert_allclose(found.de, de, atol=1e-12)
     np.testing.assert_allclose(found.up, up, atol=1e-12)
+
+
+def test_a_plain_cut_is_the_protocol_of_folds() -> None:
+    known, spaces = knn.make_table(400, 15, 60, (8, 4))
+    protocol = EvaluationProtocol("folds", 2, 1)
+    parts, found = parts_of(protocol, known.rows), predict_priors(protocol, known.rows, known, spaces)
+    assert parts is not None
+    assert found.cells is not None
+    apart = np.stack([visible_rows(pair, known.rows, parts) for pair in zip(known.rows.pert, known.rows.gene, strict=True)])
+    priors, rates = knn.by_definition(known, spaces, apart), knn.base_rates(known, apart)
+    np.testing.assert_allclose(priors, [found.priors.de, found.priors.up], atol=1e-12)
+    np.testing.assert_allclose(rates, [found.null.de, found.null.up], atol=1e-12)
+    effect, values = known.flags[:, EFFECT], np.round(np.random.default_rng(0).random(400), 1)
+    task = Task(np.ones(400, dtype=bool), effect, values)
+    expected = influence_within_cells([task], found.cells).values[0, 0]
+    assert knn.auroc_in_cells(effect, values, found.cells) == pytest.approx(expected)
 
 
 def test_spaces_cover_a_part_of_the_genes() -> None:
