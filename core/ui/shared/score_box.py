@@ -81,7 +81,7 @@ def show_no_labels(n: int) -> None:
 
 
 def show_protocols(run: str) -> None:
-    """Say which protocol each kNN that a run is made from was evaluated under, and what an empty space scores under it."""
+    """Say what each kNN that a run is made from scores by itself, under leave-one-out beside an empty space."""
     for kind, sentence in loaders.protocol_sentences(run):
         biased = " Leave-one-out is biased if similarities are flat: base claims on folds." if kind == "loo" else ""
         st.caption(as_text(f"{sentence}.{biased}"))
