@@ -14,7 +14,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from core.stats.official_score import point_score
-from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.stats.scores_and_labels import Scores, scores_from_probabilities, submitted_parts
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
 from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
@@ -197,6 +197,7 @@ def test_fused_again_it_is_the_published_file(published: Published, name: str, u
     components = [Component("base", published.base.p_de, published.base.p_up), Component("knn", found.p_de, found.p_up)]
     again = fuse(percentiles_of(components), weights_of([0.5], [w_dir]))
     frame = published.fusion(name)
-    np.testing.assert_array_equal(np.round(again.prediction_up, 6), frame["prediction_up"])
-    np.testing.assert_array_equal(np.round(again.prediction_down, 6), frame["prediction_down"])
+    up, down = submitted_parts(again.p_de, again.p_up)
+    np.testing.assert_array_equal(np.round(up, 6), frame["prediction_up"])
+    np.testing.assert_array_equal(np.round(down, 6), frame["prediction_down"])
     assert again.uncovered.sum() == uncovered
