@@ -21,6 +21,7 @@ from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
+from core.transfer.permutation_null import N_PERMUTATIONS
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings
 from core.types import Flag
 
@@ -66,7 +67,9 @@ def knn(
     folds: Folds = 5,
     seed: Seed = 0,
     dataset: DatasetName = None,
-    permutations: Annotated[int, typer.Option(min=0, help="Under folds, how often vectors are permuted for the null.")] = 99,
+    permutations: Annotated[
+        int, typer.Option(min=0, help="Under folds, how often vectors are permuted for the null; 0 for none.")
+    ] = N_PERMUTATIONS,
     name: Annotated[str | None, typer.Option(help="Also save the priors as a run.")] = None,
     replace: Replace = False,
     as_json: Json = False,

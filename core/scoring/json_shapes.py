@@ -205,7 +205,7 @@ def _cuts(cuts: MeanOfCuts) -> dict[str, Any]:
 
 
 def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
-    tests = numbers.tests()
+    tests = numbers.test_against_null()
     if tests is None or numbers.null is None:
         return None
     found: dict[str, Any] = {"n": len(numbers.null.values), "seed": numbers.null.seed}

@@ -190,14 +190,15 @@ def knn_sentences(numbers: KnnNumbers) -> list[str]:
 def _lines_of_cuts(numbers: KnnNumbers, mean: MeanOfCuts) -> list[str]:
     every, some, own = mean.all_rows, mean.covered.score, numbers.evaluation.score
     parts = {"DE": every.score.de, "DIR": every.score.dir, "mean": every.score.mean}
-    nulls = {name: f"; {null_text(test)}" for name, test in zip(parts, numbers.tests() or (), strict=False)}
+    nulls = {name: f"; {null_text(test)}" for name, test in zip(parts, numbers.test_against_null() or (), strict=False)}
     lines = [f"{cuts.NAME}, inside {mean.k}×{mean.k} cells, over all rows (base rates stand in where nothing is similar):"]
     lines += [f"{name} {interval_text(part.shown)} {axes_text(part.shown)}{nulls.get(name, '')}" for name, part in parts.items()]
     if numbers.null is not None:
         n = len(numbers.null.values)
         lines.append(f"(permuted among the genes that the space covers, {n} times; p = (1 + how many score as high) / {n + 1})")
     for name, values, sd in zip(parts, every.values.T, every.sd, strict=False):
-        lines.append(f"{name} of the single cuts: {min(values):.3f} to {max(values):.3f}, SD {sd:.3f}")
+        low, high = number_text(values.min()), number_text(values.max())
+        lines.append(f"{name} of the single cuts: {low} to {high}, SD {number_text(sd)}")
     lines.append(f"cut {numbers.protocol.seed}, which a saved run has: DE {_number(own.de)}, DIR {_number(own.dir)}")
     lines.append(f"over covered rows alone, {cuts.NAME}: DE {interval_text(some.de.shown)}, DIR {interval_text(some.dir.shown)}")
     return lines

@@ -33,7 +33,7 @@ class KnnNumbers:
         """The same over the rows with a prior."""
         return self.evaluation.covered if self.cuts is None else self.cuts.covered.score
 
-    def tests(self) -> tuple[PermutationTest, PermutationTest, PermutationTest] | None:
+    def test_against_null(self) -> tuple[PermutationTest, PermutationTest, PermutationTest] | None:
         """DE, DIR and their mean against the permuted space; None if that was not computed."""
         return None if self.cuts is None or self.null is None else self.null.test(means_of(self.cuts.all_rows))
 

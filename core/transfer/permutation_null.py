@@ -23,6 +23,7 @@ from core.transfer.cut_priors import SEEDS, prepare_cuts
 from core.transfer.protocols import KnnInputs, scores_with_stand_ins
 
 N_PERMUTATIONS = 99
+ROUNDING = 1e-12  # scores that differ by less are equal
 VERSION = 1  # of what `permutation_null` computes: a part of `content_key`
 
 
@@ -92,4 +93,5 @@ def _test(observed: float, null: Floats) -> PermutationTest:
     if np.isnan(observed) or np.isnan(null).any():
         return PermutationTest(float("nan"), float("nan"), float("nan"))
     sd = float(null.std(ddof=1)) if len(null) > 1 else float("nan")
-    return PermutationTest(float(null.mean()), sd, (1 + int(np.count_nonzero(null >= observed))) / (1 + len(null)))
+    as_high = int(np.count_nonzero(null >= observed - ROUNDING))
+    return PermutationTest(float(null.mean()), sd, (1 + as_high) / (1 + len(null)))

@@ -80,6 +80,6 @@ def test_only_folds_have_cuts_and_a_null(workspace: Workspace, found: DatasetPri
     loo = EvaluationProtocol("loo")
     alone = WorkspaceComponents(workspace, default_dataset(workspace, None)).predict_knn(KnnSettings(("near",), loo), None)
     numbers = numbers_of(workspace, alone, loo)
-    assert (numbers.cuts, numbers.null, numbers.tests()) == (None, None, None)
+    assert (numbers.cuts, numbers.null, numbers.test_against_null()) == (None, None, None)
     assert numbers.score is numbers.evaluation.score
     assert numbers.covered is numbers.evaluation.covered

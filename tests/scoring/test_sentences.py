@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from core.scoring import json_shapes
 from core.scoring.sentences import knn_sentence, knn_sentences, null_text
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn_numbers import KnnNumbers
@@ -51,6 +54,20 @@ def test_a_space_under_folds_is_told_beside_its_null() -> None:
 
 def test_without_its_null_nothing_is_said_of_it() -> None:
     assert not any("permuted" in line for line in [*knn_sentences(numbers(FOLDS)), knn_sentence(numbers(FOLDS))])
+
+
+def test_labels_without_a_direction_have_a_dash() -> None:
+    labels = np.where(LABELS == "none", "none", "de").astype(object)
+    knn = replace(KNN, known=knowledge_of(labels, ROWS))
+    evaluation = evaluate(labels, ROWS, predict_knn(FOLDS, knn))
+    null = PermutationNull(np.array([[0.25, np.nan], [0.5, np.nan]]), 0)
+    found = KnnNumbers(FOLDS, evaluation, score_cuts(labels, ROWS, predict_cuts(knn, 2), 2), null)
+    assert "DIR – (permuted vectors – ± –, p = –)" in knn_sentence(found)
+    assert "DIR of the single cuts: – to –, SD –" in knn_sentences(found)
+    shape = json_shapes.knn(found, 0.0)
+    assert shape["intervals"]["dir"] is None
+    assert np.isnan([shape["dir"], shape["permuted"]["dir_p"], shape["permuted"]["mean_p"], shape["cuts"]["dir_sd"]]).all()
+    assert shape["permuted"]["de_p"] in (1 / 3, 2 / 3)
 
 
 def test_one_cut_is_named() -> None:

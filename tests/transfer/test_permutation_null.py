@@ -56,6 +56,7 @@ def test_p_by_hand() -> None:
     null = PermutationNull(np.array([[0.5, 0.4], [0.6, 0.5], [0.55, 0.7]]), 0)
     de, direction, mean = null.test((0.55, 0.71))
     assert (de.p, direction.p, mean.p) == (3 / 4, 1 / 4, 1 / 4)  # equal counts; 0.63 is above 0.45, 0.55 and 0.625
+    assert null.test((0.55 + 1e-15, 0.71))[0].p == 3 / 4  # a rounding error is no difference
     assert (de.mean, de.sd) == pytest.approx((0.55, 0.05))
     assert np.isnan([null.test((float("nan"), 0.5))[0].p, null.test((float("nan"), 0.5))[2].p]).all()
 
