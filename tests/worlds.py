@@ -123,8 +123,8 @@ def template(folder: Path, fill: Callable[[Workspace], object]) -> Path:
 
 
 def copied(made: Path, workspace: Workspace) -> Workspace:
-    """An empty workspace, filled with a template's files."""
-    shutil.copytree(made, workspace.settings.workspace, dirs_exist_ok=True)
+    """An empty workspace, filled with a template's files but its log, which commands of other tests may have written."""
+    shutil.copytree(made, workspace.settings.workspace, ignore=shutil.ignore_patterns("desk.log*"), dirs_exist_ok=True)
     return workspace
 
 
