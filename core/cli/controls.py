@@ -11,7 +11,7 @@ from core.actions import knn_numbers
 from core.cli.base import Json, RunName, show
 from core.scoring import control_shapes, run_scores, sentences
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
-from core.scoring.controls import Control, RunControls, control_run
+from core.scoring.controls import Control, RunControls, control_run, reverse_value
 from core.stats.intervals import Interval
 from core.store import datasets, pairs
 from core.texts import number_text
@@ -40,13 +40,13 @@ def _controls_lines(found: RunControls) -> list[str]:
         "",
         "Fingerprint of the sampling, nothing to beat:",
         *_table(found.fingerprint),
-        *(f"{each.name}, reversed: {_reversed(each)}" for each in found.fingerprint),
+        *(f"{each.name}, reversed: {_reverse_text(each)}" for each in found.fingerprint),
     ]
 
 
-def _reversed(control: Control) -> str:
-    values = (("DE", control.de), ("DIR", control.dir))
-    return ", ".join(f"{name} {number_text(1 - value.estimate)}" for name, value in values if value is not None)
+def _reverse_text(control: Control) -> str:
+    values = (("DE", reverse_value(control.de)), ("DIR", reverse_value(control.dir)))
+    return ", ".join(f"{name} {number_text(value)}" for name, value in values if value is not None)
 
 
 def _table(controls: Iterable[Control]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from core.errors import InputError
 from core.scoring.run_scores import NO_CUTS, RunRows, without_stand_ins
 from core.stats.arrays import Bools, Floats, sum_by_group
-from core.stats.comparison import Comparison, Difference, compare, compared
+from core.stats.comparison import Comparison, Difference, compare, difference_of
 from core.stats.delong import widen
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import outcome_of
@@ -117,7 +117,7 @@ def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
 
 def _widen(part: Difference, of_a: float, of_b: float, of_change: float) -> Difference:
     """The difference with the variances between cuts added to each run's interval and to that of the change."""
-    return compared(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
+    return difference_of(widen(part.a, of_a), widen(part.b, of_b), widen(part.change, of_change, (-1.0, 1.0)))
 
 
 def _cut_differences(a: RunRows, b: RunRows, pair: PairedRuns) -> Floats | None:
@@ -133,7 +133,7 @@ def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
     """DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are not known.
 
     A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows:
-    those of the run that are compared, under the protocols of both runs.
+    those of the run that are difference_of, under the protocols of both runs.
     """
     if folds_among(run.protocols):
         return run.cuts if len(run.cuts) else None

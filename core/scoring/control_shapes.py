@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.scoring.baselines import Baseline, BaselineScore
-from core.scoring.controls import Control, RunControls, Verdict
-from core.scoring.json_shapes import interval, shown
-from core.stats.intervals import Interval
+from core.scoring.controls import Control, RunControls, Verdict, reverse_value
+from core.scoring.json_shapes import interval, shape_shown
 
 AXES = ("de", "dir", "mean")
 
@@ -23,7 +22,8 @@ def controls(found: RunControls) -> dict[str, Any]:
         "verdicts": {axis: _verdict(verdict) for axis, verdict in judged.items()},
         "scored": found.scored,
         "fingerprint": [
-            {**_control(each), "reversed": {axis: _reversed(getattr(each, axis)) for axis in AXES}} for each in found.fingerprint
+            {**_control(each), "reversed": {axis: reverse_value(getattr(each, axis)) for axis in AXES}}
+            for each in found.fingerprint
         ],
     }
 
@@ -37,10 +37,6 @@ def _control(found: Control) -> dict[str, Any]:
         "pooled": None if found.pooled is None else {**(interval(found.pooled) or {}), "note": found.note},
         "about": found.about,
     }
-
-
-def _reversed(value: Interval | None) -> float | None:
-    return None if value is None else 1 - value.estimate
 
 
 def _verdict(found: Verdict) -> dict[str, Any]:
@@ -60,5 +56,5 @@ def baselines(found: Sequence[Baseline], split: str) -> dict[str, Any]:
 def _baseline(found: BaselineScore | None) -> dict[str, Any] | None:
     if found is None:
         return None
-    intervals = {"macro": shown(found.macro), "micro": shown(found.micro)}
+    intervals = {"macro": shape_shown(found.macro), "micro": shape_shown(found.micro)}
     return {"macro": found.macro.value, "micro": found.micro.value, "genes": found.genes, "intervals": intervals}

@@ -132,13 +132,13 @@ def control_run(
     """
     counts = count_rows(rows).scores
     controls = [
-        _scored(rows, BASE_RATE, "one number for every row", constant(len(rows))),
-        *(_scored(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
-        _only(_scored(rows, COUNT_ONLY, "how often genes occur: the sampling of the rows, no label", counts), "de"),
-        _only(_scored(rows, RARER_GENE, "the fewer rows a gene has, the more it is said to go up: no label", counts), "dir"),
+        _score(rows, BASE_RATE, "one number for every row", constant(len(rows))),
+        *(_score(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
+        _only(_score(rows, COUNT_ONLY, "how often genes occur: the sampling of the rows, no label", counts), "de"),
+        _only(_score(rows, RARER_GENE, "the fewer rows a gene has, the more it is said to go up: no label", counts), "dir"),
         *(_permuted_labels(rows, axis, word, n, np.random.default_rng(seed)) for axis, word in AXES),
     ]
-    own = _own(rows)
+    own = _score_own(rows)
     unit = "AUROC" if rows.kind == "ternary" else "macro AUROC by gene"
     if rows.run.method == "knn":
         controls.append(_permuted_vectors(vectors, len(rows)))
@@ -159,31 +159,36 @@ def constant(n: int) -> Scores:
     return Scores(np.full(n, 0.5), np.full(n, 0.5))
 
 
-def _scored(rows: RunRows, name: str, about: str, scores: Scores) -> Control:
+def _score(rows: RunRows, name: str, about: str, scores: Scores) -> Control:
     arrays = rows.with_scores(scores).under(rows.protocols).arrays
     pooled = score_of_rows(arrays)
     if rows.kind == "ternary":
-        return Control(name, about, _defined(pooled.de), _defined(pooled.dir), _defined(pooled.mean))
+        return Control(name, about, _interval_of(pooled.de), _interval_of(pooled.dir), _interval_of(pooled.mean))
     within = score_within(arrays, "gene")
-    whole = _defined(pooled.de if rows.kind == "de" else pooled.dir)
+    whole = _interval_of(pooled.de if rows.kind == "de" else pooled.dir)
     note = NO_SKILL if name == GENE_MEAN else None
-    return Control(name, about, _defined(within.de.macro), _defined(within.dir.macro), None, pooled=whole, note=note)
+    return Control(name, about, _interval_of(within.de.macro), _interval_of(within.dir.macro), None, pooled=whole, note=note)
 
 
-def _own(rows: RunRows) -> Control:
+def _score_own(rows: RunRows) -> Control:
     """The run's own score, as the controls are scored."""
     found = score_run(rows)
     whole, name = found.whole, rows.run.name
     if rows.kind == "ternary":
-        return Control(name, OWN, _defined(whole.de), _defined(whole.dir), _defined(whole.mean))
+        return Control(name, OWN, _interval_of(whole.de), _interval_of(whole.dir), _interval_of(whole.mean))
     headline = None if math.isnan(found.headline.value.estimate) else found.headline.value
     of_de = rows.kind == "de"
-    pooled = _defined(whole.de if of_de else whole.dir)
+    pooled = _interval_of(whole.de if of_de else whole.dir)
     return Control(name, OWN, headline if of_de else None, None if of_de else headline, None, pooled=pooled)
 
 
-def _defined(value: Estimate) -> Interval | None:
+def _interval_of(value: Estimate) -> Interval | None:
     return None if math.isnan(value.value) else value.shown
+
+
+def reverse_value(value: Interval | None) -> float | None:
+    """The AUROC of the same numbers with their sign changed; None where there is none."""
+    return None if value is None else 1 - value.estimate
 
 
 def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
@@ -204,7 +209,7 @@ def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, .
         ("leave-one-out", "the mean label of the {}'s other rows", EvaluationProtocol("loo")),
     )
     return tuple(
-        _scored(
+        _score(
             rows,
             f"{word} mean, {way}",
             about.format(word),

@@ -39,7 +39,7 @@ def interval(value: Interval) -> dict[str, float] | None:
     return {"estimate": value.estimate, "low": value.low, "high": value.high, "se": value.se}
 
 
-def shown(value: Estimate) -> dict[str, float | int | None] | None:
+def shape_shown(value: Estimate) -> dict[str, float | int | None] | None:
     """The interval that is shown, and the number of clusters behind its limits (null with one perturbation and one gene)."""
     found = interval(value.shown)
     return None if found is None else {**found, "clusters": value.shown.clusters}
@@ -53,7 +53,7 @@ def score(found: RunScore, product: BothAxes | None) -> dict[str, Any]:
     units["product"] = {"mean": interval(product.product) if product else None}
     return {
         **_counts(result),
-        **{name: shown(part) for name, part in parts.items()},
+        **{name: shape_shown(part) for name, part in parts.items()},
         "unit": "perturbations and genes: largest of the two-way (V_pert + V_gene - V_row), perturbation, gene and row "
         "standard errors, Student's t by clusters",
         "scored": result.scored,
@@ -71,7 +71,12 @@ def _headline(found: Headline) -> dict[str, Any] | None:
 
 
 def _on_covered(result: ScoreIntervals) -> dict[str, Any]:
-    return {**_counts(result), "de": shown(result.de), "dir": shown(result.dir), "mean": shown(result.mean)}
+    return {
+        **_counts(result),
+        "de": shape_shown(result.de),
+        "dir": shape_shown(result.dir),
+        "mean": shape_shown(result.mean),
+    }
 
 
 def cuts(values: Floats) -> dict[str, Any] | None:
@@ -95,7 +100,7 @@ def slices(by_slice: tuple[Slice, ...], scored: str) -> dict[str, Any]:
             {
                 "name": part.name,
                 **_counts(part),
-                **{name: shown(getattr(part, name).score) for name in ("de", "dir", "mean")},
+                **{name: shape_shown(getattr(part, name).score) for name in ("de", "dir", "mean")},
                 "cost": part.mean.cost,
             }
             for part in sorted(by_slice, key=lambda part: (math.isnan(part.mean.cost), -part.mean.cost))
@@ -111,30 +116,35 @@ def other_scores(found: OtherScores) -> dict[str, Any]:
         "auprc": {metric: _average_precision(one) for metric, one in found.auprc.items()},
         "at_k": {metric: [_at_k(one) for one in each] for metric, each in found.top.items()},
         "matched": {
-            name: {**_counts(part), "de": shown(part.de), "dir": shown(part.dir), "mean": shown(part.mean)}
+            name: {
+                **_counts(part),
+                "de": shape_shown(part.de),
+                "dir": shape_shown(part.dir),
+                "mean": shape_shown(part.mean),
+            }
             for name, part in matched.items()
         },
     }
 
 
 def _within(found: WithinAxis) -> dict[str, Any]:
-    return {"de": _within_task(found.de), "dir": _within_task(found.dir), "mean": shown(found.mean)}
+    return {"de": _within_task(found.de), "dir": _within_task(found.dir), "mean": shape_shown(found.mean)}
 
 
 def _within_task(found: WithinTask) -> dict[str, Any] | None:
-    macro = shown(found.macro)
+    macro = shape_shown(found.macro)
     if macro is None:
         return None
-    return {**macro, "groups": found.groups, "one_class": found.one_class, "by_pairs": shown(found.by_pairs)}
+    return {**macro, "groups": found.groups, "one_class": found.one_class, "by_pairs": shape_shown(found.by_pairs)}
 
 
 def _average_precision(found: AveragePrecision) -> dict[str, Any] | None:
-    estimate = shown(found.estimate)
+    estimate = shape_shown(found.estimate)
     return None if estimate is None else {**estimate, "base_rate": found.base_rate}
 
 
 def _at_k(found: TopK) -> dict[str, Any]:
-    return {"k": found.k, "precision": shown(found.precision), "enrichment": shown(found.enrichment)}
+    return {"k": found.k, "precision": shape_shown(found.precision), "enrichment": shape_shown(found.enrichment)}
 
 
 def comparison(found: RunComparison, words: list[str], margin: float | None = None) -> dict[str, Any]:
@@ -161,7 +171,7 @@ def _changes(result: Comparison) -> dict[str, Any]:
 
 
 def _change(part: Difference) -> dict[str, Any] | None:
-    top = shown(part.change)
+    top = shape_shown(part.change)
     return None if top is None else {**top, **{unit: interval(getattr(part.change, unit)) for unit in UNITS}}
 
 
@@ -187,11 +197,11 @@ def knn(numbers: KnnNumbers, seconds: float) -> dict[str, Any]:
         "scored": numbers.score.scored,
         "cuts": None if numbers.cuts is None else _cuts(numbers.cuts),
         "saved": saved,
-        "permuted": _permuted(numbers),
+        "permuted": _permutation_null(numbers),
         "seconds": seconds,
         "n": evaluation.null.n,
         "n_covered": evaluation.covered.n,
-        "intervals": {name: shown(part) for name, part in {**parts, "mean": numbers.score.mean}.items()},
+        "intervals": {name: shape_shown(part) for name, part in {**parts, "mean": numbers.score.mean}.items()},
         "units": {unit: {name: interval(getattr(part, unit)) for name, part in three.items()} for unit in UNITS},
     }
 
@@ -204,7 +214,7 @@ def _cuts(cuts: MeanOfCuts) -> dict[str, Any]:
     return {"n": len(cuts.seeds), "k": cuts.k, "seeds": list(cuts.seeds), **every, **sd, **ranges}
 
 
-def _permuted(numbers: KnnNumbers) -> dict[str, Any] | None:
+def _permutation_null(numbers: KnnNumbers) -> dict[str, Any] | None:
     tests = numbers.test_against_null()
     if tests is None or numbers.null is None:
         return None
@@ -240,7 +250,7 @@ def leakage(audit: LeakageAudit) -> dict[str, Any]:
         "shared_genes": audit.shared_genes,
         "singletons": counts.singletons,
         "singletons_none": counts.singletons_none,
-        "intervals": {name: shown(value) for name, value in values.items()},
+        "intervals": {name: shape_shown(value) for name, value in values.items()},
         "splits": [_overlap(pair) for pair in audit.splits],
         "spaces": [_probed_space(space) for space in audit.spaces],
         "findings": [{"kind": found.kind, "name": found.name, "what": found.what} for found in audit.findings],

@@ -50,7 +50,7 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
     n = validate.same_length(labels=outcome.labelled, a=a, b=b, pert=perts, gene=genes)
     first, second = shared_rows(a, b)
     influence = influence_within_cells([*tasks(outcome, first), *tasks(outcome, second)], cells)
-    de, direction, mean = (compared(*three) for three in paired_estimates(influence, perts, genes))
+    de, direction, mean = (difference_of(*three) for three in paired_estimates(influence, perts, genes))
     return Comparison(*row_counts(outcome, n), de, direction, mean)
 
 
@@ -67,7 +67,7 @@ def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[tup
     return [(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
 
 
-def compared(a: Estimate, b: Estimate, change: Estimate) -> Difference:
+def difference_of(a: Estimate, b: Estimate, change: Estimate) -> Difference:
     """The difference of two estimates whose paired change is known."""
     shown: Interval = change.shown
     together = correlation(a.shown.se, b.shown.se, shown.se)

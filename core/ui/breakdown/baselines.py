@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core.scoring.controls import Control
+from core.scoring.controls import Control, reverse_value
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import interval_text, verdict_sentence
 from core.stats.intervals import Interval
@@ -45,7 +45,7 @@ def _show_table(controls: Sequence[Control], *, is_reversed: bool = False) -> No
         line = {"name": each.name, "DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)}
         line |= {"pooled": _text(each.pooled), "what the pooled one means": each.note}
         if is_reversed:
-            line |= {"DE reversed": _reversed_text(each.de), "DIR reversed": _reversed_text(each.dir)}
+            line |= {"DE reversed": _reverse_text(each.de), "DIR reversed": _reverse_text(each.dir)}
         lines.append(line)
     widths = {name: st.column_config.TextColumn(width=136) for name in ("DE", "DIR", "mean")}
     table = pd.DataFrame(lines).dropna(axis="columns", how="all")
@@ -58,5 +58,6 @@ def _text(value: Interval | None) -> str | None:
     return None if value is None else interval_text(value)
 
 
-def _reversed_text(value: Interval | None) -> str | None:
-    return None if value is None else number_text(1 - value.estimate)
+def _reverse_text(value: Interval | None) -> str | None:
+    found = reverse_value(value)
+    return None if found is None else number_text(found)
