@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from core.actions import component_loader
 from core.actions.workspace import Workspace
@@ -123,3 +125,31 @@ def test_compare_scores_both_alike_and_says_how(visit: Visit, made: Workspace) -
     both = core_json(made.settings.workspace, "compare", FUSED, f"{LABELLED},{KNN}")["comparisons"]
     assert table["p"].tolist() == pytest.approx([each["p"] for each in both])
     assert table["Holm"].tolist() == pytest.approx([each["p_holm"] for each in both])
+
+
+def tables_with(app: AppTest, *columns: str) -> list[pd.DataFrame]:
+    """The tables of a page with these columns: those behind its figures, which their CSV exports, included."""
+    return [each.value for each in app.dataframe if set(columns) <= set(each.value)]
+
+
+def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Visit, made: Workspace) -> None:
+    overview = visit(made, "overview")
+    ladder = pd.concat(tables_with(overview, "run", "score", "low", "high")).set_index("run")
+    for name, scored in WAYS.items():
+        found = score_of(made, name).whole
+        mean = found.mean.shown
+        line = ladder.loc[name]
+        assert line[["score", "low", "high"]].tolist() == pytest.approx([mean.estimate, mean.low, mean.high], abs=1e-12)
+        assert f"labelled rows · {scored}" in text_of(overview)
+        curves = visit(made, "breakdown", run=name, part="Curves")
+        [table] = tables_with(curves, "task", "who", "auroc")
+        drawn = table[table["who"] == name].groupby("task")["auroc"].first()
+        assert drawn.to_dict() == pytest.approx({"DE": found.de.value, "DIR": found.dir.value}, abs=1e-12)
+        assert f"scored {scored}" in text_of(curves)
+        assert f"scored {scored}" in text_of(visit(made, "breakdown", run=name))
+    compared = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
+    [changes] = tables_with(compared, "metric", "unit", "estimate")
+    [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "both axes")].to_dict("records")
+    printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]
+    assert [both[key] for key in ("estimate", "low", "high")] == pytest.approx([printed[k] for k in ("estimate", "low", "high")])
+    assert f"scored {INSIDE}" in text_of(compared)
