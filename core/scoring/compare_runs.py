@@ -11,7 +11,7 @@ from core.scoring.run_scores import NO_CUTS, RunRows, without_stand_ins
 from core.stats.arrays import Bools, Floats, sum_by_group
 from core.stats.comparison import Comparison, Difference, compare, difference_of
 from core.stats.delong import widen
-from core.stats.official_score import point_score
+from core.stats.official_score import point_values
 from core.stats.scores_and_labels import outcome_of
 from core.transfer.cuts import variances_between
 from core.transfer.live_fusion import FusionComparison, MetricChange
@@ -133,15 +133,15 @@ def scores_of_cuts(run: RunRows, rows: RunRows, n_cuts: int) -> Floats | None:
     """DE and DIR of a run under each cut, of shape (n_cuts, 2); None if they are not known.
 
     A run that was made without folds has the same numbers under every cut, and is scored inside the cells of each. rows:
-    those of the run that are difference_of, under the protocols of both runs.
+    those of the run that are compared, under the protocols of both runs.
     """
     if folds_among(run.protocols):
         return run.cuts if len(run.cuts) else None
     if n_cuts == 0:
         return None
     cells = (cells_under(with_seed(rows.protocols, seed), rows.index, rows.positions) for seed in range(n_cuts))
-    found = [point_score(rows.labels, rows.scores, cut) for cut in cells]
-    return np.array([[each.de, each.dir] for each in found])
+    outcome = outcome_of(rows.labels)
+    return np.array([point_values(outcome, rows.scores, cut) for cut in cells])
 
 
 def add_cut_noise(found: FusionComparison, before: Floats, after: Floats) -> FusionComparison:

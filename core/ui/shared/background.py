@@ -1,8 +1,8 @@
 """Results that take long, computed one after the other by one thread of the server while its pages go on.
 
 Nobody waits: a page asks again every now and then. What was asked for last is computed first, and not before nobody has
-asked for anything new for a moment, so that a slider that moves starts nothing. A computation that nobody asks for any more
-gives way if another one waits.
+asked for anything new for a moment, so that a slider that moves starts nothing. A computation pauses while a page runs, and one
+that nobody asks for any more gives way if another waits.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import streamlit as st
 
 from core import log
 
@@ -22,6 +25,8 @@ FORGOTTEN_S = 10.0  # since a result was last asked for, before its computation 
 MAX_WAITING = 32  # the oldest is dropped; whoever still wants it asks again
 MAX_RESULTS = 256
 NICENESS = 10  # of the thread: pages go first
+LONGEST_PAUSE_S = 2.0  # so that a computation gets on while pages never rest
+_PAUSE_S = 0.01  # between two looks at whether pages rest
 
 Progress = Callable[[float], object]
 
@@ -48,6 +53,7 @@ class Background:
         self._asked: dict[Hashable, float] = {}  # when each missing result was last asked for
         self._current: Hashable | None = None
         self._last_request = 0.0
+        self._pages_running = 0
         self._thread: threading.Thread | None = None
 
     def ask(self, key: Hashable, compute: Callable[[Progress], Any]) -> Result:
@@ -71,6 +77,17 @@ class Background:
                 self._thread = threading.Thread(target=self._work, name="background", daemon=True)
                 self._thread.start()
         return Result(ready=False)
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Keeps computations waiting, at their next report of progress, while a page runs inside the block."""
+        with self._lock:
+            self._pages_running += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._pages_running -= 1
 
     def _forget(self, key: Hashable) -> None:
         self._waiting.pop(key, None)
@@ -106,7 +123,10 @@ class Background:
             time.sleep(wait_s)
 
     def _give_way(self, _share: float) -> None:
-        """Raises Abandoned if nobody has asked for the current result for long, and another waits."""
+        """Waits while pages run. Raises Abandoned if nobody has asked for the current result for long, and another waits."""
+        until = time.monotonic() + LONGEST_PAUSE_S
+        while self._pages_running and time.monotonic() < until:
+            time.sleep(_PAUSE_S)
         with self._lock:
             if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:
                 raise Abandoned
@@ -119,3 +139,9 @@ class Background:
                 self._results[key] = result
                 while len(self._results) > MAX_RESULTS:
                     self._results.pop(next(iter(self._results)))
+
+
+@st.cache_resource(show_spinner=False)
+def background() -> Background:
+    """Returns the results that this server computes in the background."""
+    return Background()

@@ -18,6 +18,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
+from core.ui.shared.background import background
 from core.ui.shared.widgets import as_text, draw_waiting
 
 _LONGEST_ADDRESS = 300  # characters, in the log
@@ -46,7 +47,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
-    with _record_unexpected_errors(), explain_errors():
+    with background().pause(), _record_unexpected_errors(), explain_errors():
         loaders.refresh(*_QUERIES.get(page.url_path, ()))
         st.session_state[_CONTEXT] = _sidebar(pages)
         try:
@@ -116,7 +117,7 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     @st.fragment(run_every=every_s)
     @wraps(draw)
     def run() -> None:
-        with _record_unexpected_errors(), explain_errors():
+        with background().pause(), _record_unexpected_errors(), explain_errors():
             draw()
 
     return run

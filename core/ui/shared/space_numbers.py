@@ -17,7 +17,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key
 from core.transfer.protocols import KnnInputs
 from core.ui.shared import loaders, shell
-from core.ui.shared.background import Background, Progress, Result
+from core.ui.shared.background import Progress, Result, background
 from core.ui.shared.loaders.cache import cached
 from core.ui.shared.widgets import as_text
 
@@ -43,12 +43,6 @@ def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None
     inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.setting, name)
     k, labels = settings.protocol.k, index.labels[rows]
     return SpaceTask(inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, knn_numbers.SEED))
-
-
-@st.cache_resource(show_spinner=False)
-def background() -> Background:
-    """The results that this server computes in the background."""
-    return Background()
 
 
 def ask_cuts(task: SpaceTask) -> Result:

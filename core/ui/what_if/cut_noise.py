@@ -11,7 +11,8 @@ import streamlit as st
 from core.methods.cut_scores import can_cut_again, percentiles_of_cut
 from core.scoring.compare_runs import add_cut_noise, scores_of_cuts
 from core.stats.arrays import Codes, Floats
-from core.stats.official_score import point_score
+from core.stats.official_score import point_values
+from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
 from core.transfer.cut_priors import SEEDS
 from core.transfer.fusion import Percentiles, fuse
@@ -23,6 +24,7 @@ from core.ui.what_if import fusion_controls
 from core.ui.what_if.fusion_controls import FusionChoice
 
 _CUTS = "_cuts"  # session key: the cuts of the fusion on screen
+_BASELINE = "_cuts_of_baseline"  # session key: its scores under them, which weights do not change either
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,19 +59,29 @@ def make_cuts(choice: FusionChoice) -> Cuts:
 
 def add_noise(found: FusionComparison, choice: FusionChoice, baseline: Run, cuts: Cuts) -> FusionComparison:
     """The comparison with the noise of the cuts in its intervals; as it is if that is not known."""
-    rows = fusion_controls.rows_of_baseline(choice, baseline)
-    before = scores_of_cuts(rows, rows.under(fusion_controls.protocols_of(choice)), len(cuts.cells))
+    before = _scores_of_baseline(choice, baseline, len(cuts.cells))
     if before is None or len(before) != len(cuts.cells):
         return found
     return add_cut_noise(found, before, _scores(choice, cuts))
 
 
+def _scores_of_baseline(choice: FusionChoice, baseline: Run, n_cuts: int) -> Floats | None:
+    """DE and DIR of the baseline under each cut, of shape (n_cuts, 2), computed once; None if they are not known."""
+    key = (_key(choice), baseline.id)
+    kept: tuple[Any, Floats | None] | None = st.session_state.get(_BASELINE)
+    if kept is not None and kept[0] == key:
+        return kept[1]
+    rows = fusion_controls.rows_of_baseline(choice, baseline)
+    found = scores_of_cuts(rows, rows.under(fusion_controls.protocols_of(choice)), n_cuts)
+    st.session_state[_BASELINE] = key, found
+    return found
+
+
 def _scores(choice: FusionChoice, cuts: Cuts) -> Floats:
     """DE and DIR under each cut at the weights of the choice, of shape (n_cuts, 2)."""
-    labels, weights = loaders.scored_rows(choice.base.id).labels, choice.settings().weights()
+    outcome, weights = outcome_of(loaders.scored_rows(choice.base.id).labels), choice.settings().weights()
     pairs = zip(cuts.percentiles, cuts.cells, strict=True)
-    found = [point_score(labels, fuse(percentiles, weights).scores(), cells) for percentiles, cells in pairs]
-    return np.array([[each.de, each.dir] for each in found])
+    return np.array([point_values(outcome, fuse(percentiles, weights).scores(), cells) for percentiles, cells in pairs])
 
 
 def _key(choice: FusionChoice) -> tuple[Any, ...]:

@@ -102,3 +102,25 @@ def test_old_results_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
         until(lambda key=key: results.ask(key, returns(key)).ready)  # type: ignore[misc]
     assert [results.ask(key, returns(0)).ready for key in "bc"] == [True, True]
     assert not results.ask("a", returns(0)).ready
+
+
+def test_a_computation_pauses_while_pages_run_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST_PAUSE_S", 60.0)
+    results, steps, begun = Background(), [], threading.Event()
+
+    def compute(progress: Progress) -> str:
+        begun.set()
+        progress(0.5)
+        steps.append("after the page")
+        return "found"
+
+    with results.pause():
+        with results.pause():
+            results.ask("a", compute)
+            assert begun.wait(30)
+        time.sleep(0.1)
+        assert steps == []  # another page runs still
+    until(lambda: results.ask("a", compute).value == "found")
+    monkeypatch.setattr(module, "LONGEST_PAUSE_S", 0.05)
+    with results.pause():
+        until(lambda: results.ask("b", compute).ready)
