@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from core.errors import InputError, StateError
 from core.methods.fusion_settings import FusionSettings, Part
 from core.stats.arrays import Codes
+from core.transfer.evaluation import Evaluation, evaluate
 from core.transfer.fusion import Component, component_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
-from core.transfer.protocols import Evaluation, EvaluationProtocol, KnnInputs, KnnPrediction, evaluate
+from core.transfer.protocols import EvaluationProtocol, KnnInputs, KnnPrediction
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import RunWithParents
 

@@ -12,10 +12,11 @@ from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
+from core.transfer.evaluation import NOTHING_KNOWN
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
 from core.transfer.prior_provenance import explain_prior, heaviest_symbols
-from core.transfer.protocols import NOTHING_KNOWN, KnnPrediction, QueryGroup
+from core.transfer.protocols import KnnPrediction, QueryGroup
 from core.transfer.row_index import RowIndex
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 

@@ -15,9 +15,10 @@ from core.stats.intervals import Interval, Unit
 from core.texts import estimate_text, number_text
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
+from core.transfer.evaluation import Evaluation
 from core.transfer.knn_numbers import KnnNumbers, means_of
 from core.transfer.permutation_null import PermutationNull, PermutationTest
-from core.transfer.protocols import Evaluation, EvaluationProtocol
+from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 
 FEW_CLUSTERS = 40  # fewer are named beside an interval

@@ -3,8 +3,9 @@
 labelled_rows         rows as codes, labelled rows, who may see whom   row_index         a dataset's rows as codes
 similarity            cosines of genes in one space or several         knn               priors from similar rows
 label_sums            the weighted label sums behind priors            two_axis_sums     the same for both axes at once
-protocols             test, leave one out, folds                       prior_provenance  a prior's neighbours
-prior_support         shrinking and weighting by support               run_cells         how a run is scored
+protocols             test, leave one out, folds                       evaluation        a kNN's score and its null
+prior_provenance      a prior's neighbours                             run_cells         how a run is scored
+prior_support         shrinking and weighting by support
 fusion                rank-percentile fusion                           knn_settings      a kNN's settings as plain data
 fusion_decomposition  a component recovered from a fusion              weight_grid       scores over all weights
 live_knn              kNN priors while settings change                 live_fusion       scores while weights change

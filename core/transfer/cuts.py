@@ -21,8 +21,9 @@ from core.stats.influence import Influence
 from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, point_values, row_counts
 from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, tasks
 from core.transfer.cut_priors import SEEDS, prepare_cuts
+from core.transfer.evaluation import scores_with_stand_ins, without_stand_ins
 from core.transfer.labelled_rows import Rows
-from core.transfer.protocols import KnnInputs, scores_with_stand_ins, without_stand_ins
+from core.transfer.protocols import KnnInputs
 
 NAME = "mean of ten cuts (seeds 0–9)"  # of a space's number, wherever it is shown
 

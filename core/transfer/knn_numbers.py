@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from core.stats.official_score import ScoreIntervals
 from core.transfer.cuts import CutScores, MeanOfCuts
+from core.transfer.evaluation import Evaluation
 from core.transfer.permutation_null import PermutationNull, PermutationTest
-from core.transfer.protocols import Evaluation, EvaluationProtocol
+from core.transfer.protocols import EvaluationProtocol
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -20,7 +20,8 @@ from core.stats.arrays import Floats
 from core.stats.official_score import point_values
 from core.stats.scores_and_labels import outcome_of
 from core.transfer.cut_priors import SEEDS, prepare_cuts
-from core.transfer.protocols import KnnInputs, scores_with_stand_ins
+from core.transfer.evaluation import scores_with_stand_ins
+from core.transfer.protocols import KnnInputs
 
 N_PERMUTATIONS = 99
 ROUNDING = 1e-12  # scores that differ by less are equal

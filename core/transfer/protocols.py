@@ -14,20 +14,16 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from core.errors import InputError
 from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
-from core.stats.official_score import ScoreIntervals, score_with_intervals
-from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
 from core.transfer.knn import DEFAULT, Priors, Similarities, Weighting, knn_priors
 from core.transfer.labelled_rows import Knowledge, Parts, Rows, visible_rows
 from core.transfer.prior_support import shrink_to_half, support_range
 from core.transfer.similarity import ConstantSimilarity, Space, cosine_similarity
 
 Kind = Literal["test", "loo", "folds"]
-NOTHING_KNOWN = 0.5  # the stand-in for a row that may see no labelled row, or none with a direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +90,6 @@ class KnnPrediction:
     null: Priors
     cells: Codes | None
     groups: tuple[QueryGroup, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The score of a kNN under a protocol.
-
-    coverage: share of rows with a prior; score: over all rows, base rates standing in for the priors that others lack;
-    covered: over the rows with a prior; null: of equal weights, over all rows.
-    """
-
-    coverage: float
-    score: ScoreIntervals
-    covered: ScoreIntervals
-    null: ScoreIntervals
 
 
 def parts_of(protocol: EvaluationProtocol, *rows: Rows) -> Parts | None:
@@ -200,17 +182,6 @@ def shrink_by_support(
     return replace(unshrunk, de=shrink_to_half(unshrunk.de, unshrunk.support, support_range(support), setting.strength))
 
 
-def fill_with_base_rates(priors: Priors, null: Priors) -> Priors:
-    """Priors with stand-ins where none is known: the base rates of the labelled rows that the row may see.
-
-    null: the priors of equal weights, which are these base rates; where they are NaN too, NOTHING_KNOWN stands in.
-    """
-    uncovered = ~priors.covered
-    rate_de, rate_up = (np.where(np.isnan(rate), NOTHING_KNOWN, rate) for rate in (null.de, null.up))
-    de = np.where(uncovered, rate_de, priors.de)
-    return Priors(de, np.where(uncovered | np.isnan(priors.up), rate_up, priors.up), priors.support)
-
-
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
     """The spaces that were built from the labels of this name, or from any labels if the name is empty."""
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
@@ -220,39 +191,6 @@ def similarities_of(spaces: Sequence[Space], known: Knowledge, setting: Similari
     """The similarities of the spaces' ensemble, the same for both axes."""
     ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if setting.centre else None)
     return Similarities(ensemble, ensemble)
-
-
-def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
-    """The score of the priors, and of the null; labels of shape (n_rows,)."""
-    return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
-
-
-def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
-    """The score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
-    names, covered = np.asarray(labels, dtype=object), priors.covered
-
-    def score(scores: Scores, chosen: Bools) -> ScoreIntervals:
-        inside = None if cells is None else cells[chosen]
-        return score_with_intervals(names[chosen], scores.take(chosen), rows.pert[chosen], rows.gene[chosen], inside)
-
-    everyone, all_rows = np.ones(len(rows), dtype=np.bool_), scores_with_stand_ins(priors, null)
-    return Evaluation(
-        float(covered.mean()) if len(rows) else float("nan"),
-        score(all_rows, everyone),
-        score(without_stand_ins(all_rows, priors), covered),
-        score(scores_with_stand_ins(null, null), everyone),
-    )
-
-
-def scores_with_stand_ins(priors: Priors, null: Priors) -> Scores:
-    """The scores of all rows, as the run that holds the priors is scored: by its submitted numbers."""
-    filled = fill_with_base_rates(priors, null)
-    return ranked_scores(*submitted_parts(filled.de, filled.up))
-
-
-def without_stand_ins(scores: Scores, priors: Priors) -> Scores:
-    """The same scores with p_up missing in rows that have no prior of up, for a score over the rows with a prior."""
-    return Scores(scores.p_de, np.where(np.isnan(priors.up), np.nan, scores.p_up))
 
 
 def _cut_into_parts(codes: Codes, k: int, rng: np.random.Generator) -> Codes:

@@ -9,8 +9,9 @@ from core.stats.influence import Influence
 from core.stats.official_score import point_values, score_with_intervals
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
 from core.transfer.cuts import Cut, CutScores, cut_values, predict_cuts, score_cuts
+from core.transfer.evaluation import evaluate
 from core.transfer.labelled_rows import Rows, knowledge_of, rows_of
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, evaluate, predict_priors
+from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_priors
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(4)

@@ -7,10 +7,11 @@ import pytest
 
 from core.errors import InputError
 from core.transfer.cuts import cut_values
+from core.transfer.evaluation import evaluate
 from core.transfer.knn import Weighting
 from core.transfer.labelled_rows import knowledge_of, rows_of
 from core.transfer.permutation_null import PermutationNull, content_key, permutation_null
-from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, evaluate, predict_priors
+from core.transfer.protocols import EvaluationProtocol, KnnInputs, SimilaritySettings, predict_priors
 from core.transfer.similarity import Space
 
 RNG = np.random.default_rng(8)

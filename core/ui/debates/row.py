@@ -15,7 +15,8 @@ from core.plots import theme
 from core.store.runs import Run
 from core.texts import number_text
 from core.types import Call
-from core.ui.debates import trace_tree
+from core.ui.debates import trace
+from core.ui.debates.trace import Event
 from core.ui.shared import links, loaders, run_browser
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
@@ -29,31 +30,10 @@ from core.ui.shared.widgets import (
     percent_text,
     score_name,
     show_bar,
-    show_heading,
     symbol_text,
 )
 
-Event = dict[str, Any]
-TITLES = {
-    "de": "Does it change at all?",
-    "dir": "If it changes, up or down?",
-    "react": "What the agent did",
-    "coordinator": "What the coordinator did",
-    "trace": "Trace",
-    "knn": "Neighbours",
-    "fusion": "The fusion's arithmetic",
-    "decompose": "Recovered from a fusion",
-    "rules": "The rule set's table",
-}
-# The gravest first: a brief shows one warning at most.
-BRIEF_WARNINGS = {
-    "answers_against": "an answer against its own side",
-    "answers": "an answer, not an argument",
-    "other_side": "concludes for the other side",
-    "short": "one line",
-}
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
-SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
 def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[str]) -> None:
@@ -67,7 +47,7 @@ def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[
     if compare:
         _show_other_runs(context, run, row["pair_id"], compare)
     else:
-        _show_trace(details.events)
+        trace.show(details.events)
         _show_calls(run, row["pair_id"], details.calls)
     _show_notes(context, run, row["pair_id"], details.notes)
 
@@ -217,59 +197,6 @@ def _show_evidence(body: dict[str, Any]) -> None:
         st.text("\n".join(lines))
 
 
-def _show_trace(events: Sequence[Event], *, narrow: bool = False) -> None:
-    """Show a trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
-    if not events:
-        st.caption("This file kept no trace of this row.")
-    for stage in dict.fromkeys(e["stage"] for e in events):
-        of_stage = [e for e in events if e["stage"] == stage]
-        st.markdown(f"**{as_text(TITLES.get(stage, stage.replace('_', ' ')))}**")
-        if stage in SIDES and any(e["kind"] == "brief" for e in of_stage):
-            _show_debate(of_stage, SIDES[stage], narrow)
-        elif trace_tree.has_steps(of_stage):
-            trace_tree.show(of_stage)
-        else:
-            for event in of_stage:
-                _show_event(event)
-
-
-def _show_debate(events: Sequence[Event], sides: tuple[str, str], narrow: bool) -> None:
-    """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
-    for kind in ("brief", "rebuttal"):
-        speeches = [e for e in events if e["kind"] == kind]
-        columns = st.columns(1 if narrow else 2)
-        for place, side in enumerate(sides):
-            for event in (e for e in speeches if e["role"] == side):
-                with columns[place % len(columns)].container(border=True):
-                    _show_speech(event, "" if kind == "brief" else " rebuts")
-    for event in events:
-        if event["kind"] not in ("brief", "rebuttal"):
-            with st.container(border=True):
-                _show_speech(event, "")
-
-
-def _show_speech(event: Event, suffix: str) -> None:
-    warning = next((text for finding, text in BRIEF_WARNINGS.items() if finding in event["findings"]), "")
-    if event["meta"].get("fallback"):
-        warning = "could not be read; a constant replaces it"
-    p = event["meta"].get("p")
-    role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
-    show_heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
-    st.text(event["content"])
-
-
-def _show_event(event: Event) -> None:
-    """Show one event that is no part of a debate or of an agent's steps, with the numbers that it predicts."""
-    predicted = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
-    numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in predicted.items())
-    with st.container(border=True):
-        show_heading(
-            f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers})' if numbers else ''}",
-            theme.ROLE_COLOURS.get(event["role"], theme.NONE),
-        )
-        st.text(event["content"])
-
-
 def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
     """Show the same row in up to two more runs: the numbers in one table, then the trace of each."""
     names = {r.id: f"{r.name} (rank scores)" if r.has_rank_scores else r.name for r in context.runs}
@@ -287,7 +214,7 @@ def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Seque
     for column, key in zip(st.columns(len(shown)), shown, strict=True):
         with column:
             st.markdown(f"#### {as_text(names[key])}")
-            _show_trace(rows[key].events, narrow=True)
+            trace.show(rows[key].events, narrow=True)
 
 
 def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:

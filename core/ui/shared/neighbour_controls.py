@@ -11,11 +11,12 @@ from core.actions.component_loader import UNLABELLED
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
+from core.transfer.evaluation import Evaluation, evaluate_priors
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
-from core.transfer.protocols import Evaluation, EvaluationProtocol, Kind, SimilaritySettings, cells_of, evaluate_priors
+from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, show_empty

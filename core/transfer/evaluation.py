@@ -1,0 +1,75 @@
+"""The score of a kNN's priors: base rates stand in for those that are missing, and its null stands beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats.arrays import Bools, Codes
+from core.stats.official_score import ScoreIntervals, score_with_intervals
+from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
+from core.transfer.knn import Priors
+from core.transfer.labelled_rows import Rows
+from core.transfer.protocols import KnnPrediction
+
+NOTHING_KNOWN = 0.5  # the stand-in for a row that may see no labelled row, or none with a direction
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The score of a kNN under a protocol.
+
+    coverage: share of rows with a prior; score: over all rows, base rates standing in for the priors that others lack;
+    covered: over the rows with a prior; null: of equal weights, over all rows.
+    """
+
+    coverage: float
+    score: ScoreIntervals
+    covered: ScoreIntervals
+    null: ScoreIntervals
+
+
+def evaluate(labels: ArrayLike, rows: Rows, predicted: KnnPrediction) -> Evaluation:
+    """The score of the priors, and of the null; labels of shape (n_rows,)."""
+    return evaluate_priors(labels, rows, predicted.priors, predicted.null, predicted.cells)
+
+
+def evaluate_priors(labels: ArrayLike, rows: Rows, priors: Priors, null: Priors, cells: Codes | None) -> Evaluation:
+    """The score of priors and of null priors, within cells (None: over all pairs); labels of shape (n_rows,)."""
+    names, covered = np.asarray(labels, dtype=object), priors.covered
+
+    def score(scores: Scores, chosen: Bools) -> ScoreIntervals:
+        inside = None if cells is None else cells[chosen]
+        return score_with_intervals(names[chosen], scores.take(chosen), rows.pert[chosen], rows.gene[chosen], inside)
+
+    everyone, all_rows = np.ones(len(rows), dtype=np.bool_), scores_with_stand_ins(priors, null)
+    return Evaluation(
+        float(covered.mean()) if len(rows) else float("nan"),
+        score(all_rows, everyone),
+        score(without_stand_ins(all_rows, priors), covered),
+        score(scores_with_stand_ins(null, null), everyone),
+    )
+
+
+def scores_with_stand_ins(priors: Priors, null: Priors) -> Scores:
+    """The scores of all rows, as the run that holds the priors is scored: by its submitted numbers."""
+    filled = fill_with_base_rates(priors, null)
+    return ranked_scores(*submitted_parts(filled.de, filled.up))
+
+
+def without_stand_ins(scores: Scores, priors: Priors) -> Scores:
+    """The same scores with p_up missing in rows that have no prior of up, for a score over the rows with a prior."""
+    return Scores(scores.p_de, np.where(np.isnan(priors.up), np.nan, scores.p_up))
+
+
+def fill_with_base_rates(priors: Priors, null: Priors) -> Priors:
+    """Priors with stand-ins where none is known: the base rates of the labelled rows that the row may see.
+
+    null: the priors of equal weights, which are these base rates; where they are NaN too, NOTHING_KNOWN stands in.
+    """
+    uncovered = ~priors.covered
+    rate_de, rate_up = (np.where(np.isnan(rate), NOTHING_KNOWN, rate) for rate in (null.de, null.up))
+    de = np.where(uncovered, rate_de, priors.de)
+    return Priors(de, np.where(uncovered | np.isnan(priors.up), rate_up, priors.up), priors.support)
