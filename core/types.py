@@ -37,6 +37,7 @@ class Flag(StrEnum):
     UNCOVERED = "uncovered"
     UNCOVERED_DIR = "uncovered_dir"
     PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
+    FEWER_SEEDS = "fewer_seeds"  # a mean over fewer seeds than asked: the answers under the others could not be read
 
 
 # Methods whose numbers are made of ranks: their order means something, their values are no probabilities.

@@ -10,9 +10,11 @@ from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.evidence.registry import TOOLS, tool_file
 from core.methods.base import method_named
-from core.store import Cursor, bundles, calls, evidence, runs
+from core.store import Cursor, bundles, calls, evidence, predictions, runs
+from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.submission.parsed import RunProvenance
+from core.types import Flag
 from core.version import version_in
 
 
@@ -81,6 +83,7 @@ def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProve
     requests = [request for run in line for request in calls.request_settings(db, run.id)]
     models = [*(run.model for run in line), *(model for model, _, _ in requests)]
     sampling = {(heat, top_p) for _, heat, top_p in requests if heat is not None and top_p is not None}
+    fewer_seeds = RowFilter(flags=(Flag.FEWER_SEEDS,))
     return RunProvenance(
         run=line[0].name,
         prompt=prompts.text,
@@ -89,6 +92,7 @@ def provenance_of(db: Cursor, line: Sequence[Run], prompts: Prompts) -> RunProve
         models=tuple(dict.fromkeys(model for model in models if model)),
         learned=tuple(_learned_parts(line)),
         shots=max((int(run.spec.get("options", {}).get("shots", 0)) for run in line), default=0),
+        fewer_seeds=tuple(dict.fromkeys(key for run in line for key in predictions.find_pair_ids(db, run.id, fewer_seeds))),
         changed="; ".join(_code_changes(line, list(missing_parents(db, line).values()))),
     )
 

@@ -46,6 +46,7 @@ _SENTENCES = {
     Flag.UNCOVERED: "no labelled row is similar; both probabilities are set to .5",
     Flag.UNCOVERED_DIR: "no similar row has a direction; P(up | DE) is set to .5",
     Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the others are used",
+    Flag.FEWER_SEEDS: "a mean over fewer seeds than asked; the answers under the others could not be read",
     Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
 }
 

@@ -10,21 +10,24 @@ import typer
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
-from core.store import datasets, runs
+from core.store import datasets, predictions, runs
 from core.store.runs import Run
+from core.types import Flag
 
 app = typer.Typer()
 
 
-def _record(run: Run, dataset: str) -> dict[str, Any]:
+def _record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
     keys = ("name", "id", "method", "status", "total", "done", "failed", "fallbacks", "tokens", "public_score")
-    return {**{key: getattr(run, key) for key in keys}, "dataset": dataset, "note": run.note}
+    return {**{key: getattr(run, key) for key in keys}, "dataset": dataset, "note": run.note, "fewer_seeds": fewer_seeds}
 
 
 def _records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
     with workspace.store.read() as db:
         names = {d.id: d.name for d in datasets.list_all(db)}
-        return [_record(run, names[run.dataset]) for run in (runs.list_all(db) if chosen is None else chosen)]
+        fewer = predictions.rows_with_flag(db, Flag.FEWER_SEEDS)
+        listed = runs.list_all(db) if chosen is None else chosen
+        return [_record(run, names[run.dataset], fewer.get(run.id, 0)) for run in listed]
 
 
 @app.command("runs")
@@ -38,6 +41,7 @@ def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json
     lines = [
         f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8} {r['done']:>6,}/{r['total']:,}"
         f"  fallbacks {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
+        + (f"  fewer seeds {r['fewer_seeds']:,}" if r["fewer_seeds"] else "")
         for r in records
     ]
     show(result, as_json, "\n".join(lines) or "no runs yet; try: perturbdesk demo")

@@ -83,7 +83,7 @@ class Debate(ConversationMethod):
         up = p_de * p_up
         prediction = Prediction(
             *(pair.pair_id, up, p_de - up, p_de, p_up, "trace"),
-            flags=(*collapse, *de_flags, *dir_flags),
+            flags=(*collapse, *dict.fromkeys((*de_flags, *dir_flags))),
             tokens=conversation.tokens,
             prompt_tokens=(await system_tokens(context, lambda: texts.system_prompts(case.options))).tokens,
             tool_calls=len(evidence),
@@ -111,7 +111,7 @@ class _DebateResult(NamedTuple):
 
 
 class _StageResult(NamedTuple):
-    """The probability of a stage over all its seeds, its events, and its fallback flag if it has one."""
+    """The probability of a stage over all its seeds, its events, and its flag if a seed's verdict could not be read."""
 
     p: float
     events: list[TraceEvent]
@@ -119,7 +119,10 @@ class _StageResult(NamedTuple):
 
 
 def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
-    """Returns the mean probability over the seeds with a readable verdict; without any, the base rate, marked as a fallback."""
+    """Returns the mean probability over the seeds with a readable verdict; without any, the base rate, marked as a fallback.
+
+    A mean over fewer seeds than asked is flagged.
+    """
     events = [one for debate in debates for one in debate.events]
     read = [debate.p for debate in debates if debate.p is not None]
     if not read:
@@ -129,8 +132,9 @@ def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[]
     p = sum(read) / len(read)
     if len(debates) > 1:
         text = f"Mean over {len(read)} of {len(debates)} seeds: {p:.6f}."
-        events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False}))
-    return _StageResult(p, events)
+        seeds = {"read": len(read), "asked": len(debates)}
+        events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False, **seeds}))
+    return _StageResult(p, events, (Flag.FEWER_SEEDS,) if len(read) < len(debates) else ())
 
 
 async def _hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:

@@ -76,15 +76,23 @@ class PromptOnly(ConversationMethod):
         )
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
-        """Asks under every seed and averages the answers that could be read."""
+        """Asks under every seed and averages the answers that could be read; a mean over fewer seeds is flagged.
+
+        A call that fails fails the row: only an answer that came and cannot be read is left out.
+        """
         prompt = prompt_for(pair, context)
         counted = await _count_tokens(prompt, pair, context)
         seeds = read_seeds(context.options["seeds"])
         said = await gather_all(*(_ask_under_seed(conversation, prompt, seed, counted, context.options) for seed in seeds))
+        events = [one for answer in said for one in answer.events]
         read = [answer.prediction for answer in said if answer.prediction is not None]
+        flags: tuple[Flag, ...] = ()
         if read:
             up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
-            flags: tuple[Flag, ...] = ()
+            if len(read) < len(said):
+                flags = (Flag.FEWER_SEEDS,)
+                text = f"Mean over {len(read)} of {len(said)} seeds: up {up:.6f}, down {down:.6f}."
+                events.append(TraceEvent("mean", "MEAN", "arithmetic", text, 0, meta={"read": len(read), "asked": len(said)}))
         else:
             p_de, p_up = base_rates(context.view_of(pair), pair)
             up, down = p_de * p_up, p_de * (1 - p_up)
@@ -97,7 +105,7 @@ class PromptOnly(ConversationMethod):
             prompt_tokens=min(answer.prompt_tokens.tokens for answer in said),  # a re-ask is longer than the prompt
             tool_calls=0,
         )
-        return RowResult(prediction, tuple(one for answer in said for one in answer.events), (), conversation.calls)
+        return RowResult(prediction, tuple(events), (), conversation.calls)
 
 
 METHOD: RowMethod = PromptOnly()

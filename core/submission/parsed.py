@@ -41,7 +41,8 @@ class RunProvenance:
     those of the parents included. learned: what was learned from the competition's labels, each as a phrase that names its run.
     shots: measured pairs in each prompt. changed: what differs between the code that ran and today's, "" if nothing.
     left_out: rows of the run that are not among those submitted. repeated: rows in which a seed gave no answer, so that
-    the mean over the others stands in its columns.
+    the mean over the others stands in its columns. fewer_seeds: rows
+    of the run, or of its parents, with that flag.
     """
 
     run: str = ""
@@ -54,6 +55,7 @@ class RunProvenance:
     changed: str = ""
     left_out: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
+    fewer_seeds: tuple[str, ...] = ()
 
 
 UNKNOWN_RUN = RunProvenance()

@@ -161,7 +161,7 @@ def test_several_seeds_are_averaged() -> None:
     with canned(answer) as (url, _):
         found = predict(METHOD, url, rounds=0, seeds="1,2,3")
     assert (found.prediction.p_de, found.prediction.p_up_given_de) == (pytest.approx(0.35), pytest.approx(0.35))
-    assert found.prediction.flags == ()
+    assert found.prediction.flags == (Flag.FEWER_SEEDS,)
     last = [event for event in found.events if event.stage == "de"][-1]
     assert (last.kind, last.meta["p"], last.content) == ("verdict", pytest.approx(0.35), "Mean over 2 of 3 seeds: 0.350000.")
 

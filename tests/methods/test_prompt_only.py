@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.errors import DeskError, InputError
 from core.llm.client import ReplyCache
@@ -58,13 +60,16 @@ def test_seeds_are_averaged_and_a_missing_one_is_left_out() -> None:
     with canned(by_seed) as (url, asked):
         found = predict(METHOD, url)
     assert (found.prediction.prediction_up, found.prediction.prediction_down) == (0.5, 0.5)  # of (1, 0) and (0, 1)
-    assert found.prediction.flags == ()
+    assert found.prediction.flags == (Flag.FEWER_SEEDS,)
     assert [(event.stage, event.kind) for event in found.events] == [
         ("seed 42", "answer"),
         ("seed 43", "answer"),
         ("seed 44", "rejected"),
         ("seed 44", "answer"),
+        ("mean", "arithmetic"),
     ]
+    assert found.events[-1].content == "Mean over 2 of 3 seeds: up 0.500000, down 0.500000."
+    assert found.events[-1].meta == {"read": 2, "asked": 3}
     said = [(event.meta["prediction_up"], event.meta["prediction_down"]) for event in found.events if event.kind == "answer"]
     assert said == [(1.0, 0.0), (0.0, 1.0), (None, None)]
     assert found.events[0].meta["counted_by"] == "server"
@@ -77,6 +82,46 @@ def test_seeds_are_averaged_and_a_missing_one_is_left_out() -> None:
     assert again[1] == {"role": "assistant", "content": "Hard to say."}
     assert "<answer>X</answer>" in again[2]["content"]
     assert "A, B, C" in again[2]["content"]
+
+
+def refuses(seed: int) -> Callable[[Asked], Canned]:
+    """A server that refuses one seed and answers A under every other."""
+
+    def answer(asked: Asked) -> Canned:
+        if asked.path != CHAT:
+            return Canned({"error": "no"}, 404)
+        return (
+            Canned({"error": {"message": "no"}}, 400) if asked.body["seed"] == seed else Canned(completion("<answer>A</answer>"))
+        )
+
+    return answer
+
+
+@pytest.mark.parametrize("seed", [42, 43, 44])
+def test_a_refused_seed_fails_the_row_and_is_never_left_out_of_a_mean(seed: int) -> None:
+    with canned(refuses(seed)) as (url, _), pytest.raises(RowFailed) as failed:
+        predict(METHOD, url)
+    assert isinstance(failed.value.cause, Refused)
+    assert len(failed.value.calls) == 3  # the answers of the others are kept
+
+
+@given(st.lists(st.sampled_from("ABC?"), min_size=1, max_size=5).filter(lambda said: set(said) != {"?"}))
+@settings(max_examples=25, deadline=None)
+def test_every_mean_over_fewer_seeds_is_flagged_and_no_other(said: list[str]) -> None:
+    def answer(asked: Asked) -> Canned:
+        if asked.path != CHAT:
+            return Canned({"error": "no"}, 404)
+        letter = said[asked.body["seed"] - 1]
+        return Canned(completion("Hard to say." if letter == "?" else f"<answer>{letter}</answer>"))
+
+    with canned(answer) as (url, _):
+        found = predict(METHOD, url, seeds=",".join(str(i + 1) for i in range(len(said))))
+    read = [letter for letter in said if letter != "?"]
+    assert found.prediction.prediction_up == pytest.approx(read.count("A") / len(read))
+    assert found.prediction.prediction_down == pytest.approx(read.count("B") / len(read))
+    assert found.prediction.flags == ((Flag.FEWER_SEEDS,) if len(read) < len(said) else ())
+    told = [event.meta for event in found.events if event.kind == "arithmetic"]
+    assert told == ([{"read": len(read), "asked": len(said)}] if len(read) < len(said) else [])
 
 
 def test_a_row_that_no_seed_answers_gets_the_base_rates_and_says_so() -> None:

@@ -73,6 +73,31 @@ def fallbacks(file: File) -> Iterator[Finding]:
         yield Finding(list(flags_of), f"{len(flags_of):,} rows fell back ({kinds})")
 
 
+@rule("fewer_seeds", "warning")
+def fewer_seeds(file: File) -> Iterator[Finding]:
+    """Rows whose numbers are means over fewer seeds than were asked, as far as the run or the trace says so."""
+    flagged = {result.prediction.pair_id for result in file.results if Flag.FEWER_SEEDS in result.prediction.flags}
+    present = {result.prediction.pair_id for result in file.results}
+    rows = sorted(flagged | (present & set(file.provenance.fewer_seeds)))
+    if rows:
+        yield Finding(rows, f"{len(rows):,} rows are means of fewer seeds than asked: {list_names(rows)}")
+
+
+@rule("seed_is_mean", "warning", "A")
+def seed_is_mean(file: File) -> Iterator[Finding]:
+    """Rows in which a seed's cells are the submitted mean while other seeds differ: where a seed gave no answer, say."""
+    submitted, *seeds = file.layout.predictions
+    known = set(file.provenance.repeated)
+    rows = []
+    for row, cells in file.cells(*submitted, *(name for names in seeds for name in names)):
+        mean, *answers = zip(cells[::2], cells[1::2], strict=True)
+        if mean in answers and set(answers) != {mean} and row not in known:
+            rows.append(row)
+    if rows:
+        what = "where a seed gave no answer, it is a mean of fewer seeds than asked"
+        yield Finding(rows, f"{len(rows):,} rows in which a seed's numbers are the submitted mean; {what}: {list_names(rows)}")
+
+
 @rule("empty_traces", "warning")
 def empty_traces(file: File) -> Iterator[Finding]:
     """Rows with an empty trace."""

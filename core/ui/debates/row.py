@@ -149,10 +149,17 @@ def _show_arithmetic(run: Run, row: dict[str, Any], events: Sequence[Event]) -> 
         lines.append(f"{p_de} = up + down = {row['p_de']:.6f}, {p_up} = up / (up + down) = {row['p_up_given_de']:.6f}")
     if "trace_differs" in row["flags"]:
         lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
+    lines += [_seeds_line(e) for e in events if "asked" in e["meta"]]
     tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,}"
     calls = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']}"
     lines.append(f"tokens {tokens}, tool calls {calls}")
     st.text("\n".join(lines))
+
+
+def _seeds_line(event: Event) -> str:
+    """Over how many seeds an event's mean was taken, of how many that were asked."""
+    of = {"de": "P(DE)", "dir": "P(up | DE)"}.get(event["stage"], "up and down")
+    return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} seeds"
 
 
 def _show_dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) -> None:

@@ -22,6 +22,7 @@ TITLES = {
     "fusion": "The fusion's arithmetic",
     "decompose": "Recovered from a fusion",
     "rules": "The rule set's table",
+    "mean": "The mean over the seeds",
 }
 # The gravest first: a brief shows one warning at most.
 BRIEF_WARNINGS = {

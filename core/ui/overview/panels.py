@@ -43,7 +43,7 @@ def show_concerns(context: PageContext) -> None:
     all_concerns = find_concerns([_facts(run) for run in context.runs], len(rejected))
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
     if not all_concerns and not leaks:
-        st.caption("Nothing: no fallback, no collapsed role, no rejected row, no leak.")
+        st.caption("Nothing: no fallback, no mean of fewer seeds, no collapsed role, no rejected row, no leak.")
     for leak in leaks:
         name, what = st.columns([0.28, 0.72])
         name.text(leak.name)

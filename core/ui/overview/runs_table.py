@@ -12,6 +12,7 @@ from core.scoring.controls import Verdicts
 from core.scoring.public_noise import PublicNoise
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
+from core.types import Flag
 from core.ui.shared import links, loaders, score_box
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
@@ -91,6 +92,7 @@ def _work_line(run: Run) -> dict[str, object]:
         "status": run.status,
         "rows": run.done,
         "fallbacks": run.fallbacks,
+        "fewer seeds": loaders.flag_counts(run.id).get(Flag.FEWER_SEEDS),
         "collapsed": run.collapsed if run.method == "debate" else None,
         "failed": run.failed,
         "tokens": run.tokens,
@@ -110,6 +112,7 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "rows": number(format="localized", width=58),
         "labelled": number(format="localized", help="Rows whose label is known here.", width=66),
         "fallbacks": number(format="localized", help="Rows in which a constant replaces an answer."),
+        "fewer seeds": number(format="localized", help="Rows whose mean is over fewer seeds than asked."),
         "collapsed": number(format="localized", help=_COLLAPSED),
         "tokens": number(format="compact", help="Sum over the rows whose number of tokens is known."),
     }

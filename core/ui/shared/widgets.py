@@ -27,6 +27,7 @@ FLAG_NAMES = {
     "uncovered": "no neighbour",
     "uncovered_dir": "no neighbour with a direction",
     "partly_covered": "a component is missing",
+    "fewer_seeds": "fewer seeds",
 }
 FLAG_HELP = {
     "role_collapse": "A brief answers the multiple-choice question instead of arguing. In a debate made here, also: it was "
@@ -38,6 +39,8 @@ FLAG_HELP = {
     "uncovered": "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
     "uncovered_dir": "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
     "partly_covered": "A component of the fusion has no prediction for this row: only the others are used.",
+    "fewer_seeds": "A mean over fewer seeds than asked: the answers under the others came, but could not be read. How these "
+    "numbers came about says over how many.",
 }
 PROBABILITY_HELP = {
     "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",

@@ -89,6 +89,13 @@ def thirds(s: Sound) -> None:
     s.set("prediction_down", 0.333, first=2)
 
 
+def seed_without_answer(s: Sound) -> None:
+    """Row 3: seeds 42 and 43 differ, seed 44 has their mean. Row 4: every seed says the same, which is no mean of fewer."""
+    for side, values in {"up": (0.5, 0.75, 0.25, 0.5), "down": (0.25, 0.125, 0.375, 0.25)}.items():
+        for name, value in zip(("", "_seed42", "_seed43", "_seed44"), values, strict=True):
+            s.set(f"prediction_{side}{name}", value, values[1], first=3)
+
+
 def ragged(s: Sound) -> bytes:
     lines = s.csv().splitlines(keepends=True)
     lines[4] = lines[4].rstrip() + b",more\n"  # the header is line 1, so this is line 5 and row 4
@@ -152,6 +159,8 @@ PLANTED: dict[str, Planted] = {
     "ties": Planted("B", tied, ("P5_G5", "P6_G6", "P7_G7")),
     "trace_differs": Planted("B", cells("reasoning_trace", debate_trace(0.4, 0.75)), ("P3_G3",)),
     "fallbacks": Planted("B", thirds, ("P2_G2",)),
+    "fewer_seeds": Planted("B", lambda _: None, ("P1_G1",), provenance=RunProvenance("r", fewer_seeds=("P1_G1", "Q_R"))),
+    "seed_is_mean": Planted("A", seed_without_answer, ("P3_G3",)),
     "empty_traces": Planted("B", cells("reasoning_trace", "none"), ("P3_G3",)),
     "uncounted": Planted("B", cells("tokens_used", 0, 0), ("P3_G3", "P4_G4")),
     "prompt_tokens_vary": Planted("B", cells("prompt_tokens", 701), ("P3_G3",)),
