@@ -151,7 +151,7 @@ def cancel(workspace: Workspace, run: str) -> Run:
     with workspace.change("cancel", found.name) as (_, detail), exclusive_lock(folder):
         progress = read_progress(folder.rows)
         folder.set_command("cancel")
-        write_ending(folder, "cancelled", Counts.of(progress), found.total, "a person cancelled it")
+        write_ending(folder, "cancelled", Counts.of(folder, progress), found.total, "a person cancelled it")
         detail |= {"run": found.id}
     return settle(workspace, found.id)
 

@@ -6,6 +6,8 @@ spec             a run's specification, which is its identity, and its execution
 worker           predicts the rows that are missing
 worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, and the context that a method gets
+retry_cache      asks again for replies that could not be used
+spending         what a run has paid for
 circuit_breaker  tells a server that is gone from rows that fail
 run_state        the state of a run, read from its folder, and the lock of its worker
 journal          the folder of a run

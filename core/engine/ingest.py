@@ -19,6 +19,7 @@ from core.audit import brief_checks
 from core.engine.journal import Progress, RunFolder, read_entries
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
+from core.engine.spending import read_spent_tokens
 from core.errors import NotFound, StoreBusy
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
@@ -57,6 +58,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
         written += _write(store, folder, batch)
     with store.write() as db:
         _ingested_bytes(db, folder)
+        _record_spending(db, folder)
         ended = None if state in LIVE_STATES or state == "crashed" else _now()  # the time of a crash is not known
         runs.change_by_worker(db, folder.run, status=state, cause=cause, finished_at=ended)
         evaluation = folder.evaluation()
@@ -102,10 +104,19 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
         evidence.add(db, run, results)
         calls.add(db, run, {key: row.calls for key, row in batch.rows.items() if row is not None})
         runs.update_counts(db, run)
-        runs.add_spent(db, run, batch.spent)
+        _record_spending(db, folder, batch.spent)
         runs.change_by_worker(db, run, folded_bytes=batch.end)
         changes.bump(db, "runs", f"run:{run}")
     return len(results) + len(failures)
+
+
+def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
+    """Brings the tokens that a run has paid for up to date; without a spending log, adds those of rows that were ingested."""
+    spent = read_spent_tokens(folder.spending)
+    if spent is None:
+        runs.add_spent(db, folder.run, of_rows)
+    else:
+        runs.raise_spent(db, folder.run, spent)
 
 
 def _now() -> datetime:
@@ -135,7 +146,7 @@ class RunReporter:
     @property
     def counts(self) -> Counts:
         """How many rows are finished, and what they cost."""
-        return Counts.of(self._progress)
+        return Counts.of(self._folder, self._progress)
 
     def log(self, text: str) -> None:
         """Appends a line to the run's log, with the time and without secrets."""

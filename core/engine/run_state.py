@@ -26,6 +26,7 @@ from typing import Any, Literal
 from filelock import FileLock, Timeout
 
 from core.engine.journal import Progress, RunFolder, read_json, read_progress, write_json
+from core.engine.spending import read_spent_tokens
 from core.errors import InputError, StateError
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
@@ -39,7 +40,8 @@ _PROC = Path("/proc")
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many rows of a run are done or failed. cost: tokens of its rows; spent: tokens paid for, cached answers left out."""
+    """How many rows of a run are done or failed. cost: tokens of its rows; spent: tokens paid for, cached answers left out, and
+    those of rows that were never finished included."""
 
     done: int = 0
     failed: int = 0
@@ -47,9 +49,10 @@ class Counts:
     spent: int = 0
 
     @classmethod
-    def of(cls, progress: Progress) -> Counts:
-        """Returns the counts of a journal."""
-        return cls(progress.done, len(progress.failed), progress.cost.total(), progress.spent)
+    def of(cls, folder: RunFolder, progress: Progress) -> Counts:
+        """Returns the counts of a run with this journal."""
+        spent = max(progress.spent, read_spent_tokens(folder.spending) or 0)
+        return cls(progress.done, len(progress.failed), progress.cost.total(), spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def status_of(folder: RunFolder) -> Status:
     total = len(folder.spec().rows)
     if heartbeat is None and not folder.rows.exists():
         return Status("waiting", total, Counts())
-    counts = asdict(Counts.of(read_progress(folder.rows)))
+    counts = asdict(Counts.of(folder, read_progress(folder.rows)))
     return _status("crashed", {"counts": counts, "total": total}, heartbeat, cause="its worker ended without a word")
 
 

@@ -11,18 +11,18 @@ import time
 import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from pathlib import Path
 from typing import Any
 
 from core.engine.circuit_breaker import CircuitBreaker
 from core.engine.dependencies import Dependencies, build_context, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, RunFolder
-from core.engine.row_codec import calls_tokens
+from core.engine.retry_cache import RetryCache
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
+from core.engine.spending import SpendingLog
 from core.errors import DeskError, InputError, NotFound
-from core.llm.client import Client, ReplyCache
-from core.llm.messages import Reply
+from core.llm.client import Client
+from core.llm.messages import Usage
 from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, DerivedMethod, RowFailed, RowMethod
 from core.types import Failed, Pair, RowResult
@@ -45,20 +45,6 @@ def work(folder: RunFolder, dependencies: Dependencies) -> Status:
         return status
 
 
-class _RetryCache(ReplyCache):
-    """The response cache, which lacks each of `rejected_keys` once, so that a reply that made its row fail is asked for again."""
-
-    def __init__(self, path: Path, rejected_keys: set[str]) -> None:
-        super().__init__(path)
-        self._rejected_keys = set(rejected_keys)
-
-    def get(self, key: str) -> Reply | None:
-        if key in self._rejected_keys:
-            self._rejected_keys.discard(key)
-            return None
-        return super().get(key)
-
-
 class _Worker:
     """One run's worker. Row tasks put what they finish into a queue; one task journals it, one ingests the journal, and one
     writes heartbeats and reads the control file."""
@@ -69,10 +55,10 @@ class _Worker:
         self.endpoint = self.settings.endpoint(dependencies.api_key) if self.settings.base_url else None
         self.scrub: Callable[[str], str] = self.endpoint.scrub if self.endpoint else str
         self.journal = Journal(folder, self.scrub)
+        self.spending = SpendingLog(folder.spending, self.journal.progress.spent)
         self.reporter = RunReporter(folder, dependencies.store, self.journal.progress, len(self.spec.rows), self.scrub)
         self.ending: tuple[Ending, str] | None = None
         self.in_flight = 0
-        self.spent_tokens = self.journal.progress.spent  # those of rows that wait to be journalled included
         self.breaker = CircuitBreaker(self.settings.unanswered_limit)
 
     async def run(self) -> None:
@@ -84,7 +70,7 @@ class _Worker:
         self.row_tasks: list[asyncio.Task[None]] = []
         self.reporter.write_heartbeat()
         self.folder.done.unlink(missing_ok=True)
-        with self.journal, self._signals():
+        with self.journal, self.spending, self._signals():
             self.reporter.log(f"begun: {self.reporter.missing:,} of {len(self.spec.rows):,} rows to predict")
             async with asyncio.TaskGroup() as group:
                 heartbeats = group.create_task(self._write_heartbeats())
@@ -146,8 +132,16 @@ class _Worker:
         if self.endpoint is None:
             raise InputError(f"method {self.spec.method}: needs a model server, got none; give its address")
         path = self.dependencies.cache if self.settings.cached else None
-        cache = None if path is None else _RetryCache(path, self.journal.progress.rejected_keys)
-        return Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache)
+        cache = None if path is None else RetryCache(path, self.journal.progress.rejected_keys)
+        client = Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache)
+        client.on_answer = self._count_spending
+        return client
+
+    def _count_spending(self, usage: Usage) -> None:
+        try:
+            self.spending.add(usage)
+        except OSError as error:
+            self._stop("stopped", f"{self.folder.spending}: cannot be written ({error.strerror})")
 
     async def _predict_in_turn(self, method: RowMethod, context: Context, todo: deque[Pair]) -> None:
         """Predicts one row after the other until `todo`, which several tasks share, is empty or the run ends."""
@@ -156,8 +150,8 @@ class _Worker:
             if not todo or self.ending is not None:
                 return
             budget = self.settings.token_budget
-            if budget is not None and self.spent_tokens >= budget:
-                self._stop("budget", f"{self.spent_tokens:,} tokens are spent, {budget:,} were allowed")
+            if budget is not None and self.spending.tokens >= budget:
+                self._stop("budget", f"{self.spending.tokens:,} tokens are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
             self.in_flight += 1
@@ -199,8 +193,7 @@ class _Worker:
                 await self.finished.put(result)
 
     async def _finish(self, row: RowResult | Failed) -> None:
-        """Counts a row's tokens and passes it on to be journalled; stops the run if too many in succession got no answer."""
-        self.spent_tokens += calls_tokens(row.calls, spent=True)
+        """Passes a row on to be journalled; stops the run if too many in succession got no answer."""
         for finished in self.breaker.add(row):
             await self.finished.put(finished)
         if self.breaker.is_open:

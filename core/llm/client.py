@@ -8,6 +8,7 @@ import random
 import re
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
@@ -117,6 +118,7 @@ class Client:
         self._sleep = sleep
         self._models_with_logprobs: set[str] = set()
         self._reasons_without_logprobs: dict[str, str] = {}
+        self.on_answer: Callable[[Usage], object] = lambda _: None  # called with what an answer cost, before all else
 
     async def __aenter__(self) -> Self:
         return self
@@ -167,6 +169,7 @@ class Client:
         while True:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
+                self.on_answer(outcome.usage)
                 call.usage += outcome.usage
                 return outcome
             call.failures += 1

@@ -34,7 +34,8 @@ def serving(script: Script | None = None) -> Iterator[str]:
 
 
 def request_counts(base_url: str) -> dict[str, int]:
-    """The counts of a scripted server so far: requests by path, faults by name, and "most at once"."""
+    """The counts of a scripted server so far: requests by path, faults by name, "most at once", and the "tokens" of the answers
+    that it sent to clients that were there to read them."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{base_url}/counts", timeout=10) as answer:
         return dict(json.load(answer))
@@ -103,6 +104,8 @@ class _ScriptedModel:
         if fault == "busy":
             return _error(429, "Scripted to be busy.", ("Retry-After", f"{self.script.retry_after_s:g}"))
         content = json.dumps(answer).encode()
+        if fault != "half" and not reader.at_eof():  # the client waits for it, and can read it
+            self.counts["tokens"] += answer["usage"]["total_tokens"]
         return ServerResponse(200, content[: len(content) // 2] if fault == "half" else content)
 
 

@@ -114,6 +114,11 @@ def add_spent(cursor: Cursor, run: str, tokens: int) -> None:
     cursor.execute("UPDATE run SET spent_tokens = coalesce(spent_tokens, 0) + ? WHERE id = ?", [tokens, run])
 
 
+def raise_spent(cursor: Cursor, run: str, tokens: int) -> None:
+    """Set the tokens that a run has paid for, unless they are more already."""
+    cursor.execute("UPDATE run SET spent_tokens = greatest(coalesce(spent_tokens, 0), ?) WHERE id = ?", [tokens, run])
+
+
 def delete(cursor: Cursor, run: str) -> None:
     """Delete a run with its rows, traces and notes, and the evidence and calls that no other run has."""
     for table in (*ROW_TABLES, "note"):

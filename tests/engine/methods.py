@@ -108,11 +108,15 @@ class Unreadable(DeskError):
 
 @dataclass
 class Asking(Base):
-    """Two calls a row: a percentage, then a letter with its log-probabilities. Notes each row that it begins in `began`."""
+    """Two calls a row: a percentage, then a letter with its log-probabilities. Notes each row that it begins in `began`.
+
+    halt: while this file is there, rows wait after their first call, which they note in it.
+    """
 
     name: str = "asking"
     needs_model: bool = True
     began: Path | None = None
+    halt: Path | None = None
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         if self.began is not None:
@@ -121,6 +125,7 @@ class Asking(Base):
         calls: list[Call] = []
         try:
             said = await self._ask(pair, context, calls, "de", PROB, None)
+            await self._wait_while_halted(pair)
             p_de = probability(said[0])
             if isinstance(p_de, Unparsed):
                 raise Unreadable(p_de.reason)
@@ -143,6 +148,13 @@ class Asking(Base):
             for call, text, p in zip(calls, (said[0], letter[0]), (p_de, p_up), strict=True)
         )
         return RowResult(prediction, events, (seen,), tuple(calls))
+
+    async def _wait_while_halted(self, pair: Pair) -> None:
+        if self.halt is not None and self.halt.exists():
+            with self.halt.open("a") as file:
+                file.write(f"{pair.pair_id}\n")
+            while self.halt.exists():
+                await asyncio.sleep(0.02)
 
     async def _ask(
         self, pair: Pair, context: Context, calls: list[Call], stage: str, prompt: str, top: int | None
@@ -206,13 +218,13 @@ def apart(workspace: Workspace, run: str, api_key: str = "", **options: Any) -> 
 
 
 def main(place: str, run: str, options: str) -> int:
-    """Work on a run; options: sleep_s of counting and whole, fat of counting, began of asking, ingest_every_s of the worker, and
-    peak, a file for the most memory that this process took, in MB."""
+    """Work on a run; options: sleep_s of counting and whole, fat of counting, began and halt of asking, ingest_every_s of the
+    worker, and peak, a file for the most memory that this process took, in MB."""
     given = json.loads(options)
     workspace = open_workspace(load_settings(Path(place)))
     sleep_s = given.get("sleep_s", 0.0)
-    began = Path(given["began"]) if "began" in given else None
-    methods = finder(Counting(sleep_s=sleep_s, fat=given.get("fat", 0)), Whole(sleep_s=sleep_s), Asking(began=began))
+    files = {name: Path(given[name]) for name in ("began", "halt") if name in given}
+    methods = finder(Counting(sleep_s=sleep_s, fat=given.get("fat", 0)), Whole(sleep_s=sleep_s), Asking(**files))
     try:
         status = run_control.work_on(workspace, run, method=methods, ingest_every_s=given.get("ingest_every_s", 2.0))
     except DeskError as error:
