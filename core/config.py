@@ -209,8 +209,9 @@ def _value_of(name: str, text: str, kind: _Type) -> Any:
     if kind is _ADDRESS:
         check_address(name, text, ENDPOINT)
     try:
+        text.encode()  # raises UnicodeEncodeError, a ValueError, for bytes that are not UTF-8
         return kind.read(text)
-    except (ValueError, RuntimeError):  # RuntimeError: "~nobody/" has no home folder
+    except (ValueError, RuntimeError, OSError):  # RuntimeError: "~nobody/" has no home folder; OSError: a path too long
         shown = "a value that is not shown" if kind is _KEY else repr(text)
         raise InputError(f"{name}: got {shown}, expected {kind.expected}") from None
 

@@ -11,6 +11,8 @@ DeskError                   anything below: what, where, got, expected, in one l
 │   ├── StoreBusy           somebody else has held it for longer than the timeout
 │   ├── StoreDamaged        truncated, or not a PerturbDesk store
 │   └── StoreTooNew         written by a later version
+├── SystemFailure           the operating system refuses: a path, a permission, memory (made by core.system_errors)
+│   └── DiskFull            no space is left
 ├── Unreachable             a public source did not answer
 │   └── WrongContent        it answered, but not with the pinned bytes
 └── MissingPackage          an optional package; names the requirements file that brings it
@@ -61,6 +63,14 @@ class StoreDamaged(StoreError):
 
 class StoreTooNew(StoreError):
     """The store was written by a later version of PerturbDesk."""
+
+
+class SystemFailure(DeskError):
+    """The operating system refused what was asked; the message says what to do."""
+
+
+class DiskFull(SystemFailure):
+    """No space is left; the message says how much is free, and where."""
 
 
 class Unreachable(DeskError):

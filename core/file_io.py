@@ -1,22 +1,60 @@
-"""Files read within a limit, and written whole or not at all."""
+"""Files read within a limit, and written whole or not at all. Pipes, devices and sockets are not opened."""
 
 from __future__ import annotations
 
 import os
+import stat
+from contextlib import suppress
 from pathlib import Path
 
 from core.errors import InputError
 
+_SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+
+
+def special_kind(path: Path) -> str:
+    """Returns what lies at a path if it is neither a file nor a folder, such as "a named pipe"; else "".
+
+    Raises OSError, and InputError for a path that cannot be one.
+    """
+    if "\0" in str(path):
+        raise InputError(f"{str(path)!r}: holds the character NUL, expected the path of a file")
+    mode = path.stat().st_mode
+    return next((words for is_kind, words in _SPECIAL if is_kind(mode)), "")
+
+
+def refuse_special(path: Path) -> None:
+    """Raises InputError for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
+    kind = special_kind(path)
+    if kind:
+        raise InputError(f"{path}: {kind}, expected a file")
+
+
+def read_head(path: Path, n_bytes: int) -> bytes:
+    """Returns the first bytes of a file. Raises InputError for pipes, sockets and devices, and OSError."""
+    refuse_special(path)
+    with open(path, "rb", buffering=0, opener=_open_at_once) as file:
+        return file.read(n_bytes) or b""
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens a file without waiting: a pipe may have been put in its place, and some files of /proc wait for news."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """Returns a file's bytes. Raises InputError if there are more than `most_bytes`, or if it cannot be opened."""
+    """Returns a file's bytes. Raises InputError if there are more than `most_bytes`, if it cannot be opened, or if it is a
+    pipe, a socket or a device."""
     try:
-        size = path.stat().st_size
-        if size > most_bytes:
-            raise InputError(f"{path}: {size:,} bytes, expected at most {most_bytes:,}")
-        return path.read_bytes()
+        refuse_special(path)
+        with open(path, "rb", opener=_open_at_once) as file:
+            size = os.fstat(file.fileno()).st_size
+            content = (file.read(most_bytes + 1) or b"") if size <= most_bytes else b""
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if max(size, len(content)) > most_bytes:
+        raise InputError(f"{path}: {max(size, len(content)):,} bytes, expected at most {most_bytes:,}")
+    return content
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -32,8 +70,12 @@ def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
                 out.flush()
                 os.fsync(out.fileno())
         partial.replace(path)
+    except OSError as error:
+        error.filename = str(path)  # the name that a person knows
+        raise
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     if durable:
         sync_folder(path.parent)
 

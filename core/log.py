@@ -56,14 +56,15 @@ def close() -> None:
         handler.close()
 
 
-def record_error(what: str, error: BaseException) -> None:
-    """Writes an error with its traceback; once, though several callers may hand it on.
+def record_error(what: str, error: BaseException) -> bool:
+    """Writes an error with its traceback; once, though several callers may hand it on. Returns whether there is a log file.
 
     what: in which page, command, run or file it happened. A busy store is a warning, since trying again may help.
     """
     if not getattr(error, _RECORDED, False):
         setattr(error, _RECORDED, True)
         LOGGER.log(logging.WARNING if isinstance(error, StoreBusy) else logging.ERROR, "%s", what, exc_info=error)
+    return any(isinstance(handler, _SharedRotatingFile) and handler.works for handler in LOGGER.handlers)
 
 
 def last_problems(settings: Settings, limit: int = 5) -> list[str]:
@@ -111,11 +112,13 @@ class _SharedRotatingFile(RotatingFileHandler):
 
     def __init__(self, file: Path) -> None:
         super().__init__(file, maxBytes=_MAX_BYTES, backupCount=_BACKUP_FILES, encoding="utf-8", errors="replace", delay=True)
+        self.works = True  # whether the last event was written
         self._file = file
         self._file_lock = FileLock(file.with_name(file.name + ".lock"), timeout=_LOCK_TIMEOUT_S)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Writes one event."""
+        self.works = True
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             with self._file_lock:
@@ -124,8 +127,9 @@ class _SharedRotatingFile(RotatingFileHandler):
         except (OSError, Timeout):
             self.handleError(record)
 
-    def handleError(self, record: logging.LogRecord) -> None:
-        """Does nothing, where the standard handler prints a traceback to standard error."""
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002
+        """Prints nothing, where the standard handler prints a traceback to standard error."""
+        self.works = False
 
     def _close_stream(self) -> None:
         if self.stream is not None:

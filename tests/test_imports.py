@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "row_schema", "file_io", "errors", "config", "texts", "version", "log"}
+EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config", "texts", "version", "log"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
@@ -36,6 +36,7 @@ MAY_IMPORT = {
     "row_schema": set(),
     "file_io": set(),
     "errors": set(),
+    "system_errors": set(),
     "config": {"net"},
     "version": set(),
     "log": {"net"},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.config import Settings, load_settings
@@ -44,11 +45,17 @@ class Workspace:
     def refuse_if_read_only(self, action: str, subject: str) -> None:
         """Raises ReadOnly in read-only mode; for actions that do something lengthy before they write."""
         if self.settings.read_only:
-            raise ReadOnly(
-                f"{action} {subject}: refused, {self.settings.workspace} is open for reading only (PERTURBDESK_READ_ONLY is set)"
-            )
+            why = "PERTURBDESK_READ_ONLY is set" if _is_writable(self.settings) else "this user cannot write to its disk"
+            raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({why})")
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:
-    """Returns the workspace that the settings (the environment's, by default) point to."""
-    return Workspace(settings or load_settings())
+    """Returns the workspace that the settings (the environment's, by default) point to; open for reading only if its store is
+    on a disk that this user cannot write to."""
+    settings = settings or load_settings()
+    return Workspace(settings if _is_writable(settings) else replace(settings, read_only=True))
+
+
+def _is_writable(settings: Settings) -> bool:
+    """Whether the store can be changed. One that is yet to be made counts: whoever makes it hears why it cannot be."""
+    return not settings.data.is_dir() or os.access(settings.data, os.W_OK)

@@ -42,9 +42,8 @@ def workspace(
     """The workbench for debates, neighbours and fusions over (perturbation, gene) pairs."""
     from core.actions.workspace import open_workspace  # brings the store, which --help does without
 
-    settings = load_settings(folder)
-    log.configure(settings, context.invoked_subcommand or "command")
-    context.obj = open_workspace(settings)
+    context.obj = open_workspace(load_settings(folder))
+    log.configure(context.obj.settings, context.invoked_subcommand or "command")
 
 
 def say(text: str) -> None:

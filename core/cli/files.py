@@ -15,6 +15,7 @@ from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, say, show
 from core.errors import InputError
 from core.store import datasets, runs
+from core.submission.package import write
 
 app = typer.Typer()
 
@@ -94,6 +95,7 @@ def export(
     form: Annotated[export_action.Format, typer.Option("--format", help="How the rows are written.")] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a run's predictions or traces."""
@@ -104,5 +106,5 @@ def export(
     if out is None:
         sys.stdout.buffer.write(content)
         return
-    out.write_bytes(content)
+    write(content, out, replace=replace)
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")

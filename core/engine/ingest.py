@@ -20,7 +20,7 @@ from core.engine.journal import Progress, RunFolder, read_entries
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
 from core.engine.spending import read_spent_tokens
-from core.errors import NotFound, StoreBusy
+from core.errors import DiskFull, NotFound, StoreBusy
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
 
@@ -149,8 +149,8 @@ class RunReporter:
         return Counts.of(self._folder, self._progress)
 
     def log(self, text: str) -> None:
-        """Appends a line to the run's log, with the time and without secrets."""
-        with self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
+        """Appends a line to the run's log, with the time and without secrets. A line that the disk does not take is lost."""
+        with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
 
     def enter_state(self, state: State) -> None:
@@ -169,7 +169,7 @@ class RunReporter:
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:
-        """Brings the store up to date every so many seconds until `stop` is set; if the store is busy, the next time will do.
+        """Brings the store up to date every so many seconds until `stop` is set; after a busy store or full disk, the next time.
 
         Large tables take longer to write, so the store is left alone for longer then. Raises NotFound if the store has no such
         run any more.
@@ -187,7 +187,7 @@ class RunReporter:
             try:
                 await asyncio.to_thread(ingest_journal, self._store, self._folder, self.state)
                 ingested = present
-            except StoreBusy as error:
+            except (StoreBusy, DiskFull) as error:
                 self.log(str(error))
             took_s = time.monotonic() - start
 
@@ -195,5 +195,5 @@ class RunReporter:
         """Brings the store up to date with how the work ended; logs it if that fails, and leaves it to the next ingest."""
         try:
             await asyncio.to_thread(ingest_journal, self._store, self._folder, ending, cause)
-        except (StoreBusy, NotFound) as error:
+        except (StoreBusy, DiskFull, NotFound) as error:
             self.log(f"not in the store yet: {error}")

@@ -9,6 +9,7 @@ evaluation.json   how labels were kept away, and the scores of other cuts; of ru
 heartbeat   its worker, and how many rows are finished; rewritten while the worker lives
 done.json   how the worker ended; written last, under a temporary name, and removed when another begins
 log.txt     the worker's log
+reserve     space that a worker keeps, so that it can record its ending on a full disk
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from core.file_io import replace_file, sync_folder
 from core.types import Failed, RowResult
 
 Command = Literal["run", "pause", "cancel"]
+RESERVE_BYTES = 1 << 16
 _COMMANDS: tuple[Command, ...] = ("run", "pause", "cancel")
 
 
@@ -64,6 +66,10 @@ class RunFolder:
     @property
     def done(self) -> Path:
         return self.path / "done.json"
+
+    @property
+    def reserve(self) -> Path:
+        return self.path / "reserve"
 
     @property
     def lock(self) -> Path:
@@ -109,6 +115,14 @@ class RunFolder:
     def set_execution_settings(self, settings: ExecutionSettings) -> None:
         """Writes how the run is carried out from the next worker on."""
         write_json(self.path / "how.json", settings.as_json())
+
+    def keep_reserve(self) -> None:
+        """Takes up some space on the disk, for `release_reserve` to give back."""
+        self.reserve.write_bytes(os.urandom(RESERVE_BYTES))  # random bytes: a file system may compress others
+
+    def release_reserve(self) -> None:
+        """Gives the reserve back."""
+        self.reserve.unlink(missing_ok=True)
 
     def evaluation(self) -> dict[str, Any] | None:
         """Returns the run's evaluation (see `core.types.RunRecord`); None if none was written."""
@@ -231,13 +245,17 @@ class Journal:
     def append(self, entries: Iterable[Entry]) -> None:
         """Appends entries and waits until they are on disk: then, and not before, their rows are finished.
 
-        A result that JSON cannot hold is written as its row's failure.
+        A result that JSON cannot hold is written as its row's failure. Raises OSError, with none of the entries written.
         """
         written = [self._line(entry) for entry in entries]
         content = memoryview(b"".join(line for _, line in written))
-        while content:
-            content = content[self._file.write(content) :]
-        os.fsync(self._file.fileno())
+        try:
+            while content:
+                content = content[self._file.write(content) :]
+            os.fsync(self._file.fileno())
+        except OSError:
+            self._file.truncate(self.progress.bytes)
+            raise
         for entry, line in written:
             self.progress.bytes += len(line)
             self.progress.add(entry)

@@ -12,9 +12,11 @@ import numpy as np
 
 from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound
+from core.file_io import read_file
 from core.methods.base import Method
 from core.types import Pair
 
+MAX_IDS_BYTES = 1 << 28
 _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 
 
@@ -97,8 +99,8 @@ def read_ids(file: Path) -> tuple[str, ...]:
     Raises InputError if the file cannot be read or holds no id.
     """
     try:
-        lines = file.read_text("utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        lines = read_file(file, MAX_IDS_BYTES).decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
         raise InputError(f"{file}: cannot be read ({error}), expected a text file of one id per line") from error
     ids = tuple(dict.fromkeys(key for line in lines if (key := line.partition(",")[0].strip().strip('"')) and key != "id"))
     if not ids:

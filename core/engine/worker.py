@@ -25,6 +25,7 @@ from core.llm.client import Client
 from core.llm.messages import Usage
 from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, DerivedMethod, RowFailed, RowMethod
+from core.system_errors import explain
 from core.types import Failed, Pair, RowResult
 
 _LEVELS = {"stopped": logging.ERROR, "interrupted": logging.WARNING, "crashed": logging.ERROR}  # in the workspace's log
@@ -68,6 +69,7 @@ class _Worker:
         self.finished: asyncio.Queue[RowResult | Failed | None] = asyncio.Queue(_MOST_AT_ONCE)
         self.all_journalled = asyncio.Event()
         self.row_tasks: list[asyncio.Task[None]] = []
+        self.folder.keep_reserve()
         self.reporter.write_heartbeat()
         self.folder.done.unlink(missing_ok=True)
         with self.journal, self.spending, self._signals():
@@ -84,6 +86,7 @@ class _Worker:
                 ending, cause = self.ending or ("done", "")
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
+        self.folder.release_reserve()  # so that the ending can be written on a full disk
         write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
         self.reporter.log(f"ended: {ending}{f' ({cause})' if cause else ''}")
 
@@ -104,7 +107,7 @@ class _Worker:
             if failure is not None:
                 self.reporter.log(_traceback(failure))
                 record_error(f"run {self.folder.run}", failure)
-                self._stop("stopped", str(failure) if isinstance(failure, DeskError) else f"{type(failure).__name__}: {failure}")
+                self._stop("stopped", _cause(failure))
         await self._finish_held_rows()
 
     def _row_coroutines(self, context: Context) -> list[Coroutine[Any, Any, None]]:
@@ -224,25 +227,36 @@ class _Worker:
                 task.cancel()
 
     async def _journal_rows(self) -> None:
-        """Journals finished rows until a None: in each write, all that were finished during the last one."""
+        """Journals finished rows until a None: in each write, all that were finished during the last one.
+
+        Stops the run if the journal cannot be written.
+        """
+        journal_works = True
         while True:
             entries = [await self.finished.get()]
             while not self.finished.empty():
                 entries.append(self.finished.get_nowait())
             rows = [entry for entry in entries if entry is not None]
-            if rows:
-                await asyncio.to_thread(self.journal.append, rows)
+            if rows and journal_works:
+                try:
+                    await asyncio.to_thread(self.journal.append, rows)
+                except OSError as error:  # these rows stay missing, and what comes after them is not waited for in vain
+                    journal_works = False
+                    self._stop("stopped", str(explain(error, self.folder.rows)))
             if len(rows) < len(entries):
                 return
 
     async def _write_heartbeats(self) -> None:
-        """Writes heartbeats, and carries out the command in the control file."""
+        """Writes heartbeats, and carries out the command in the control file. Stops the run if the disk takes no heartbeat."""
         last_at = 0.0
         while True:
-            self._carry_out_command()
-            if time.monotonic() - last_at >= self.dependencies.heartbeat_every_s:
-                self.reporter.write_heartbeat()
-                last_at = time.monotonic()
+            try:
+                self._carry_out_command()
+                if time.monotonic() - last_at >= self.dependencies.heartbeat_every_s:
+                    self.reporter.write_heartbeat()
+                    last_at = time.monotonic()
+            except OSError as error:
+                self._stop("stopped", str(explain(error, self.folder.heartbeat)))
             await asyncio.sleep(_POLL_S)
 
     def _carry_out_command(self) -> None:
@@ -287,6 +301,13 @@ def _refuse_other_row(result: RowResult, pair: Pair) -> RowResult | Failed:
         return result
     message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
     return Failed(pair.pair_id, InputError.__name__, message, result.calls)
+
+
+def _cause(error: BaseException) -> str:
+    """Returns in one line why the work ended."""
+    if isinstance(error, OSError | MemoryError):
+        error = explain(error)
+    return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"
 
 
 def _traceback(error: BaseException) -> str:

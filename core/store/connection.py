@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -23,8 +24,11 @@ import duckdb
 from filelock import ReadWriteLock, Timeout
 
 from core.config import Settings
-from core.errors import StoreBusy, StoreDamaged, StoreError
+from core.errors import StoreBusy, StoreDamaged, StoreError, SystemFailure
+from core.file_io import read_head
+from core.log import LOGGER
 from core.store import migrations
+from core.system_errors import explain, explain_text
 
 Cursor = duckdb.DuckDBPyConnection
 Mode = Literal["READ_ONLY", "READ_WRITE"]
@@ -44,8 +48,9 @@ class Store:
     def __init__(self, file: Path, scratch: Path, timeout_s: float = 30.0, memory_mb: int = 2_000) -> None:
         self.file = file
         self.timeout_s = timeout_s
-        file.parent.mkdir(parents=True, exist_ok=True)
-        scratch.mkdir(parents=True, exist_ok=True)
+        for folder in (file.parent, scratch):
+            with suppress(OSError):  # readers need neither; a writer says what is wrong when it writes
+                folder.mkdir(parents=True, exist_ok=True)
         self._holder = file.with_name(file.name + ".holder")
         self._connection = _closed_connection(file.parent, scratch, memory_mb)
         self._mutex = threading.Lock()
@@ -77,7 +82,8 @@ class Store:
                 yield cursor
                 cursor.commit()
             except BaseException:
-                cursor.rollback()
+                with suppress(duckdb.Error):  # a commit that failed has ended the transaction
+                    cursor.rollback()
                 raise
         # Readers poll for the lock: whoever writes again and again must leave gaps in which a poll can succeed.
         time.sleep(min(time.monotonic() - start, _MAX_PAUSE_S))
@@ -106,21 +112,33 @@ class Store:
 
     @contextmanager
     def _hold_lock(self, mode: Mode) -> Iterator[None]:
-        lock = ReadWriteLock(self.file.with_name(self.file.name + ".lock"), timeout=self.timeout_s, is_singleton=False)
+        """Hold the lock; where no lock file can be written, a reader goes without: DuckDB's own lock keeps writers away."""
+        if mode == "READ_ONLY" and not os.access(self.file.parent, os.W_OK):
+            yield
+            return
+        place = self.file.with_name(self.file.name + ".lock")
         try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            lock = ReadWriteLock(place, timeout=self.timeout_s, is_singleton=False)
             proxy = lock.acquire_read() if mode == "READ_ONLY" else lock.acquire_write()
         except Timeout:
             raise StoreBusy(self._busy_message()) from None
+        except sqlite3.Error as error:
+            raise explain_text(error, place) or StoreError(f"{place}: cannot be used as a lock: {_first_line(error)}") from error
+        except OSError as error:
+            raise explain(error, error.filename or place) from error
         with proxy:
             if mode == "READ_ONLY":
                 yield
                 return
             command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
-            self._holder.write_text(f"process {os.getpid()} ({command}) since {datetime.now():%H:%M:%S}")
+            with suppress(OSError):  # only for messages
+                self._holder.write_text(f"process {os.getpid()} ({command}) since {datetime.now():%H:%M:%S}", "utf-8", "replace")
             try:
                 yield
             finally:
-                self._holder.unlink(missing_ok=True)
+                with suppress(OSError):
+                    self._holder.unlink(missing_ok=True)
 
     def _busy_message(self) -> str:
         try:
@@ -152,8 +170,9 @@ class Store:
         finally:
             try:
                 self._connection.execute("DETACH desk")
-            except duckdb.Error as error:  # what was committed stays in the log beside the file
-                raise StoreError(f"{self.file}: closed, but not tidied up: {_first_line(error)}") from error
+            except duckdb.Error as error:
+                # What was committed stays in the log beside the file, which is whole: no reason to call the change a failure.
+                LOGGER.warning("%s: closed, but not tidied up: %s", self.file, _first_line(error))
 
     def _attach(self, mode: Mode) -> None:
         """Attach the file; wait for a program that opened it past the lock, as a notebook would."""
@@ -166,13 +185,17 @@ class Store:
             except duckdb.Error as error:
                 held = _HELD_BY.search(str(error))
                 if not held:
-                    raise self._damage_error(error) from error
+                    raise self._error_of(error) from error
                 if time.monotonic() > deadline:
                     raise StoreBusy(
                         f"{self.file}: held for more than {self.timeout_s:g} s by process {held[2]} ({held[1]}), "
                         "which opened it directly; close it there and try again"
                     ) from error
                 time.sleep(0.05)
+
+    def _error_of(self, error: duckdb.Error) -> SystemFailure | StoreDamaged:
+        """What is wrong with the file or the disk below it, as DuckDB says it."""
+        return explain_text(error, self.file) or self._damage_error(error)
 
     def _damage_error(self, reason: object) -> StoreDamaged:
         return StoreDamaged(
@@ -183,9 +206,11 @@ class Store:
     def _refuse_foreign(self) -> None:
         """Raise StoreDamaged unless the first bytes are DuckDB's: DuckDB itself would open some other formats, too."""
         try:
-            head = self.file.open("rb").read(16)
+            head = read_head(self.file, 16)
         except FileNotFoundError:
             return
+        except OSError as error:
+            raise explain(error, self.file) from error
         if head[_MAGIC] != b"DUCK":
             raise StoreDamaged(
                 f"{self.file}: not a DuckDB file ({self.file.stat().st_size} bytes, begins with {head[:12]!r}), "
@@ -213,7 +238,13 @@ class Store:
             cursor.execute("USE desk")
             yield cursor
         except (duckdb.IOException, duckdb.FatalException, duckdb.SerializationException) as error:
-            raise self._damage_error(error) from error
+            raise self._error_of(error) from error
+        except duckdb.OutOfMemoryException as error:
+            raise explain_text(error, self.file) or SystemFailure(
+                f"{self.file}: the store needs more memory than it may have; raise PERTURBDESK_STORE_MEMORY_MB"
+            ) from error
+        except duckdb.TransactionException as error:
+            raise explain_text(error, self.file) or error from error
         finally:
             self._of_thread.cursor = None
             cursor.close()

@@ -23,6 +23,7 @@ from core.errors import InputError, StateError
 from core.file_io import replace_file
 from core.submission.rules.registry import Problem, list_names
 from core.submission.tracks import CSV, LAYOUTS, NO_TRACE, PROMPT, SEEDS, TOOLS, seed_columns
+from core.system_errors import explain
 from core.types import Flag, Prediction, RowResult, TraceEvent, Track
 
 
@@ -181,17 +182,19 @@ def _is_preserved(row: RowResult, back: RowResult | None, track: Track) -> bool:
 def write(content: bytes, out: Path, *, replace: bool = False) -> None:
     """Write a file whole or not at all.
 
-    Raises StateError if another file exists, unless `replace`, and InputError if the file cannot be written.
+    Raises StateError if another file exists, unless `replace`, and SystemFailure if the file cannot be written.
     """
     try:
         if out.exists():
             if out.is_file() and out.read_bytes() == content:
                 return
-            if not replace or not out.is_file():
+            if not out.is_file():
+                raise StateError(f"{out}: a folder, a device or a pipe lies there, expected a file; choose another name")
+            if not replace:
                 raise StateError(f"{out}: another file lies there; choose another name, or use --replace")
         replace_file(out, content)
     except OSError as error:
-        raise InputError(f"{out}: cannot be written ({error.strerror})") from error
+        raise explain(error, out) from error
 
 
 def add_base_events(rows: Sequence[RowResult], base: Mapping[str, RowResult]) -> list[RowResult]:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.datasets import SubmissionTable, read
-from core.errors import InputError, StateError
+from core.errors import InputError, StateError, SystemFailure
 from core.submission.package import Contents, add_base_events, as_csv, as_zip, explain_fusion, find_changes, repeated_rows, write
 from core.submission.rules import check, is_valid
 from core.submission.tracks import LAYOUTS
@@ -183,10 +183,12 @@ def test_written_whole_and_never_over_another_file(tmp_path: Path) -> None:
     write(b"two", out, replace=True)
     assert out.read_bytes() == b"two"
     assert list(tmp_path.iterdir()) == [out]
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(SystemFailure, match=r"no folder/p\.zip: no such file or folder; check the path"):
         write(b"x", tmp_path / "no folder" / "p.zip")
-    with pytest.raises(StateError, match="another file lies there"):
+    with pytest.raises(StateError, match="a folder, a device or a pipe lies there"):
         write(b"x", tmp_path, replace=True)
+    with pytest.raises(StateError, match="a folder, a device or a pipe lies there"):
+        write(b"x", Path("/dev/null"), replace=True)
 
 
 def test_a_trace_of_other_probabilities_is_explained() -> None:

@@ -17,6 +17,7 @@ from core.actions.workspace import Workspace
 from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.system_errors import explain
 from core.ui.shared import links, loaders
 from core.ui.shared.background import background
 from core.ui.shared.widgets import as_text, draw_waiting
@@ -90,6 +91,9 @@ def explain_errors() -> Iterator[None]:
         st.button("Try again", key=f"try-again-{id(error)}")  # any click runs the page again
     except DeskError as error:
         show_error(error)
+    except (OSError, MemoryError) as error:
+        log.record_error(_address(), error)  # with where it was raised
+        show_error(explain(error))
 
 
 @contextmanager
