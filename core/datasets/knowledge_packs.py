@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 
+from core.datasets import pack_kinds
+from core.datasets.pack_kinds import Organism
 from core.errors import InputError, UnknownFormat
 from core.file_io import read_file
 from core.row_schema import is_finite_number
 
 MAX_BYTES = 1 << 28
 
-_PROTEIN_ID = re.compile(r"ENS[A-Z]*P\d{11}")
 _LPS_FIELDS = ("logfc", "p_value", "p_adj", "mean_lps", "mean_ctrl")
 _KINDS = "descriptions, orthologs, proteins, pathways, STRING edges, signed regulation or an LPS response"
 
@@ -132,18 +133,44 @@ def read_knowledge(content: bytes, name: str) -> Pack:
     """The pack in a JSON file; `name` is for messages. Raises UnknownFormat, or InputError naming the entry that is wrong."""
     found = _parse(content, name)
     sha256 = hashlib.sha256(content).hexdigest()
-    if isinstance(found, list) and found and isinstance(found[0], list):
-        return Network(_edges(found, name), sha256)
-    if isinstance(found, dict) and found:
-        for key, read in (("pairs", _regulation), ("prior", _lps)):
-            if set(found) == {"meta", key} and isinstance(found[key], dict):
-                return read(found[key], _source(found["meta"], name), name, sha256)
-        first = next(iter(found.values()))
-        if isinstance(first, list):
+    recognised = pack_kinds.kind_of(found)
+    match recognised.kind:
+        case "network":
+            return Network(_edges(found, name), sha256)
+        case "regulation":
+            return _regulation(found["pairs"], _source(found["meta"], name), name, sha256)
+        case "lps_response":
+            return _lps(found["prior"], _source(found["meta"], name), name, sha256)
+        case "pathways":
             return Pathways({gene: _texts(gene, value, name) for gene, value in found.items()}, sha256)
-        if isinstance(first, str):
-            return _by_symbol(found, name, sha256)
-    raise UnknownFormat(f"{name}: JSON that is no knowledge pack, expected {_KINDS}")
+        case "proteins":
+            return Proteins(_require_valid(found, _is_protein, "an Ensembl protein id", name), sha256)
+        case "descriptions":
+            return Descriptions(_require_valid(found, lambda _: True, "text", name), sha256)
+        case "orthologs":
+            return Orthologs(
+                _require_valid(found, lambda text: bool(text) and not re.search(r"\s", text), "a gene symbol", name), sha256
+            )
+    raise UnknownFormat(f"{name}: JSON that is no knowledge pack: {recognised.found}; expected {_KINDS}")
+
+
+def organism_of(pack: Pack) -> Organism:
+    """Returns the organism whose genes a pack is about, of orthologs that of the keys; "" if its symbols do not tell."""
+    match pack:
+        case Descriptions():
+            return pack_kinds.organism_of(pack.texts)
+        case Orthologs():
+            return pack_kinds.organism_of(pack.symbols)
+        case Proteins():
+            return pack_kinds.organism_of(pack.ids.values())
+        case Pathways():
+            return pack_kinds.organism_of(pack.names)
+        case Network():
+            return pack_kinds.organism_of(symbol for edge in pack.edges for symbol in (edge.a, edge.b))
+        case Regulation():
+            return pack_kinds.organism_of(symbol for pair in pack.signs for symbol in pair)
+        case LpsResponses():
+            return pack_kinds.organism_of(pack.genes)
 
 
 def read_knowledge_path(path: Path) -> Pack:
@@ -169,21 +196,14 @@ def _parse(content: bytes, name: str) -> Any:
         raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error
 
 
-def _by_symbol(entries: dict[str, Any], name: str, sha256: str) -> Descriptions | Orthologs | Proteins:
-    """Texts by gene: proteins if most are protein ids, descriptions if most have several words, else orthologs."""
-    texts = _require_valid(entries, lambda value: isinstance(value, str), "text", name)
-    most = len(texts) / 2
-    if sum(_PROTEIN_ID.fullmatch(text) is not None for text in texts.values()) > most:
-        is_id = _require_valid(texts, lambda text: _PROTEIN_ID.fullmatch(text) is not None, "an Ensembl protein id", name)
-        return Proteins(is_id, sha256)
-    if sum(" " in text for text in texts.values()) > most:
-        return Descriptions(texts, sha256)
-    return Orthologs(_require_valid(texts, lambda text: text != "" and not re.search(r"\s", text), "a gene symbol", name), sha256)
+def _is_protein(text: str) -> bool:
+    return pack_kinds.PROTEIN_ID.fullmatch(text) is not None
 
 
-def _require_valid(entries: Mapping[str, Any], valid: Callable[[Any], bool], expected: str, name: str) -> dict[str, Any]:
+def _require_valid(entries: Mapping[str, Any], valid: Callable[[str], bool], expected: str, name: str) -> dict[str, str]:
+    """Returns texts by gene. Raises InputError for an entry without a key, that is no text, or that is not valid."""
     for key, value in entries.items():
-        if not key or not valid(value):
+        if not key or not isinstance(value, str) or not valid(value):
             raise InputError(f"{name}: {key!r} has {str(value)[:60]!r}, expected {expected}")
     return dict(entries)
 
