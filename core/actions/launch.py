@@ -96,6 +96,7 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
         rows_in_flight=request.concurrency,
         token_budget=request.token_budget,
         timeout_s=request.timeout_s,
+        max_answer_mb=request.max_answer_mb,
         cached=request.cached,
     )
 

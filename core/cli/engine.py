@@ -15,6 +15,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.errors import InputError
+from core.llm.endpoint import MAX_ANSWER_MB
 from core.llm.serve import PORT, ServerOptions
 from core.llm.serve import serve as serve_model
 from core.store import runs
@@ -43,6 +44,9 @@ def run(
     repeat: Annotated[int, typer.Option(help="Tells apart runs that are the same in everything else.")] = 0,
     concurrency: Annotated[int, typer.Option(help="How many calls to wait for at once.")] = 16,
     timeout: Annotated[float, typer.Option(help="Seconds to wait for one answer.")] = 600.0,
+    max_answer_mb: Annotated[
+        float, typer.Option(help="Cut answers off beyond so many million bytes; log-probabilities of long answers get more.")
+    ] = MAX_ANSWER_MB,
     token_budget: Annotated[int | None, typer.Option(help="Start no further row once so many tokens are spent.")] = None,
     detach: Detach = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Ask the model again even if an answer is cached.")] = False,
@@ -63,6 +67,7 @@ def run(
         repeat=repeat,
         concurrency=concurrency,
         timeout_s=timeout,
+        max_answer_mb=max_answer_mb,
         token_budget=token_budget,
         cached=not no_cache,
     )

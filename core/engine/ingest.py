@@ -21,11 +21,13 @@ from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
 from core.engine.spending import read_spent_tokens
 from core.errors import DiskFull, NotFound, StoreBusy
+from core.log import record_error
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
 
 BATCH_ROWS = 500
 BATCH_BYTES = 1 << 24
+_LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
 
 
@@ -142,6 +144,7 @@ class RunReporter:
         self.missing = total - len(progress.finished)
         self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
         self._begun_at = time.time()
+        self._unforeseen_kinds: set[str] = set()
 
     @property
     def counts(self) -> Counts:
@@ -152,6 +155,16 @@ class RunReporter:
         """Appends a line to the run's log, with the time and without secrets. A line that the disk does not take is lost."""
         with contextlib.suppress(OSError), self._folder.log.open("a", encoding="utf-8", errors="replace") as log:
             log.write(f"{datetime.now():%Y-%m-%d %H:%M:%S} {self._scrub(text)}\n")
+
+    def log_unforeseen(self, pair_id: str, error: BaseException) -> None:
+        """Logs a row's error that no room expects, the first of its kind only: a line here, and the traceback in the workspace's
+        log."""
+        kind = type(error).__name__
+        if kind not in self._unforeseen_kinds:
+            self._unforeseen_kinds.add(kind)
+            text = " ".join(f"{kind}: {error}".split())[:_LONGEST_LINE]
+            self.log(f"row {pair_id}: {text} (the first of its kind; every such row is a failure)")
+            record_error(f"run {self._folder.run}: row {pair_id}", error)
 
     def enter_state(self, state: State) -> None:
         """Sets the state; if it changes, logs it and writes a heartbeat at once."""

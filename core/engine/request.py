@@ -13,6 +13,7 @@ import numpy as np
 from core.engine.spec import LabelViewSpec
 from core.errors import InputError, NotFound
 from core.file_io import read_file
+from core.llm.endpoint import MAX_ANSWER_MB
 from core.methods.base import Method
 from core.types import Pair
 
@@ -43,6 +44,7 @@ class RunRequest:
     endpoint: str | None = None
     concurrency: int = 16
     timeout_s: float = 600.0
+    max_answer_mb: float = MAX_ANSWER_MB
     token_budget: int | None = None
     cached: bool = True
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
 
 from core.errors import InputError
-from core.llm.endpoint import Endpoint
+from core.llm.endpoint import MAX_ANSWER_MB, Endpoint
 from core.types import Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
@@ -127,6 +127,7 @@ class ExecutionSettings:
     backoff_s: float = 0.5
     longest_backoff_s: float = 30.0
     longest_wait_s: float = 120.0
+    max_answer_mb: float = MAX_ANSWER_MB
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "rows_in_flight", "unanswered_limit"):
@@ -139,7 +140,7 @@ class ExecutionSettings:
 
     def endpoint(self, api_key: str) -> Endpoint:
         """Returns the model server with its key, which is never written to a file."""
-        limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s")
+        limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb")
         return Endpoint(self.base_url, api_key, **{name: getattr(self, name) for name in limits})
 
     def as_json(self) -> dict[str, Any]:

@@ -177,7 +177,7 @@ class _Worker:
         calls = error.calls if isinstance(error, RowFailed) else ()
         cause = error.cause if isinstance(error, RowFailed) else error
         if not isinstance(cause, DeskError):
-            self.reporter.log(f"row {pair.pair_id}:\n{_traceback(cause)}")
+            self.reporter.log_unforeseen(pair.pair_id, cause)
         return Failed(pair.pair_id, type(cause).__name__, self.scrub(str(cause)), calls)
 
     async def _predict_batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:

@@ -11,16 +11,23 @@ from typing import Any
 from core.llm.messages import TokenLogprob, Usage
 from core.texts import replace_surrogates
 
+_MOST_TOKENS = 10**9
+_LONGEST_NAME = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The first choice of a completion. content: None if the server sent none. usage: holds tokens only."""
+    """The first choice of a completion. content: None if the server sent none. usage: holds tokens only.
+
+    model: by which the server says that it was written, "" if it does not say.
+    """
 
     content: str | None
     reasoning: str
     finish_reason: str
     usage: Usage
     logprobs: tuple[TokenLogprob, ...] | None
+    model: str = ""
 
     @property
     def is_complete(self) -> bool:
@@ -56,9 +63,10 @@ def read_answer(text: str) -> Answer | str:
     return Answer(
         None if content is None else replace_surrogates(content),
         replace_surrogates(next(reasoning, "")),
-        str(choice.get("finish_reason") or ""),
+        _name(choice.get("finish_reason")),
         _usage(body.get("usage")),
         _logprobs(choice.get("logprobs")),
+        _name(body.get("model")),
     )
 
 
@@ -70,8 +78,14 @@ def error_message_of(text: str, max_length: int = 300) -> str:
         value = text
     while isinstance(value, Mapping):
         value = next((value[name] for name in ("error", "message", "detail") if value.get(name)), None)
-    line = " ".join((value if isinstance(value, str) else text).split())
+    said = value if isinstance(value, str) else text
+    line = " ".join("".join(character if character.isprintable() else " " for character in said).split())
     return line if len(line) <= max_length else f"{line[:max_length]}…"
+
+
+def _name(value: Any) -> str:
+    """A name that a server gives, on one line and in short; "" if it gives none."""
+    return " ".join(replace_surrogates(value).split())[:_LONGEST_NAME] if isinstance(value, str) else ""
 
 
 def _usage(report: Any) -> Usage:
@@ -90,7 +104,9 @@ def _usage(report: Any) -> Usage:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    """A number of tokens; None if it is none, or more than any model writes or reads."""
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
+    return value if is_count else None
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
@@ -100,14 +116,20 @@ def _logprobs(value: Any) -> tuple[TokenLogprob, ...] | None:
     try:
         return tuple(
             TokenLogprob(
-                str(token["token"]),
+                _text(token["token"]),
                 _number(token["logprob"]),
-                tuple((str(other["token"]), _number(other["logprob"])) for other in token.get("top_logprobs") or ()),
+                tuple((_text(other["token"]), _number(other["logprob"])) for other in token.get("top_logprobs") or ()),
             )
             for token in value["content"]
         )
     except (TypeError, ValueError, OverflowError, KeyError, AttributeError):
         return None
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a token of type {type(value).__name__}")
+    return value
 
 
 def _number(value: Any) -> float:

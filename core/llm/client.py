@@ -20,6 +20,7 @@ from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
 from core.llm.messages import Reply, Request, TokenLogprob, Usage
+from core.log import LOGGER
 from core.net.retry import GiveUp, Sleep
 from core.net.sqlite_cache import SqliteCache
 from core.net.transport import Fault
@@ -27,6 +28,7 @@ from core.net.transport import Fault
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 _MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _LEFT_OUT = "an answer came without them"
+_MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (
     key TEXT PRIMARY KEY,
@@ -89,7 +91,10 @@ class _Call:
     raw: str = ""
 
     def error(self, kind: type[ModelError], message: str) -> ModelError:
-        return kind(message, self.usage, self.text if self.usage.attempts else "", self.raw)
+        raw = self.raw
+        if len(raw) > _MOST_KEPT:
+            raw = f"{raw[:_MOST_KEPT]}… ({len(raw):,} characters in all)"
+        return kind(message, self.usage, self.text if self.usage.attempts else "", raw)
 
 
 class Client:
@@ -119,6 +124,7 @@ class Client:
         self._models_with_logprobs: set[str] = set()
         self._reasons_without_logprobs: dict[str, str] = {}
         self.on_answer: Callable[[Usage], object] = lambda _: None  # called with what an answer cost, before all else
+        self._other_models: set[tuple[str, str]] = set()
 
     async def __aenter__(self) -> Self:
         return self
@@ -181,13 +187,27 @@ class Client:
     async def _attempt(self, call: _Call) -> Answer | Fault:
         async with self._slots:
             start = time.perf_counter()
-            text = await self._transport.send("POST", "/chat/completions", call.text)
+            most = self.endpoint.max_answer_bytes(call.request)
+            text = await self._transport.send("POST", "/chat/completions", call.text, most)
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
         call.raw = text.raw if isinstance(text, Fault) else text
         if isinstance(text, Fault):
             return text
         answer = read_answer(text)
-        return answer if isinstance(answer, Answer) else Fault("malformed", answer, retryable=True)
+        if not isinstance(answer, Answer):
+            return Fault("malformed", answer, retryable=True)
+        self._record_model(call.request.model, answer.model)
+        return answer
+
+    def _record_model(self, asked: str, answered: str) -> None:
+        """Logs, once, that a server answers under another name than it was asked for.
+
+        That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,
+        is kept with every call.
+        """
+        if answered not in ("", asked) and (asked, answered) not in self._other_models:
+            self._other_models.add((asked, answered))
+            LOGGER.warning("%s: asked for %s, answered as %s", self.endpoint.base_url, asked, answered)
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
         """The error of a call that is given up for this reason."""
@@ -214,6 +234,8 @@ class Client:
                 self._reasons_without_logprobs[model] = _LEFT_OUT
             raise self._no_logprobs_error(call, _LEFT_OUT)
         self._models_with_logprobs.add(model)
+        if self._reasons_without_logprobs.get(model) == _LEFT_OUT:  # by one answer, as it turns out
+            del self._reasons_without_logprobs[model]
         return answer.logprobs
 
     def _check_logprobs_possible(self, call: _Call) -> None:

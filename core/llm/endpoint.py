@@ -9,19 +9,35 @@ from typing import Any, Literal
 
 from core.errors import InputError
 from core.llm.answers import error_message_of
+from core.llm.messages import Request
 from core.net.addresses import check_address, scrub
 from core.net.retry import RetryPolicy
-from core.net.transport import ConnectionFailed, Fault, HttpResponse, exchange, fault_of_status, open_http_client
+from core.net.transport import (
+    ConnectionFailed,
+    Fault,
+    HttpResponse,
+    TooLong,
+    allow_no_more_than,
+    exchange,
+    fault_of_status,
+    open_http_client,
+)
 
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
+MAX_ANSWER_MB = 8.0
+# An entry of log-probabilities in JSON, with its token, a number of 20 digits, and the token's bytes as a list: 85 bytes on
+# average, as vLLM writes it. With 20 alternatives to each token, 8 MB would hold 4,500 tokens.
+_BYTES_PER_LOGPROB = 120
+_MOST_SHOWN = 200  # characters of an address that is not ours
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """An OpenAI-compatible server; base_url ends in /v1.
 
-    timeout_s: for one whole answer. connect_timeout_s: for making a connection. The other numbers: see `RetryPolicy`.
+    timeout_s: for one whole answer. connect_timeout_s: for making a connection. max_answer_mb: an answer is cut off beyond so
+    many million bytes (see `max_answer_bytes`). The other numbers: see `RetryPolicy`.
     Raises InputError if the address, the key or a number is invalid; its text never shows the key.
     """
 
@@ -33,6 +49,7 @@ class Endpoint:
     backoff_s: float = 0.5
     longest_backoff_s: float = 30.0
     longest_wait_s: float = 120.0
+    max_answer_mb: float = MAX_ANSWER_MB
 
     def __post_init__(self) -> None:
         check_address("endpoint", self.base_url, EXAMPLE)
@@ -40,6 +57,7 @@ class Endpoint:
             raise InputError("endpoint: the key holds a space, a line break or no ASCII, expected printable ASCII (not shown)")
         for name in ("timeout_s", "connect_timeout_s"):
             _check(name, getattr(self, name), 0 < getattr(self, name) < math.inf, "seconds, more than 0")
+        _check("max_answer_mb", self.max_answer_mb, 0 < self.max_answer_mb < math.inf, "million bytes, more than 0")
         for name in ("retries", "backoff_s", "longest_backoff_s", "longest_wait_s"):
             _check(name, getattr(self, name), 0 <= getattr(self, name) < math.inf, "0 or more")
 
@@ -47,6 +65,13 @@ class Endpoint:
     def retry_policy(self) -> RetryPolicy:
         """When a failed call is sent again."""
         return RetryPolicy(self.retries, self.backoff_s, self.longest_backoff_s, self.longest_wait_s)
+
+    def max_answer_bytes(self, request: Request | None = None) -> int:
+        """The most bytes of an answer: `max_answer_mb`, or more if the log-probabilities of so many tokens may need more."""
+        most = int(1e6 * self.max_answer_mb)
+        if request is None or request.top_logprobs is None or request.max_completion_tokens is None:
+            return most
+        return max(most, request.max_completion_tokens * (1 + request.top_logprobs) * _BYTES_PER_LOGPROB)
 
     def scrub(self, text: str) -> str:
         """The text without the key."""
@@ -86,28 +111,63 @@ class ModelTransport:
         """Close the connections."""
         await self._openai.close()
 
-    async def send(self, method: Method, url: str, body: str | None = None) -> str | Fault:
-        """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address."""
-        response = await exchange(lambda _: self._send(method, url, body), self.endpoint.timeout_s)
+    async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault:
+        """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.
+
+        max_bytes: the most that the answer may hold, by default the endpoint's limit.
+        """
+        most = max_bytes or self.endpoint.max_answer_bytes()
+        response = await exchange(lambda _: self._send(method, url, body, most), self.endpoint.timeout_s)
         if isinstance(response, Fault):
             return response
         text = self.endpoint.scrub(response.content.decode("utf-8", "replace"))
-        if 200 <= response.status < 300:
-            return text
-        return fault_of_status(response, f" ({error_message_of(text)})", text)
+        if 300 <= response.status < 400:
+            return fault_of_status(response, self._describe_target(response), text)
+        if not 200 <= response.status < 300:
+            return fault_of_status(response, f" ({error_message_of(text)})", text)
+        try:
+            response.content.decode()
+        except UnicodeDecodeError as error:
+            where = f"byte {error.start + 1:,} of {len(response.content):,}"
+            return Fault("malformed", f"an answer that is not UTF-8 ({where})", True, response.status, raw=text)
+        return text
 
-    async def _send(self, method: Method, url: str, body: str | None) -> HttpResponse:
+    def _describe_target(self, response: HttpResponse) -> str:
+        """Where a redirect leads: an address without its query, which may hold secrets."""
+        target = response.headers.get("location", "").partition("?")[0].partition("#")[0]
+        shown = "".join(character for character in self.endpoint.scrub(target) if "!" <= character <= "~")[:_MOST_SHOWN]
+        return f" to {shown}" if shown else ""
+
+    async def _send(self, method: Method, url: str, body: str | None, max_bytes: int) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError
 
         response: Any
         try:
-            if method == "GET":
-                response = await self._openai.get(url, cast_to=self._response_type)
-            else:
-                response = await self._openai.post(url, cast_to=self._response_type, content=(body or "").encode())
+            with allow_no_more_than(max_bytes):
+                if method == "GET":
+                    response = await self._openai.get(url, cast_to=self._response_type)
+                else:
+                    response = await self._openai.post(url, cast_to=self._response_type, content=(body or "").encode())
         except APIStatusError as error:
             response = error.response
         except APIConnectionError as error:
-            cause = error.__cause__ or error  # openai's own text says only that there was an error
-            raise ConnectionFailed(self.endpoint.scrub(str(cause) or type(cause).__name__)) from None
+            raise ConnectionFailed(self._describe_failure(error.__cause__ or error)) from None
+        except TooLong as error:
+            raise TooLong(f"{error}, the most that max_answer_mb = {self.endpoint.max_answer_mb:g} allows") from None
         return HttpResponse(response.status_code, response.headers, response.content)
+
+    def _describe_failure(self, cause: BaseException) -> str:
+        """Why there is no answer: the text of an error if no connection was made. Later ones are named by their kind, since
+        their texts quote the answer, which may hold a part of the key."""
+        from httpx2 import ConnectError, DecodingError, ReadError, RemoteProtocolError
+
+        if isinstance(cause, ConnectError):
+            return self.endpoint.scrub(" ".join(str(cause).split())) or type(cause).__name__
+        if isinstance(cause, DecodingError):
+            return "the answer is not compressed as it says"
+        kind = type(cause.__cause__ or cause).__name__
+        said: dict[type[BaseException], str] = {
+            ReadError: "the answer broke off: ",
+            RemoteProtocolError: "the answer breaks HTTP: ",
+        }
+        return f"{said.get(type(cause), '')}{kind}"

@@ -49,12 +49,14 @@ class RetryPolicy:
     def wait_s(self, fault: Fault, failures: int, rng: random.Random) -> float:
         """Seconds until the next attempt, with jitter.
 
-        What the server asked for plus up to one `backoff_s`; otherwise half to all of the doubled back-off.
+        What the server asked for plus up to one `backoff_s`; half to all of the doubled back-off if that is longer, so that
+        a server that asks for 0 s, or for a time in the past, is not asked again at once.
         """
-        if fault.wait_s is not None:
-            return fault.wait_s + rng.random() * self.backoff_s
         doubled = math.ldexp(self.backoff_s, min(failures - 1, 60))
-        return min(self.longest_backoff_s, doubled) * rng.uniform(0.5, 1.0)
+        backoff_s = min(self.longest_backoff_s, doubled) * rng.uniform(0.5, 1.0)
+        if fault.wait_s is None:
+            return backoff_s
+        return max(fault.wait_s + rng.random() * self.backoff_s, backoff_s)
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import queue
+import socket
+import struct
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -36,7 +38,20 @@ class ServerResponse:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-Answer = Callable[[ReceivedRequest, asyncio.StreamReader], Awaitable[ServerResponse | None]]
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """Bytes that are sent as they are, whether they are HTTP or not; then the connection is closed, or reset.
+
+    parts: sent one after the other, with pause_s before each but the first.
+    """
+
+    parts: Iterable[bytes]
+    pause_s: float = 0.0
+    reset: bool = False
+
+
+Response = ServerResponse | RawResponse
+Answer = Callable[[ReceivedRequest, asyncio.StreamReader], Awaitable[Response | None]]
 
 
 def json_response(status: int, content: object, *headers: tuple[str, str]) -> ServerResponse:
@@ -95,16 +110,31 @@ class LoopbackServer:
             while (request := await _read_request(http, reader)) is not None:
                 response = await self._answer(request, reader)
                 if response is None:
-                    return
+                    return None
+                if isinstance(response, RawResponse):
+                    return await _send_raw(response, writer)
                 writer.write(_encode(http, response))
                 await writer.drain()
                 if http.our_state is h11.MUST_CLOSE:
-                    return
+                    return None
                 http.start_next_cycle()
         except (h11.RemoteProtocolError, ConnectionError):
-            return
+            return None
         finally:
             writer.close()
+
+
+async def _send_raw(response: RawResponse, writer: asyncio.StreamWriter) -> None:
+    """Send the bytes until the client leaves."""
+    for i, part in enumerate(response.parts):
+        if i:
+            await asyncio.sleep(response.pause_s)
+        writer.write(part)
+        await writer.drain()
+    if response.reset:
+        # A connection that does not linger is reset when it is closed.
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
 
 
 async def _read_request(http: h11.Connection, reader: asyncio.StreamReader) -> ReceivedRequest | None:

@@ -7,8 +7,12 @@ between this machine and itself.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib.util
 import time
-from collections.abc import Awaitable, Callable, Mapping
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -16,9 +20,10 @@ from core.net.addresses import is_local
 from core.net.retry import BUSY, is_retryable, retry_after_s
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient, Request, Response
+    from httpx2 import AsyncByteStream, AsyncClient, Request, Response
 
-MAX_BYTES = 256 << 20  # 20 log-probabilities of 100,000 tokens take half of it
+MAX_BYTES = 256 << 20
+_smaller_limit: ContextVar[int | None] = ContextVar("smaller_limit", default=None)
 
 
 class HttpResponse(NamedTuple):
@@ -52,11 +57,11 @@ class Fault:
 
 
 class ConnectionFailed(Exception):
-    """The connection could not be made, or broke; the text says why."""
+    """The connection could not be made, or broke, or what came breaks HTTP; the text says why."""
 
 
 class TooLong(Exception):
-    """The answer is longer than allowed; the text says how much is allowed."""
+    """The answer is longer than allowed, in transit or decompressed; the text says how much is allowed."""
 
 
 async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], timeout_s: float) -> HttpResponse | Fault:
@@ -72,14 +77,14 @@ async def exchange(send: Callable[[asyncio.Timeout], Awaitable[HttpResponse]], t
     except ConnectionFailed as error:
         return Fault("unanswered", f"the connection failed ({error})", retryable=True)
     except TooLong as error:
-        return Fault("malformed", f"an answer of more than {error} bytes")
+        return Fault("malformed", f"an answer of more than {error}")
 
 
 def fault_of_status(response: HttpResponse, detail: str = "", raw: str = "") -> Fault:
-    """The fault that a response without success stands for; `detail` follows the status in its message."""
+    """The fault that a response without success stands for; `detail` follows the status, or the redirect, in its message."""
     status = response.status
     if 300 <= status < 400:
-        return Fault("refused", f"HTTP {status}, a redirect, which is not followed", status=status, raw=raw)
+        return Fault("refused", f"HTTP {status}, a redirect{detail}, which is not followed", status=status, raw=raw)
     retryable = is_retryable(status)
     wait_s = retry_after_s(response.headers, time.time()) if retryable else None
     return Fault("unanswered" if retryable else "refused", f"HTTP {status}{detail}", retryable, status, wait_s, raw)
@@ -90,14 +95,24 @@ def open_http_client(
 ) -> AsyncClient:
     """An HTTP client for one server and one event loop.
 
-    max_bytes: the most that an answer may hold, after decompression; TooLong is raised beyond. base: the class of the
-    client, httpx2's own by default. options: as of that class.
+    max_bytes: the most that an answer may hold, in transit and after decompression; TooLong is raised as soon as more has
+    come. base: the class of the client, httpx2's own by default. options: as of that class.
     """
     import httpx2
 
     timeout = options.pop("timeout", None)  # a whole answer is timed in `exchange`
     kind = _with_size_limit(base or httpx2.AsyncClient, max_bytes)
     return kind(timeout=timeout, follow_redirects=False, trust_env=not is_local(address), **options)
+
+
+@contextlib.contextmanager
+def allow_no_more_than(max_bytes: int) -> Iterator[None]:
+    """Lowers the limit of a client's answers for the requests that are sent inside of the block."""
+    token = _smaller_limit.set(max_bytes)
+    try:
+        yield
+    finally:
+        _smaller_limit.reset(token)
 
 
 async def send_request(client: AsyncClient, method: str, url: str, **options: Any) -> HttpResponse:
@@ -115,35 +130,73 @@ async def send_request(client: AsyncClient, method: str, url: str, **options: An
 
 
 def _with_size_limit(base: type[AsyncClient], max_bytes: int) -> type[AsyncClient]:
-    """The class of a client that reads no more than so many bytes of an answer."""
+    """The class of a client that reads no more than so many bytes of an answer, and whose every error is one of httpx2."""
+    import httpx2
 
     class LimitedClient(base):  # type: ignore[misc, valid-type]
         async def send(self, request: Request, *, stream: bool = False, **options: Any) -> Response:
-            response: Response = await super().send(request, stream=True, **options)
-            if stream:
-                return response
             try:
-                return await _read_limited(response, max_bytes)
-            finally:
-                await response.aclose()
+                response: Response = await super().send(request, stream=True, **options)
+                if stream:
+                    return response
+                try:
+                    return await _read_limited(response, min(max_bytes, _smaller_limit.get() or max_bytes))
+                finally:
+                    await response.aclose()
+            except _other_errors() as error:
+                raise httpx2.RemoteProtocolError(type(error).__name__) from error
 
     return LimitedClient
 
 
+def _other_errors() -> tuple[type[Exception], ...]:
+    """The errors besides those of httpx2 that an answer can cause: bytes that are no HTTP, no text, or not compressed as said.
+
+    The client of the openai package lets errors of aiohttp through.
+    """
+    errors: tuple[type[Exception], ...] = (ValueError, LookupError, OSError, EOFError, RecursionError, zlib.error)
+    if importlib.util.find_spec("aiohttp"):
+        from aiohttp import ClientError
+        from aiohttp.http_exceptions import HttpProcessingError
+
+        errors += (ClientError, HttpProcessingError)
+    return errors
+
+
 async def _read_limited(response: Response, max_bytes: int) -> Response:
-    """The response with its whole content. Raises TooLong if that is larger than allowed."""
+    """The response with its whole content. Raises TooLong if that is larger than allowed.
+
+    What Content-Length says is not relied on. Content-Type is left out, since nobody may decode the content by it.
+    """
     import httpx2
 
-    length = response.headers.get("content-length", "")
-    if length.isdecimal() and int(length) <= max_bytes and "content-encoding" not in response.headers:
-        await response.aread()
-        return response
+    response.stream = _limit_stream(response.stream, max_bytes)
     content = bytearray()
     async for part in response.aiter_bytes():
         content += part
         if len(content) > max_bytes:
-            raise TooLong(f"{max_bytes:,}")
-    headers = [(name, value) for name, value in response.headers.multi_items() if name != "content-encoding"]
+            raise TooLong(f"{max_bytes:,} bytes")
+    of_the_content = {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
+    headers = [(name, value) for name, value in response.headers.raw if name.lower() not in of_the_content]
     return httpx2.Response(
         response.status_code, headers=headers, content=bytes(content), request=response.request, extensions=response.extensions
     )
+
+
+def _limit_stream(stream: Any, max_bytes: int) -> AsyncByteStream:
+    """The bytes of a stream as they come, before decompression, which may lead to nothing. Raises TooLong after too many."""
+    import httpx2
+
+    class LimitedStream(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            received = 0
+            async for part in stream:
+                received += len(part)
+                if received > max_bytes:
+                    raise TooLong(f"{max_bytes:,} bytes")
+                yield part
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return LimitedStream()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import socket
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from core import log
 from core.actions import run_control
 from core.actions import runs as run_actions
 from core.engine.journal import read_entries, read_progress
@@ -21,7 +23,7 @@ from core.llm.scripted_server import Script, request_counts, serving
 from core.methods.base import Context
 from core.store import calls, evidence, predictions, traces
 from core.types import Pair, RowResult
-from tests.engine.cases import fast, status, wish, workspace_with
+from tests.engine.cases import fast, status, stored_rows, wish, workspace_with
 from tests.engine.methods import Asking, Base, Counting, Whole, constant, here
 from tests.llm.canned import Asked, Canned, completion
 from tests.llm.canned import serving as canned
@@ -73,6 +75,7 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
     assert sorted(worse.asked) == sorted(ids[:2])
     assert (run.done, run.failed) == (9, 1)
     assert any("ZeroDivisionError" in line for line in run_control.log_tail(workspace, run.id))
+    assert "Traceback" not in "".join(run_control.log_tail(workspace, run.id))
     good = Counting()
     run = run_control.retry(workspace, "r", begin=here(good))
     assert good.asked == [ids[0]]
@@ -84,6 +87,30 @@ def test_failures_are_rows_with_their_cause_and_retry_mends_them(tmp_path: Path)
         run_control.retry(workspace, "r", begin=here(good))
     with pytest.raises(StateError, match="every row is finished"):
         run_control.resume(workspace, "r", begin=here(good))
+
+
+def test_errors_that_no_room_expects_have_one_line_a_kind_and_one_traceback_in_the_workspaces_log(tmp_path: Path) -> None:
+    @dataclass
+    class Buggy(Base):
+        async def predict_row(self, pair: Pair, context: Context) -> RowResult:  # noqa: ARG002
+            raise (KeyError if pair.gene in ("Hb0", "Hb1") else ValueError)(f"{pair.gene}\nsk-very-secret" + "x" * 1_000)
+
+    workspace = workspace_with(tmp_path, 20)
+    log.configure(workspace.settings, "test")
+    try:
+        spec = wish(workspace, Buggy())
+        how = fast("http://127.0.0.1:9/v1")
+        run = run_control.start(workspace, spec, "r", how, api_key="sk-very-secret", begin=here(Buggy()))
+    finally:
+        log.close()
+    assert (run.status, run.done, run.failed) == ("done", 0, 20)
+    lines = run_control.log_tail(workspace, run.id)
+    assert [sum(f": {kind}: " in line for line in lines) for kind in ("KeyError", "ValueError")] == [1, 1]
+    assert max(map(len, lines)) < 700
+    assert "Traceback" not in "".join(lines)
+    assert log.log_file(workspace.settings).read_text("utf-8").count("Traceback") == 2
+    assert "sk-very" not in "".join(lines)
+    assert Counter(stored_rows(workspace, run.id)["error"].str.partition(":")[0]) == {"KeyError": 2, "ValueError": 18}
 
 
 def test_what_cannot_be_written_down_is_a_failure(tmp_path: Path) -> None:

@@ -47,6 +47,21 @@ def test_usage() -> None:
     assert read(body).usage == Usage(uncounted=1)
 
 
+@pytest.mark.parametrize("odd", [-1, "2", 2.0, 1e308, math.nan, True, 10**20, 10**4_000, [2], {}])
+def test_numbers_of_tokens_that_are_none_are_not_counted(odd: Any) -> None:
+    body = completion()
+    body["usage"] = {"prompt_tokens": odd, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": odd}}
+    assert read(body).usage == Usage(completion_tokens=2, uncounted=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"), [("m-2026\n-11", "m-2026 -11"), ("m" * 500, "m" * 200), (7, ""), (None, ""), ([], "")]
+)
+def test_the_names_that_a_server_gives(given: Any, name: str) -> None:
+    answer = read(completion("A", given) | {"model": given})
+    assert (answer.model, answer.finish_reason) == (name, name)
+
+
 def test_logprobs_are_plain_tuples_and_null_is_nan() -> None:
     tokens = [
         {"token": "A", "logprob": -0.5, "bytes": [65], "top_logprobs": [{"token": "B", "logprob": -1}]},
@@ -66,7 +81,8 @@ def test_logprobs_are_plain_tuples_and_null_is_nan() -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [None, {}, {"content": None}, {"content": [{}]}, {"content": ["A"]}, {"content": [{"token": "A", "logprob": "?"}]}, "x"],
+    [None, {}, {"content": None}, {"content": [{}]}, {"content": ["A"]}, {"content": [{"token": "A", "logprob": "?"}]}, "x"]
+    + [{"content": [{"token": token, "logprob": -1}]} for token in (None, 1, ["A"])],
 )
 def test_logprobs_in_another_form_are_absent(given: Any) -> None:
     assert read(completion(logprobs=given)).logprobs is None
@@ -97,6 +113,7 @@ def test_what_is_complete(content: str | None, finish_reason: Any, whole: bool) 
         ("", "no JSON"),
         ('{"choices": [{"mess', "no JSON"),
         ("[" * 100_000, "no JSON"),
+        ('{"created": ' + "9" * 5_000 + "}", "no JSON"),
         ("<html>busy</html>", "no JSON"),
         ("[]", "no choices"),
         ("{}", "no choices"),
@@ -124,6 +141,7 @@ def test_what_is_no_answer(text: str, said: str) -> None:
         ("<html>\n Bad  Gateway</html>", "<html> Bad Gateway</html>"),
         ("", ""),
         ("x" * 500, "x" * 300 + "…"),
+        ("a\x00b\x1b[31mc\u200bd", "a b [31mc d"),
         ('{"error": {"code": 1}}', '{"error": {"code": 1}}'),
     ],
 )

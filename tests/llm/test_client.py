@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import pickle
 import random
 import time
@@ -212,6 +213,53 @@ def test_one_answer_without_logprobs_does_not_condemn_a_server_that_gives_them()
         found = complete(url, *(replace(WITH_LOGPROBS, seed=seed) for seed in range(3)))
     assert [type(one) for one in found] == [Reply, NoLogprobs, Reply]
     assert found[0].logprobs == (("A", -0.5, ()),)
+
+
+def test_answers_with_logprobs_overrule_one_without() -> None:
+    """Both are asked for at the same time, and the one without them arrives first."""
+    given = Canned(completion(logprobs=LOGPROBS))
+
+    def play_late(asked: Asked) -> Canned:
+        if asked.body["seed"] == 1:
+            time.sleep(0.2)
+        return Canned(completion()) if asked.body["seed"] == 0 else given
+
+    async def work(client: Client) -> list[Any]:
+        both = [client.complete(replace(WITH_LOGPROBS, seed=seed)) for seed in range(2)]
+        found = list(await asyncio.gather(*both, return_exceptions=True))
+        return [*found, await client.complete(replace(WITH_LOGPROBS, seed=2))]
+
+    with serving(play_late) as (url, _):
+        assert [type(one) for one in run_together(url, work)] == [NoLogprobs, Reply, Reply]
+
+
+def test_an_answer_under_another_name_is_an_answer_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    alias = Canned(completion() | {"model": "m-2026-11"})
+    caplog.set_level("WARNING", "perturbdesk")
+    logging.getLogger("perturbdesk").propagate = True
+    with serving(play(alias)) as (url, _):
+        found = complete(url, ASK, replace(ASK, seed=1), replace(ASK, model="m-2026-11"))
+    assert [one.content for one in found] == ["A"] * 3
+    assert "m-2026-11" in found[0].raw
+    assert caplog.messages == [f"{url}: asked for m, answered as m-2026-11"]
+
+
+def test_a_long_answer_that_is_none_is_kept_in_part() -> None:
+    with serving(play(Canned("x" * 200_000))) as (url, _):
+        (error,) = complete(url, retries=0)
+    said(error, Malformed, "no JSON")
+    assert error.raw == "x" * 100_000 + "… (200,000 characters in all)"
+
+
+def test_the_limit_of_an_answer_grows_with_its_logprobs() -> None:
+    long = Canned(json.dumps(completion("A", message={"padding": "x" * 20_000})))
+    tokens = replace(WITH_LOGPROBS, max_completion_tokens=20)
+    with serving(play(Canned(json.dumps(completion("A", logprobs=LOGPROBS, message={"padding": "x" * 20_000}))))) as (url, _):
+        short, with_logprobs = complete(url, ASK, tokens, max_answer_mb=0.01)
+    said(short, Malformed, "an answer of more than 10,000 bytes, the most that max_answer_mb = 0.01 allows", "of m")
+    assert isinstance(with_logprobs, Reply)  # 20 tokens × 21 entries × 120 bytes = 50,400
+    with serving(play(long)) as (url, _):
+        assert isinstance(complete(url, ASK, max_answer_mb=0.03)[0], Reply)
 
 
 def test_other_refusals_are_not_taken_for_one_of_logprobs() -> None:

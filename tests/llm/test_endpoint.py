@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import importlib.util
 import json
 import math
+import random
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -11,6 +16,8 @@ import pytest
 
 from core.errors import InputError
 from core.llm.endpoint import Endpoint, ModelTransport
+from core.llm.messages import Message, Request
+from core.net.testing import RawResponse, ReceivedRequest, serve_in_thread
 from core.net.transport import Fault
 from tests.llm.canned import KEY, Canned, serving
 
@@ -63,7 +70,16 @@ def test_keys_that_no_header_can_carry_are_not_shown(key: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{"timeout_s": 0}, {"timeout_s": math.inf}, {"connect_timeout_s": -1}, {"retries": -1}, {"backoff_s": math.nan}]
+    "limits",
+    [
+        {"timeout_s": 0},
+        {"timeout_s": math.inf},
+        {"connect_timeout_s": -1},
+        {"retries": -1},
+        {"backoff_s": math.nan},
+        {"max_answer_mb": 0},
+        {"max_answer_mb": math.nan},
+    ],
 )
 def test_limits_that_are_none(limits: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"endpoint: {next(iter(limits))} is"):
@@ -174,3 +190,125 @@ def test_keys_of_the_environment_are_not_sent(monkeypatch: pytest.MonkeyPatch) -
     with serving(lambda _: Canned({})) as (url, asked):
         asyncio.run(once(url))
     assert asked[0].key == "Bearer none"
+
+
+def head(*lines: bytes, status: bytes = b"200 OK") -> bytes:
+    """The head of a response with these header lines."""
+    return b"".join(line + b"\r\n" for line in (b"HTTP/1.1 " + status, b"Connection: close", *lines)) + b"\r\n"
+
+
+TEXT = b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}'
+LENGTH = b"Content-Length: %d" % len(TEXT)
+CHUNKED = b"Transfer-Encoding: chunked"
+ZEROS = gzip.compress(bytes(10_000_000))
+HOSTILE = {
+    "nothing": (b"", "ServerDisconnectedError"),
+    "no HTTP": (b"\x00\xff\xfe Bearer sk-open-sesame/9\r\n\r\n", "the answer breaks HTTP"),
+    "reason": (head(LENGTH, status=b"200 \xff\xfe") + TEXT, "the answer breaks HTTP"),
+    "status": (head(LENGTH, status=b"20000 OK") + TEXT, "the answer breaks HTTP"),
+    "header": (head(LENGTH, b"Bearer sk-open-sesame/9") + TEXT, "the answer breaks HTTP"),
+    "long header": (head(LENGTH, b"X: " + b"sk-open-sesame/9" * 100_000) + TEXT, "the answer breaks HTTP"),
+    "many headers": (head(LENGTH, *(b"X-%d: y" % i for i in range(100_000))) + TEXT, "the answer breaks HTTP"),
+    "huge length": (head(b"Content-Length: " + b"9" * 5_000) + TEXT, "the answer breaks HTTP"),
+    "negative length": (head(b"Content-Length: -5") + TEXT, "the answer breaks HTTP"),
+    "too long a length": (head(b"Content-Length: 5000") + TEXT, "the answer broke off"),
+    "length and chunks": (head(b"Content-Length: 5", CHUNKED) + b"45\r\n" + TEXT, "the answer breaks HTTP"),
+    "chunks": (head(CHUNKED) + b"sk-open-sesame/9\r\n" + TEXT, "the answer "),
+    "chunk that ends early": (head(CHUNKED) + b"ff\r\n" + TEXT, "the answer broke off"),
+    "gzip": (head(LENGTH, b"Content-Encoding: gzip") + TEXT, "the answer is not compressed as it says"),
+    "deflate": (head(LENGTH, b"Content-Encoding: deflate") + TEXT, "the answer is not compressed as it says"),
+    "many encodings": (head(LENGTH, b"Content-Encoding: " + b", ".join([b"gzip"] * 1_500)) + TEXT, "the answer "),
+    "bomb": (
+        head(b"Content-Encoding: gzip", b"Content-Length: %d" % len(ZEROS)) + ZEROS,
+        "more than 1,000,000 bytes",
+    ),
+    "no UTF-8": (head(LENGTH) + TEXT.replace(b'"A"', b'"\xff"'), "an answer that is not UTF-8 (byte 39 of 69)"),
+    "redirect": (
+        head(LENGTH, b"Location: http://elsewhere/sk-open-sesame/9?key=sk-open", status=b"302 Found") + TEXT,
+        "HTTP 302, a redirect to http://elsewhere/[key], which is not followed",
+    ),
+    "redirect to nowhere": (head(LENGTH, b"Location: http://[", status=b"301 Moved") + TEXT, "a redirect to http://["),
+    "charset": (head(LENGTH, b"Content-Type: text/html; charset=zlib_codec", status=b"500 Oh") + TEXT, "HTTP 500"),
+    "deep": (head(b"Content-Length: 100000", status=b"500 Oh") + b"[" * 100_000, "HTTP 500 ([[["),
+    "digits": (head(b"Content-Length: 5000", status=b"400 Oh") + b"9" * 5_000, "HTTP 400 (999"),
+}
+
+
+def send_each(answers: Sequence[bytes]) -> list[str | Fault]:
+    """The outcome of one request for each answer, which is sent as it is, 16 at a time."""
+
+    async def answer(request: ReceivedRequest, _: asyncio.StreamReader) -> RawResponse:
+        return RawResponse([answers[int(request.path.rpartition("/")[2])]])
+
+    async def all_of_them(url: str) -> list[str | Fault]:
+        transport = ModelTransport(Endpoint(f"{url}/v1", api_key=KEY, timeout_s=30.0, max_answer_mb=1.0), 16)
+        places = asyncio.Semaphore(16)
+
+        async def one(i: int) -> str | Fault:
+            async with places:
+                return await transport.send("POST", f"/{i}", "{}")
+
+        found = await asyncio.gather(*map(one, range(len(answers))))
+        await transport.close()
+        return list(found)
+
+    with serve_in_thread(answer, "hostile") as url:
+        return asyncio.run(all_of_them(url))
+
+
+@pytest.mark.parametrize("library", ["aiohttp", "httpx2"])
+def test_whatever_a_server_sends_is_a_typed_fault_without_the_key(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if library == "httpx2":  # as where aiohttp is not installed
+        find = importlib.util.find_spec
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "aiohttp" else find(name, *more))
+    for (name, (_, said)), found in zip(HOSTILE.items(), send_each([raw for raw, _ in HOSTILE.values()]), strict=True):
+        if library == "httpx2" and isinstance(found, str):
+            assert name in ("reason", "header", "many encodings"), name  # what one library refuses, another may read
+            continue
+        assert isinstance(found, Fault), name
+        assert "sk-open" not in repr(found), name
+        assert "\n" not in found.message
+        if library == "aiohttp" or name in ("bomb", "gzip", "deflate", "redirect", "no UTF-8"):
+            assert said in found.message, name
+        final = name in ("bomb", "redirect", "redirect to nowhere", "digits")
+        assert found.retryable is not final, name
+
+
+def test_no_damage_to_an_answer_escapes_its_type() -> None:
+    """Answers of every kind, damaged at random places: bytes changed, cut out, doubled, or with other header lines between."""
+    rng = random.Random(20261122)
+    between = [b"\r\n", b"\x00", b": ", CHUNKED + b"\r\n", b"Content-Encoding: gzip\r\n", b"\xff"]
+    damaged = []
+    for _ in range(300):
+        raw = bytearray(rng.choice(list(HOSTILE.values()))[0][:3_000]) or bytearray(b" ")
+        for _ in range(rng.randint(1, 5)):
+            place = rng.randrange(len(raw))
+            match rng.randrange(4):
+                case 0:
+                    raw[place] = rng.randrange(256)
+                case 1 if len(raw) > 30:
+                    del raw[place : place + 20]
+                case 2:
+                    raw[place:place] = rng.choice(between)
+                case _:
+                    raw[place:place] = raw[:place]
+        damaged.append(bytes(raw))
+    assert all(isinstance(found, str | Fault) for found in send_each(damaged))
+
+
+def test_how_much_an_answer_may_hold() -> None:
+    here = Endpoint(URL)
+    ask = Request("m", (Message("user", "?"),))
+    assert here.max_answer_bytes() == here.max_answer_bytes(ask) == 8_000_000
+    assert here.max_answer_bytes(replace(ask, max_completion_tokens=100_000)) == 8_000_000
+    assert here.max_answer_bytes(replace(ask, max_completion_tokens=1_000, top_logprobs=20)) == 8_000_000
+    assert here.max_answer_bytes(replace(ask, max_completion_tokens=32_000, top_logprobs=20)) == 32_000 * 21 * 120
+    assert here.max_answer_bytes(replace(ask, top_logprobs=20)) == 8_000_000
+
+
+def test_log_probabilities_as_vllm_writes_them_fit() -> None:
+    """Tokens of 12 characters, which are rare, with numbers of 20 digits."""
+    entry = {"token": " perturbation"[:12], "logprob": -12.345678901234567, "bytes": list(b" perturbation"[:12])}
+    token = json.dumps(entry | {"top_logprobs": [entry] * 20}, separators=(",", ":"))
+    ask = Request("m", (Message("user", "?"),), max_completion_tokens=16_000, top_logprobs=20)
+    assert 16_000 * (len(token) + 1) < Endpoint(URL).max_answer_bytes(ask)

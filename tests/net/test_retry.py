@@ -77,3 +77,10 @@ def test_what_the_server_asks_for_comes_first() -> None:
     waits = [POLICY.wait_s(replace(FAULT, wait_s=7.0), 3, rng) for _ in range(200)]
     assert 7 <= min(waits) < 7.1
     assert 7.9 < max(waits) <= 8
+
+
+def test_a_server_that_asks_for_no_wait_is_not_asked_again_at_once() -> None:
+    rng = random.Random(1)
+    waits = [POLICY.wait_s(replace(FAULT, wait_s=0.0), 3, rng) for _ in range(200)]
+    assert 2 <= min(waits) < 2.1  # half of 4 s, the third back-off
+    assert 3.9 < max(waits) <= 4

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 
 import pytest
 
-from core.net.testing import ReceivedRequest, ServerResponse, serve_in_thread
-from core.net.transport import ConnectionFailed, Fault, HttpResponse, exchange, fault_of_status, open_http_client
+from core.net.testing import RawResponse, ReceivedRequest, Response, ServerResponse, serve_in_thread
+from core.net.transport import (
+    ConnectionFailed,
+    Fault,
+    HttpResponse,
+    allow_no_more_than,
+    exchange,
+    fault_of_status,
+    open_http_client,
+    send_request,
+)
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
 
 
-async def answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
+async def answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
     if request.path == "/hang":
         await reader.read()
         return None
@@ -19,6 +31,14 @@ async def answer(request: ReceivedRequest, reader: asyncio.StreamReader) -> Serv
         return ServerResponse(302, b"", (("Location", "/small"),))
     if request.path == "/bomb":
         return ServerResponse(200, gzip.compress(b" " * 100_000), (("Content-Encoding", "gzip"),))
+    if request.path == "/endless":  # chunks for ever, whatever the length says
+        parts = itertools.chain([HEAD + b"Transfer-Encoding: chunked\r\n\r\n"], itertools.repeat(b"5\r\nsmall\r\n" * 1_000))
+        return RawResponse(parts)
+    if request.path == "/empty-blocks":  # compressed bytes without end that decompress to nothing
+        head = HEAD + b"Content-Encoding: gzip\r\nConnection: close\r\n\r\n" + gzip.compress(b"")[:10]
+        return RawResponse(itertools.chain([head], itertools.repeat(b"\x00\x00\x00\xff\xff" * 1_000)))
+    if request.path == "/odd-header":
+        return RawResponse([HEAD + "X-Other: größer\r\nContent-Length: 5\r\n\r\nsmall".encode()])
     if request.path == "/compressed":
         return ServerResponse(200, gzip.compress(b"small"), (("Content-Encoding", "gzip"), ("X-Other", "kept")))
     return ServerResponse(200, b"small", (("X-Other", "kept"),))
@@ -31,8 +51,7 @@ def get(address: str, path: str, max_bytes: int = 1_000, timeout_s: float = 5.0)
         async with open_http_client(address, max_bytes=max_bytes) as client:
 
             async def send(_: asyncio.Timeout) -> HttpResponse:
-                response = await client.get(f"{address}{path}")
-                return HttpResponse(response.status_code, response.headers, response.content)
+                return await send_request(client, "GET", f"{address}{path}")
 
             return await exchange(send, timeout_s)
 
@@ -52,12 +71,36 @@ def test_a_redirect_is_not_followed() -> None:
         response = get(address, "/moved")
     assert isinstance(response, HttpResponse)
     assert fault_of_status(response) == Fault("refused", "HTTP 302, a redirect, which is not followed", status=302)
+    where = fault_of_status(response, " to /small")
+    assert where.message == "HTTP 302, a redirect to /small, which is not followed"
 
 
 def test_an_answer_is_cut_at_the_size_limit_after_decompression() -> None:
     with serve_in_thread(answer, "test") as address:
         assert get(address, "/bomb") == Fault("malformed", "an answer of more than 1,000 bytes")
         assert get(address, "/small", max_bytes=4) == Fault("malformed", "an answer of more than 4 bytes")
+
+
+@pytest.mark.parametrize("path", ["/endless", "/empty-blocks"])
+def test_an_answer_without_end_is_cut_while_it_arrives(path: str) -> None:
+    with serve_in_thread(answer, "test") as address:
+        assert get(address, path, timeout_s=30.0) == Fault("malformed", "an answer of more than 1,000 bytes")
+
+
+def test_the_limit_can_be_lowered_for_some_requests() -> None:
+    with serve_in_thread(answer, "test") as address:
+        with allow_no_more_than(4):
+            assert get(address, "/small") == Fault("malformed", "an answer of more than 4 bytes")
+        with allow_no_more_than(5_000):
+            assert get(address, "/bomb") == Fault("malformed", "an answer of more than 1,000 bytes")
+        assert isinstance(get(address, "/small"), HttpResponse)
+
+
+def test_a_header_in_another_alphabet_does_no_harm() -> None:
+    with serve_in_thread(answer, "test") as address:
+        response = get(address, "/odd-header")
+    assert isinstance(response, HttpResponse)
+    assert response.content == b"small"
 
 
 def test_the_whole_answer_has_a_time_limit() -> None:
