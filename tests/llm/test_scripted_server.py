@@ -144,7 +144,7 @@ def test_no_more_at_once_than_the_cap() -> None:
     with serving(Script(delay_s=0.02)) as url:
         outcomes(url, [request(number) for number in range(30)], concurrency=5)
         counts = request_counts(url)
-    assert counts == {"/v1/chat/completions": 30, "most at once": 5}
+    assert (counts["/v1/chat/completions"], counts["most at once"]) == (30, 5)
 
 
 @pytest.mark.parametrize("fault", [field.name for field in fields(Faults)])
