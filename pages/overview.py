@@ -25,6 +25,7 @@ ladder.show_ladder(context, noise)
 
 st.markdown("### What needs attention")
 panels.show_concerns(context)
+panels.watch_states(context)
 
 st.markdown("### The dataset")
 caption = f"{context.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"

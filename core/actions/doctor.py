@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import platform
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as version_of_package
 from pathlib import Path
 
 from core import __version__, log
+from core.actions import run_states
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
 from core.llm import health
 from core.llm.endpoint import Endpoint
-from core.store import Store
+from core.store import Store, runs
 from core.version import commit_of
 
 PACKAGES = ("streamlit", "duckdb", "pandas", "numpy", "pyarrow", "scipy", "plotly", "openai")
@@ -38,7 +41,8 @@ class Diagnosis:
     """The state of an installation and its workspace.
 
     commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read.
-    lock: who holds the store, None if nobody does. last_errors: from the log, oldest first.
+    runs: state → how many runs are in it now. lock: who holds the store, None if nobody does. last_errors: from the log, oldest
+    first.
     """
 
     version: str
@@ -47,6 +51,7 @@ class Diagnosis:
     workspace: str
     store_mb: float | None
     store: str
+    runs: Mapping[str, int]
     lock: str | None
     endpoints: Sequence[EndpointState]
     disk_free_mb: int
@@ -56,7 +61,7 @@ class Diagnosis:
 
 def examine(settings: Settings) -> Diagnosis:
     """Looks at everything that may be wrong with an installation; takes a few seconds if something does not answer."""
-    store, lock = _store_state(settings)
+    store, lock, runs_by_state = _store_state(settings)
     return Diagnosis(
         version=__version__,
         commit=commit_of(REPOSITORY),
@@ -64,6 +69,7 @@ def examine(settings: Settings) -> Diagnosis:
         workspace=str(settings.workspace),
         store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
         store=store,
+        runs=runs_by_state,
         lock=lock,
         endpoints=[asyncio.run(_endpoint_state(settings))],
         disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
@@ -72,18 +78,19 @@ def examine(settings: Settings) -> Diagnosis:
     )
 
 
-def _store_state(settings: Settings) -> tuple[str, str | None]:
-    """Returns the store in words, and who holds it."""
+def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int]]:
+    """Returns the store in words, who holds it, and how many runs are in which state."""
     if not settings.store_file.exists():
-        return "none yet: the workspace is empty", None
+        return "none yet: the workspace is empty", None, {}
     try:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
-            db.execute("SELECT count(*) FROM run").fetchall()
+            recorded = runs.list_all(db)
     except StoreBusy as error:
-        return "busy", str(error)
+        return "busy", str(error), {}
     except (StoreError, OSError) as error:
-        return f"{type(error).__name__}: {error}", None
-    return "ok", None
+        return f"{type(error).__name__}: {error}", None, {}
+    present = run_states.with_present_states(Workspace(settings), recorded)
+    return "ok", None, dict(Counter(run.status for run in present))
 
 
 async def _endpoint_state(settings: Settings) -> EndpointState:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from core.actions import run_control
+from core.actions import run_control, run_states
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
@@ -67,6 +67,8 @@ def start(
     loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
     found = method(spec.method)
     existing = run_control.find_same(workspace, spec, name_of(request), replace=replace)
+    if existing is not None:
+        [existing] = run_states.with_present_states(workspace, [existing])
     if existing is not None and (existing.status == "done" or not isinstance(found, DerivedMethod)):
         return existing
     if isinstance(found, DerivedMethod):

@@ -224,16 +224,6 @@ def settle(workspace: Workspace, run: str) -> Run:
     return _find(workspace, found.id)
 
 
-def settle_all(workspace: Workspace) -> list[Run]:
-    """Settles every run whose state in the store is not that of its folder; returns those runs."""
-    with workspace.store.read() as db:
-        recorded = runs.statuses(db)
-    stale = [
-        run for run, status in states(workspace).items() if status.state not in LIVE_STATES and recorded[run] != status.state
-    ]
-    return [settle(workspace, run) for run in stale]
-
-
 def progress_of(workspace: Workspace, run: str) -> Progress:
     """Returns the contents of a run's journal, counted from its beginning."""
     _, folder, _ = _find_with_folder(workspace, run)

@@ -10,19 +10,30 @@ from core.types import Flag
 
 @dataclass(frozen=True, slots=True)
 class Concern:
-    """One thing to look at; run: an id, or None for the workspace; text: in words; flag: to filter rows by."""
+    """One thing to look at; run: an id, or None for the workspace; text: in words; flag: to filter rows by.
+
+    on_launch: whether the page Launch has the buttons for what to do.
+    """
 
     run: str | None
     text: str
     flag: str | None = None
+    on_launch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """The facts about a run that concerns follow from: counts of rows, counts of flags, and further remarks."""
+    """The facts about a run that concerns follow from: its state, counts of rows and flags, and further remarks.
+
+    can_go_on: whether a worker of this workspace can resume it.
+    """
 
     id: str
     name: str
+    state: str
+    cause: str
+    can_go_on: bool
+    total: int
     done: int
     failed: int
     tokens_unknown: int
@@ -38,6 +49,14 @@ def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
     return found
 
 
+# States in which a run waits for a person → what there is to do.
+_TO_DO = {
+    "crashed": "resume it on Launch",
+    "interrupted": "resume it on Launch",
+    "stopped": "mend the cause, then resume it on Launch",
+    "budget": "resume it on Launch with a larger budget",
+    "cancelled": "resume it on Launch, or leave it",
+}
 _SENTENCES = {
     Flag.ROLE_COLLAPSE: "a brief answers the multiple-choice question instead of arguing",
     Flag.DE_FALLBACK: "the judge's P(DE) could not be read; a constant replaces it",
@@ -53,6 +72,8 @@ _SENTENCES = {
 
 def _concerns_of_run(run: RunFacts) -> list[Concern]:
     found = []
+    if run.state in _TO_DO:
+        found.append(_describe_ending(run))
     if run.failed:
         found.append(Concern(run.id, f"{run.failed:,} of {run.done + run.failed:,} rows failed"))
     for flag, sentence in _SENTENCES.items():
@@ -63,3 +84,11 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
     if 0 < run.tokens_unknown < run.done:
         found.append(Concern(run.id, f"{run.tokens_unknown:,} of {run.done:,} rows: the number of tokens is unknown"))
     return found
+
+
+def _describe_ending(run: RunFacts) -> Concern:
+    """The concern about a run that ended with rows missing."""
+    cause = f" ({run.cause})" if run.cause else ""
+    to_do = f"; {_TO_DO[run.state]}" if run.can_go_on else ""
+    text = f"{run.state}{cause}: {run.done + run.failed:,} of {run.total:,} rows are finished{to_do}"
+    return Concern(run.id, text, on_launch=run.can_go_on)

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
+# Commands that read runs: what a dead worker left is brought into the store before them.
+_READ_RUNS = (
+    *("audit", "bundle", "check", "compare", "controls", "decompose", "delete", "export", "fuse"),
+    *("neighbours", "note", "package", "rename", "run", "runs", "score", "set"),
+)
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="A run's name or id.")]
 
@@ -44,6 +50,10 @@ def workspace(
 
     context.obj = open_workspace(load_settings(folder))
     log.configure(context.obj.settings, context.invoked_subcommand or "command")
+    if context.invoked_subcommand in _READ_RUNS and context.obj.settings.store_file.exists() and "--help" not in sys.argv:
+        from core.actions.run_states import settle_ended
+
+        settle_ended(context.obj)
 
 
 def say(text: str) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from core.actions import run_states
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
@@ -26,8 +27,9 @@ def _records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict
     with workspace.store.read() as db:
         names = {d.id: d.name for d in datasets.list_all(db)}
         fewer = predictions.rows_with_flag(db, Flag.FEWER_SEEDS)
-        listed = runs.list_all(db) if chosen is None else chosen
-        return [_record(run, names[run.dataset], fewer.get(run.id, 0)) for run in listed]
+        recorded = runs.list_all(db) if chosen is None else chosen
+    present = run_states.with_present_states(workspace, recorded)
+    return [_record(run, names[run.dataset], fewer.get(run.id, 0)) for run in present]
 
 
 @app.command("runs")

@@ -4,6 +4,7 @@ request          what a person asks for, which rows, and the calls, tokens, time
 resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
 worker           predicts the rows that are missing
+row_prediction   predicts one row, whose error becomes the row's failure
 worker_process   starts a worker that outlives the process that started it
 dependencies     what a worker needs besides the run's folder, and the context that a method gets
 retry_cache      asks again for replies that could not be used

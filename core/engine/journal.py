@@ -72,6 +72,10 @@ class RunFolder:
         return self.path / "reserve"
 
     @property
+    def control(self) -> Path:
+        return self.path / "control"
+
+    @property
     def lock(self) -> Path:
         return self.path / "worker.lock"
 
@@ -136,14 +140,14 @@ class RunFolder:
     def command(self) -> Command:
         """Returns what the worker is to do; "run" if the control file is missing or says anything else."""
         try:
-            text = (self.path / "control").read_text("utf-8").strip()
+            text = self.control.read_text("utf-8").strip()
         except FileNotFoundError:
             return "run"
         return next((command for command in _COMMANDS if command == text), "run")
 
     def set_command(self, command: Command) -> None:
         """Writes what the worker is to do, which it reads within a fraction of a second."""
-        replace_file(self.path / "control", f"{command}\n".encode(), durable=True)
+        replace_file(self.control, f"{command}\n".encode(), durable=True)
 
 
 @dataclass(slots=True)

@@ -1,10 +1,10 @@
 """The state of a run, as its folder shows it: a run is running only while its worker writes heartbeats.
 
-waiting      created, no worker has started yet
+waiting      a worker was asked for less than 20 s ago, and has not begun
 running      a worker predicts rows
 pausing      a pause was requested, and the worker finishes the rows in flight
 paused       the worker waits
-crashed      no worker lives, and none recorded how it ended: resumable
+crashed      no worker lives, and none recorded how it ended, or none ever began: resumable
 interrupted  its worker received SIGTERM or Ctrl-C: resumable
 stopped      its worker gave up, for the cause given: resumable
 budget       its token budget is spent: resumable with a larger one
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -34,7 +34,8 @@ Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
 LIVE_STATES: tuple[State, ...] = ("running", "pausing", "paused")
 
 HEARTBEAT_EVERY_S = 1.0
-STALE_AFTER_S = 20.0  # a worker whose heartbeat is older counts as dead
+STALE_AFTER_S = 20.0  # a worker whose heartbeat is older counts as dead, and one that has not begun by then as lost
+WITHOUT_A_WORD = "its worker ended without a word"
 _PROC = Path("/proc")
 
 
@@ -106,20 +107,61 @@ def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, c
     write_json(folder.done, {"state": state, "cause": cause, "counts": asdict(counts), "total": total, "ended_at": time.time()})
 
 
+def state_of(folder: RunFolder) -> tuple[State, str]:
+    """Returns the state of a run and its cause, as `status_of` does, without reading its rows. The folder must be a run's."""
+    found = _observe(folder)
+    return found.state, found.cause
+
+
 def status_of(folder: RunFolder) -> Status:
     """Returns the state of a run. Raises NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
+    found = _observe(folder)
+    worker, record = found.heartbeat or {}, found.record
+    if record is None:
+        counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
+        record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
+    begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
+    return Status(found.state, record["total"], Counts(**record["counts"]), found.cause, found.pid, begun_at, rows_per_s)
+
+
+class _Observed(NamedTuple):
+    """What a run's folder shows. record: the file that has its total and counts, None if only the journal has them."""
+
+    state: State
+    cause: str
+    heartbeat: Mapping[str, Any] | None
+    record: Mapping[str, Any] | None = None
+    pid: int | None = None
+
+
+def _observe(folder: RunFolder) -> _Observed:
     heartbeat = last_heartbeat(folder)
     pid = _live_worker(folder, heartbeat)
     ending = read_json(folder.done)  # read after the heartbeat, since a worker may have ended in between
     if ending is not None:
-        return _status(ending["state"], ending, heartbeat, cause=ending["cause"])
+        return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None and pid is not None:
-        return _status(heartbeat["state"], heartbeat, heartbeat, pid=pid)
-    total = len(folder.spec().rows)
-    if heartbeat is None and not folder.rows.exists():
-        return Status("waiting", total, Counts())
-    counts = asdict(Counts.of(folder, read_progress(folder.rows)))
-    return _status("crashed", {"counts": counts, "total": total}, heartbeat, cause="its worker ended without a word")
+        return _Observed(heartbeat["state"], "", heartbeat, heartbeat, pid)
+    if _is_awaited(folder, heartbeat):
+        return _Observed("waiting", "", heartbeat)
+    return _Observed("crashed", WITHOUT_A_WORD, heartbeat)
+
+
+def _is_awaited(folder: RunFolder, heartbeat: Mapping[str, Any] | None) -> bool:
+    """Returns whether a worker was asked for a short while ago and has written nothing since."""
+    if folder.command() != "run":
+        return False
+    asked_at = _changed_at(folder.control)
+    began_at = max(_changed_at(folder.heartbeat) if heartbeat else 0.0, _changed_at(folder.rows))
+    return began_at < asked_at and time.time() - asked_at <= STALE_AFTER_S
+
+
+def _changed_at(file: Path) -> float:
+    """Returns when a file was last written, in seconds since 1970; 0 without the file."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
 
 
 def refuse_live(folder: RunFolder) -> None:
@@ -136,23 +178,11 @@ def last_heartbeat(folder: RunFolder) -> dict[str, Any] | None:
         return None
 
 
-def _status(
-    state: State, record: Mapping[str, Any], heartbeat: Mapping[str, Any] | None, *, cause: str = "", pid: int | None = None
-) -> Status:
-    """Returns the status with the total and counts of `record`."""
-    worker = heartbeat or {}
-    counts = Counts(**record["counts"])
-    return Status(state, record["total"], counts, cause, pid, worker.get("begun_at"), worker.get("rows_per_s"))
-
-
 def _live_worker(folder: RunFolder, heartbeat: Mapping[str, Any] | None) -> int | None:
     """Returns the process id of the worker that wrote the heartbeat; None if it does not live any more."""
     if heartbeat is None:
         return None
-    try:
-        age_s = time.time() - folder.heartbeat.stat().st_mtime
-    except FileNotFoundError:
-        return None
+    age_s = time.time() - _changed_at(folder.heartbeat)
     elsewhere = heartbeat["host"] != socket.gethostname()
     if age_s > STALE_AFTER_S or not (elsewhere or process_start(heartbeat["pid"]) == heartbeat["born"]):
         return None

@@ -8,7 +8,6 @@ import logging
 import signal
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
@@ -18,13 +17,14 @@ from core.engine.dependencies import Dependencies, build_context, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, RunFolder
 from core.engine.retry_cache import RetryCache
+from core.engine.row_prediction import describe_traceback, predict_row
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.engine.spending import SpendingLog
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
 from core.llm.messages import Usage
 from core.log import LOGGER, record_error
-from core.methods.base import BatchMethod, Context, DerivedMethod, RowFailed, RowMethod
+from core.methods.base import BatchMethod, Context, DerivedMethod, RowMethod
 from core.system_errors import explain
 from core.types import Failed, Pair, RowResult
 
@@ -105,7 +105,7 @@ class _Worker:
         for task in self.row_tasks:
             failure = None if task.cancelled() else task.exception()
             if failure is not None:
-                self.reporter.log(_traceback(failure))
+                self.reporter.log(describe_traceback(failure))
                 record_error(f"run {self.folder.run}", failure)
                 self._stop("stopped", _cause(failure))
         await self._finish_held_rows()
@@ -144,7 +144,7 @@ class _Worker:
         try:
             self.spending.add(usage)
         except OSError as error:
-            self._stop("stopped", f"{self.folder.spending}: cannot be written ({error.strerror})")
+            self._stop("stopped", str(explain(error, self.folder.spending)))
 
     async def _predict_in_turn(self, method: RowMethod, context: Context, todo: deque[Pair]) -> None:
         """Predicts one row after the other until `todo`, which several tasks share, is empty or the run ends."""
@@ -158,27 +158,9 @@ class _Worker:
                 return
             pair = todo.popleft()
             self.in_flight += 1
-            row = await self._predict_row(method, context, pair)
+            row = await predict_row(method, pair, context, self.reporter.log_unforeseen, self.scrub)
             self.in_flight -= 1
             await self._finish(row)
-
-    async def _predict_row(self, method: RowMethod, context: Context, pair: Pair) -> RowResult | Failed:
-        """Returns the result of a row, or its failure: no error of one row ends the run."""
-        task = asyncio.ensure_future(method.predict_row(pair, context))
-        try:
-            await asyncio.wait({task})
-        finally:
-            task.cancel()
-        if task.cancelled():
-            return Failed(pair.pair_id, "Cancelled", f"{self.spec.method} gave up this row without a cause")
-        error = task.exception()
-        if error is None:
-            return _refuse_other_row(task.result(), pair)
-        calls = error.calls if isinstance(error, RowFailed) else ()
-        cause = error.cause if isinstance(error, RowFailed) else error
-        if not isinstance(cause, DeskError):
-            self.reporter.log_unforeseen(pair.pair_id, cause)
-        return Failed(pair.pair_id, type(cause).__name__, self.scrub(str(cause)), calls)
 
     async def _predict_batch(self, method: BatchMethod, context: Context, missing: set[str]) -> None:
         """Predicts all rows at once, in a thread, and finishes those that are missing, in order."""
@@ -294,21 +276,8 @@ class _Worker:
                 loop.remove_signal_handler(number)
 
 
-def _refuse_other_row(result: RowResult, pair: Pair) -> RowResult | Failed:
-    """Returns the result; a failure if it is of another row."""
-    predicted = result.prediction.pair_id
-    if predicted == pair.pair_id:
-        return result
-    message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
-    return Failed(pair.pair_id, InputError.__name__, message, result.calls)
-
-
 def _cause(error: BaseException) -> str:
     """Returns in one line why the work ended."""
     if isinstance(error, OSError | MemoryError):
         error = explain(error)
     return str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"
-
-
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error)).rstrip()

@@ -108,8 +108,11 @@ def judge_run(rows: RunRows) -> Verdicts:
     """Whether a run beats count-only on DE and the rarer gene on DIR; on a benchmark of one question, the base rate.
 
     On such a benchmark the macro AUROC by gene is judged, where the base rate has exactly 0.5: pooled, a mean by gene would
-    pass for skill.
+    pass for skill. Of a run whose worker has not finished a row yet nothing is known.
     """
+    if not len(rows):
+        nothing = Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "no row")
+        return Verdicts(Verdict(COUNT_ONLY, nothing), Verdict(RARER_GENE, nothing))
     if rows.kind == "ternary":
         found = compare_runs(count_rows(rows), rows).covered
         return Verdicts(Verdict(COUNT_ONLY, found.de.change.shown), Verdict(RARER_GENE, found.dir.change.shown))

@@ -19,6 +19,7 @@ from core.engine.request import RunRequest
 from core.engine.run_state import Status, status_of
 from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
 from core.methods.base import Method
+from core.store import runs
 from core.store.runs import Run
 from tests.cases import as_csv
 
@@ -62,6 +63,12 @@ def until(holds: Callable[[], bool], what: str) -> None:
 
 def status(workspace: Workspace, run: Run) -> Status:
     return status_of(workspace.run_folder(run.id))
+
+
+def recorded(workspace: Workspace, run: Run) -> Run:
+    """The run as the store has it."""
+    with workspace.store.read() as db:
+        return runs.find(db, run.id)
 
 
 def until_state(workspace: Workspace, run: Run, *wanted: str) -> Status:

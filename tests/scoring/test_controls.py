@@ -122,6 +122,11 @@ def test_without_labels_nothing_is_judged(demo_workspace: Workspace) -> None:
     assert all(each[axis] is None for each in shape["controls"] for axis in ("de", "dir", "mean"))
 
 
+def test_nothing_is_judged_of_a_run_whose_first_row_is_not_finished(demo_workspace: Workspace) -> None:
+    found = judge_run(loaded(demo_workspace, "simulated debate").take(np.array([], dtype=int)))
+    assert (found.de.beats, found.dir.beats) == (None, None)
+
+
 def test_a_benchmark_of_one_question_is_judged_by_the_average_over_genes() -> None:
     labels = ["de" if label != "none" else "none" for label in LABELS]
     rows = rows_of(labels=labels, kind="de")

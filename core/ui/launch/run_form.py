@@ -18,7 +18,7 @@ from core.llm.health import START_COMMAND, Health
 from core.log import record_error
 from core.methods.base import DerivedMethod, Method, Option, methods
 from core.store.datasets import Dataset
-from core.ui.shared import loaders
+from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
@@ -195,6 +195,7 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
             show_error(error)
             return
         st.session_state[STARTED] = run.id
+        links.set_parameter("watched", None)
         st.rerun()
 
 

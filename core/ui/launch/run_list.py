@@ -41,10 +41,8 @@ def show_runs(context: PageContext) -> None:
     if not here:
         show_empty("No run was started here yet.")
         return
-    for stale in [key for key, run in here.items() if states[key].state not in LIVE_STATES and states[key].state != run.status]:
-        run_control.settle(context.workspace, stale)
-    started = st.session_state.get(STARTED)
-    wanted = started if started in here else next(iter(here))
+    loaders.settle_runs()
+    wanted = next(key for key in (st.query_params.get("watched"), st.session_state.get(STARTED), next(iter(here))) if key in here)
     chosen = st.selectbox(
         "Run", list(here), index=list(here).index(wanted), format_func=lambda key: _title(here[key], states[key]), key="watched"
     )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
 from core.audit.concerns import Concern, RunFacts, find_concerns
+from core.engine.run_state import LIVE_STATES
 from core.store.runs import Run
-from core.ui.shared import links, loaders
+from core.ui.shared import links, loaders, shell
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty
 
+_WATCH_S = 5.0  # between two looks at the states of runs
 _SUM = "Sum over the splits: one that is in two splits counts twice."
 
 
@@ -43,7 +47,9 @@ def show_concerns(context: PageContext) -> None:
     all_concerns = find_concerns([_facts(run) for run in context.runs], len(rejected))
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
     if not all_concerns and not leaks:
-        st.caption("Nothing: no fallback, no mean of fewer seeds, no collapsed role, no rejected row, no leak.")
+        st.caption(
+            "Nothing: no run that ended early, no fallback, no mean of fewer seeds, no collapsed role, no rejected row, no leak."
+        )
     for leak in leaks:
         name, what = st.columns([0.28, 0.72])
         name.text(leak.name)
@@ -57,9 +63,33 @@ def show_concerns(context: PageContext) -> None:
             links.to_data(concern.text, tab="Rejected rows")
 
 
+def watch_states(context: PageContext) -> None:
+    """Draw the page again when the state of a run changes, as long as a worker is on one."""
+    drawn = {run.id: run.status for run in context.runs}
+    if any(state in (*LIVE_STATES, "waiting") for state in drawn.values()):
+        shell.fragment(lambda: _draw_again_if_changed(drawn), every_s=_WATCH_S)()
+
+
+def _draw_again_if_changed(drawn: Mapping[str, str]) -> None:
+    if any(drawn.get(run.id, run.status) != run.status for run in loaders.all_runs()):
+        st.rerun()
+
+
 def _facts(run: Run) -> RunFacts:
     flags = loaders.flag_counts(run.id)
-    return RunFacts(run.id, run.name, run.done, run.failed, run.tokens_unknown, flags, _leave_one_out_sentences(run))
+    return RunFacts(
+        id=run.id,
+        name=run.name,
+        state=run.status,
+        cause=run.cause,
+        can_go_on=loaders.workspace().run_folder(run.id).exists,
+        total=run.total,
+        done=run.done,
+        failed=run.failed,
+        tokens_unknown=run.tokens_unknown,
+        flags=flags,
+        remarks=_leave_one_out_sentences(run),
+    )
 
 
 def _leave_one_out_sentences(run: Run) -> tuple[str, ...]:
@@ -74,7 +104,9 @@ def _show_concerns_of_run(run: Run, concerns: list[Concern]) -> None:
     name.text(run.name)
     with concerns_side.container(gap="xxsmall"):
         for concern in concerns:
-            if concern.flag is None:
+            if concern.on_launch:
+                links.to_launch(run, concern.text)
+            elif concern.flag is None:
                 st.caption(as_text(concern.text))
             else:
                 links.to_rows(run, concern.text, flags=FLAG_NAMES[concern.flag])

@@ -11,6 +11,7 @@ from core.store.runs import Run
 
 DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
+LAUNCH = "pages/launch.py"
 NEIGHBOURS = "pages/neighbours.py"
 SUBMIT = "pages/submit.py"
 
@@ -67,6 +68,11 @@ def to_submit(run: Run, label: str) -> None:
     """Show a link to a run in Submit; for a fusion, with its arithmetic added to the traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
     st.page_link(SUBMIT, label=label, query_params={"dataset": run.dataset, "run": run.id, **more})
+
+
+def to_launch(run: Run, label: str) -> None:
+    """Show a link to Launch with a run chosen there."""
+    st.page_link(LAUNCH, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id})
 
 
 def to_neighbours(dataset: str, pair_id: str, label: str) -> None:

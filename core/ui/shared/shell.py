@@ -130,6 +130,7 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
 def _sidebar(pages: Mapping[str, Sequence[Any]]) -> PageContext:
     datasets = loaders.all_datasets()
     runs = loaders.all_runs()
+    loaders.settle_runs()
     dataset, run = _choose_dataset_and_run(datasets, runs)
     runs_of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
     parameters = {name: record.id for name, record in (("dataset", dataset), ("run", run)) if record is not None}

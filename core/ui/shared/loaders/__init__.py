@@ -1,6 +1,7 @@
 """What pages load from the store: records, frames and the numbers made from them, each cached until its rows change.
 
 cache     one reading of the store's counters a page run, and the caches that are keyed by them
+settling  a thread that brings the store up to date with runs whose worker has died
 records   datasets, runs, imports, changes, presets
 rows      the rows of one run: filters, lists, and all that Debates shows of one row
 scores    scores, controls and protocols of runs
@@ -22,6 +23,7 @@ from core.ui.shared.loaders.records import (
     labelled_counts,
     latest_changes,
     rejected_rows,
+    settle_runs,
 )
 from core.ui.shared.loaders.rows import (
     RowDetails,
@@ -103,6 +105,7 @@ __all__ = [
     "run_version",
     "runs_with_row",
     "scored_rows",
+    "settle_runs",
     "shared_row_counts",
     "space_coverage",
     "space_matches",

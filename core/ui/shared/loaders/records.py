@@ -6,11 +6,13 @@ from typing import Any
 
 import pandas as pd
 
+from core.actions import run_states
 from core.store import changes, datasets, imports, notes, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.types import Label, Pair
-from core.ui.shared.loaders.cache import cached, reading
+from core.ui.shared.loaders import settling
+from core.ui.shared.loaders.cache import cached, reading, workspace
 
 
 @cached("datasets")
@@ -50,10 +52,20 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
 
 
 @cached("runs", "datasets")
-def all_runs() -> list[Run]:
-    """The runs of every dataset, oldest first."""
+def _recorded_runs() -> list[Run]:
     with reading() as db:
         return runs.list_all(db)
+
+
+def all_runs() -> list[Run]:
+    """The runs of every dataset, oldest first, each in the state that its folder shows now: the store may learn of it later."""
+    return run_states.with_present_states(workspace(), _recorded_runs())
+
+
+def settle_runs() -> None:
+    """Bring the store up to date with runs whose worker has died, in the background, if there are any."""
+    if run_states.unsettled_runs(workspace(), _recorded_runs()):
+        settling.start(workspace())
 
 
 @cached("runs", "datasets")

@@ -1,0 +1,152 @@
+"""Every reader of a run's state tells what its folder shows, whatever the store has."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import launch, run_control, run_states
+from core.actions.workspace import Workspace, open_workspace
+from core.engine.journal import Journal, read_progress
+from core.engine.request import RunRequest
+from core.engine.run_state import STALE_AFTER_S, WITHOUT_A_WORD, Counts, write_ending
+from core.errors import StoreBusy
+from core.store import runs
+from core.store.runs import Run
+from tests import commands
+from tests.engine.cases import fast, recorded, status, stored_rows, wish, workspace_with
+from tests.engine.killed import killed_run
+from tests.engine.methods import Counting, here
+from tests.engine.test_journal import row
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> tuple[Workspace, Run]:
+    return killed_run(tmp_path / "workspace")
+
+
+def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(killed: tuple[Workspace, Run]) -> None:
+    workspace, run = killed
+    finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
+    [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
+    assert (listed["status"], listed["done"]) == ("crashed", finished)
+    assert len(stored_rows(workspace, run.id)) == finished
+    assert (recorded(workspace, run).status, recorded(workspace, run).cause) == ("crashed", WITHOUT_A_WORD)
+    assert run_states.settle_ended(workspace) == []
+
+
+@pytest.mark.parametrize("command", [["score", "r"], ["export", "r", "--format", "csv"], ["controls", "r"]])
+def test_commands_that_read_rows_have_those_of_a_dead_worker(killed: tuple[Workspace, Run], command: list[str]) -> None:
+    workspace, run = killed
+    commands.core(workspace.settings.workspace, *command)
+    assert recorded(workspace, run).status == "crashed"
+    assert recorded(workspace, run).done >= 4
+
+
+def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, run = killed
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
+    assert (listed["status"], listed["done"]) == ("crashed", 0)  # the rows are not in the store
+    assert commands.core_json(workspace.settings.workspace, "doctor")["runs"] == {"crashed": 1}
+    assert recorded(workspace, run).status == "running"
+    reader = open_workspace(replace(workspace.settings, read_only=True))
+    assert [found.status for found in run_states.list_runs(reader)] == ["crashed"]
+    assert run_states.settle_ended(reader) == []
+
+
+def test_a_busy_store_keeps_no_reader_from_the_state(killed: tuple[Workspace, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace, run = killed
+
+    def busy(*_: object) -> None:
+        raise StoreBusy("held by somebody")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(run_control, "settle", busy)
+        [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
+    assert listed["status"] == "crashed"
+    assert recorded(workspace, run).status == "running"
+    assert [settled.id for settled in run_states.settle_ended(workspace)] == [run.id]
+
+
+def test_rows_that_came_after_a_state_was_settled_are_brought_in_and_a_torn_one_is_not(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    spec = wish(workspace, Counting())
+    run = run_control.start(workspace, spec, "r", fast(), begin=lambda *_: None)
+    folder = workspace.run_folder(run.id)
+    for done, pair_id in enumerate(spec.rows[:2], 1):
+        with Journal(folder) as journal:
+            journal.append([row(pair_id)])
+        assert [settled.done for settled in run_states.settle_ended(workspace)] == [done]
+    with folder.rows.open("ab") as journal_file:
+        journal_file.write(b'{"v": 1, "row"')
+    assert run_states.settle_ended(workspace) == []
+
+
+def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    method = Counting()
+    run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    with workspace.store.write() as db:
+        runs.change_by_worker(db, run.id, status="running")
+    assert [found.status for found in run_states.list_runs(workspace)] == ["done"]
+    request = RunRequest(method.name, "bmdm", rows="split=test", name="r")
+    again = launch.start(workspace, request, method=lambda _: method, spec=wish(workspace, method))
+    assert again.status == "done"
+
+
+def test_a_worker_that_never_began_is_awaited_for_a_while_and_then_missed(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
+    assert [found.status for found in run_states.list_runs(workspace)] == ["waiting"]
+    past = time.time() - STALE_AFTER_S - 1
+    os.utime(workspace.run_folder(run.id).control, (past, past))
+    assert [found.status for found in run_states.list_runs(workspace)] == ["crashed"]
+    assert [settled.status for settled in run_states.settle_ended(workspace)] == ["crashed"]
+    method = Counting()
+    assert run_control.resume(workspace, "r", begin=here(method)).status == "done"
+
+
+def test_a_run_that_is_taken_up_again_is_awaited_until_its_worker_begins(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    method = Counting(fails=frozenset({"Qb0_Hb0"}))
+    run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    assert run.failed == 1
+    run_control.retry(workspace, "r", begin=lambda *_: None)
+    workspace.run_folder(run.id).heartbeat.unlink()  # its worker was this process, which lives
+    assert [found.status for found in run_states.list_runs(workspace)] == ["waiting"]
+    assert (status(workspace, run).counts.done, status(workspace, run).counts.failed) == (3, 0)
+
+
+def test_a_folder_that_cannot_be_read_is_said_to_be_so_and_hides_no_other_run(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    method = Counting()
+    run = run_control.start(workspace, wish(workspace, method), "broken", fast(), begin=here(method))
+    run_control.start(workspace, wish(workspace, method, seed=1), "sound", fast(), begin=here(method))
+    workspace.run_folder(run.id).done.write_text("{")
+    by_name = {found.name: found for found in run_states.list_runs(workspace)}
+    assert (by_name["broken"].status, by_name["sound"].status) == ("crashed", "done")
+    assert "done.json: cannot be read" in by_name["broken"].cause
+    assert commands.core(workspace.settings.workspace, "runs").status == 0
+
+
+def test_runs_of_others_keep_the_state_that_they_came_with(small_workspace: Workspace) -> None:
+    assert [found.status for found in run_states.list_runs(small_workspace)] == ["done"]
+    assert run_states.settle_ended(small_workspace) == []
+
+
+def test_a_state_is_read_without_the_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = workspace_with(tmp_path, 4)
+    method = Counting()
+    run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
+    folder = workspace.run_folder(run.id)
+    write_ending(folder, "stopped", Counts(), 4, "nobody answered")
+    monkeypatch.setattr("core.engine.run_state.read_progress", lambda _: pytest.fail("the journal was read"))
+    assert [(found.status, found.cause) for found in run_states.list_runs(workspace)] == [("stopped", "nobody answered")]
+    folder.done.unlink()
+    folder.heartbeat.unlink()  # its worker was this process, which lives
+    assert [found.status for found in run_states.list_runs(workspace)] == ["crashed"]

@@ -1,0 +1,39 @@
+"""What a person should look at, in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from core.audit.concerns import Concern, RunFacts, find_concerns
+from core.engine.run_state import LIVE_STATES, State
+
+FACTS = RunFacts(
+    id="r1", name="run", state="done", cause="", can_go_on=True, total=300, done=300, failed=0, tokens_unknown=0, flags={}
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "cause", "beginning", "to_do"),
+    [
+        ("crashed", "no word", "crashed (no word)", "resume it on Launch"),
+        ("stopped", "nobody answered", "stopped (nobody answered)", "mend the cause, then resume it on Launch"),
+        ("budget", "7 tokens are spent", "budget (7 tokens are spent)", "resume it on Launch with a larger budget"),
+        ("interrupted", "", "interrupted", "resume it on Launch"),
+        ("cancelled", "", "cancelled", "resume it on Launch, or leave it"),
+    ],
+)
+def test_a_run_that_ended_early_comes_first_with_what_to_do(state: str, cause: str, beginning: str, to_do: str) -> None:
+    text = f"{beginning}: 123 of 300 rows are finished"
+    facts = replace(FACTS, state=state, cause=cause, done=120, failed=3)
+    assert find_concerns([facts], 0) == [Concern("r1", f"{text}; {to_do}", on_launch=True), Concern("r1", "3 of 123 rows failed")]
+    elsewhere = replace(facts, can_go_on=False)  # it came in a bundle: no worker of this workspace can go on with it
+    assert find_concerns([elsewhere], 0)[0] == Concern("r1", text)
+
+
+def test_runs_that_wait_for_nobody_are_no_concern() -> None:
+    quiet = {"done", "waiting", *LIVE_STATES}
+    found = {state for state in get_args(State) if find_concerns([replace(FACTS, state=state)], 0)}
+    assert found == set(get_args(State)) - quiet

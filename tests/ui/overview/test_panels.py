@@ -1,0 +1,50 @@
+"""What needs attention: runs that ended early, with what to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.engine.journal import read_progress
+from core.engine.run_state import WITHOUT_A_WORD
+from tests.engine.cases import recorded, until
+from tests.engine.killed import killed_run
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+
+def states(app: AppTest) -> list[str]:
+    return list(app.dataframe[0].value["status"])
+
+
+def test_a_dead_run_is_told_at_once_settled_in_the_background_and_can_be_resumed_from_a_link(
+    visit: Visit, tmp_path: Path
+) -> None:
+    workspace, run = killed_run(tmp_path)
+    finished = len(read_progress(workspace.run_folder(run.id).rows).finished)
+    app = visit(workspace, "overview")
+    assert not app.exception
+    assert f"crashed ({WITHOUT_A_WORD}): " in text_of(app)
+    until(lambda: recorded(workspace, run).status == "crashed", "the run to be settled")
+    until(lambda: recorded(workspace, run).done == finished, "its rows")
+    assert f"{finished} of 40 rows are finished; resume it on Launch" in text_of(app.run())
+    [link] = [link for link in app.get("page_link") if "resume it on Launch" in link.proto.label]
+    assert (link.proto.page, f"watched={run.id}" in link.proto.query_string) == ("launch", True)
+    launch = visit(workspace, "launch", watched=run.id)
+    assert launch.selectbox(key="watched").value == run.id
+    assert "Resume" in [button.label for button in launch.button]
+
+
+def test_a_reader_sees_that_a_run_is_dead_on_every_page_and_nothing_is_written(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace, run = killed_run(tmp_path)
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    assert f"crashed ({WITHOUT_A_WORD}): " in text_of(visit(workspace, "overview"))
+    launch = visit(workspace, "launch")
+    assert not launch.exception
+    assert not launch.error
+    assert "crashed; can be resumed" in str([element.proto for element in launch.get("progress")])
+    assert (recorded(workspace, run).status, recorded(workspace, run).done) == ("running", 0)
