@@ -11,5 +11,6 @@ logprobs          probabilities of the answer letters
 tokens            the number of tokens of a text
 prompts/          the prompt texts
 serve             a vLLM server of one's own
-scripted_server   a server without a model, for tests and demos; its answers: scripted_replies, scripted_text
+scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
+                  scripted_faults
 """

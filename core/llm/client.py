@@ -8,6 +8,7 @@ import random
 import re
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from core.net.transport import Fault
 CONCURRENCY = 16  # a cap, not a target: vLLM queues without bound instead of answering 429
 _MENTIONS_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 _LEFT_OUT = "an answer came without them"
+_ENOUGH_WITHOUT = 3  # answers that lack the log-probabilities, so that no more are asked for
 _MOST_KEPT = 100_000  # characters of an answer that is none: rows keep what they were answered
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (
@@ -122,6 +124,7 @@ class Client:
         self._rng = rng or random.Random()
         self._sleep = sleep
         self._models_with_logprobs: set[str] = set()
+        self._answers_without_logprobs: Counter[str] = Counter()
         self._reasons_without_logprobs: dict[str, str] = {}
         self.on_answer: Callable[[Usage], object] = lambda _: None  # called with what an answer cost, before all else
         self._other_models: set[tuple[str, str]] = set()
@@ -229,13 +232,13 @@ class Client:
             return None
         model = call.request.model
         if answer.logprobs is None:
-            # One answer without them does not condemn a server that has given them before.
-            if model not in self._models_with_logprobs:
+            # A few answers without them condemn no server that gives them with others.
+            self._answers_without_logprobs[model] += 1
+            if self._answers_without_logprobs[model] >= _ENOUGH_WITHOUT and model not in self._models_with_logprobs:
                 self._reasons_without_logprobs[model] = _LEFT_OUT
             raise self._no_logprobs_error(call, _LEFT_OUT)
         self._models_with_logprobs.add(model)
-        if self._reasons_without_logprobs.get(model) == _LEFT_OUT:  # by one answer, as it turns out
-            del self._reasons_without_logprobs[model]
+        self._reasons_without_logprobs.pop(model, None)
         return answer.logprobs
 
     def _check_logprobs_possible(self, call: _Call) -> None:

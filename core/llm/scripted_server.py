@@ -16,10 +16,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from core.llm.scripted_replies import MODEL, Faults, Script, completion, fault_of
+from core.errors import InputError
+from core.llm.scripted_faults import COUNTED, Faults, draw_fault, respond
+from core.llm.scripted_replies import MODEL, Script, completion
 from core.llm.scripted_text import ScriptedPrompt, read_prompt, tokenize
 from core.net import testing
-from core.net.testing import ReceivedRequest, ServerResponse, json_response
+from core.net.testing import ReceivedRequest, Response, ServerResponse, json_response
 
 __all__ = ["MODEL", "Faults", "Script", "request_counts", "serving"]
 
@@ -50,7 +52,7 @@ class _ScriptedModel:
         self._arrivals: Counter[bytes] = Counter()
         self._concurrent = 0
 
-    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
+    async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
         """The response; None closes the connection without one."""
         if request.path == COUNTS:
             return json_response(200, self.counts)
@@ -73,7 +75,7 @@ class _ScriptedModel:
 
     async def _chat(
         self, request: ReceivedRequest, body: dict[str, Any], prompt: ScriptedPrompt, reader: asyncio.StreamReader
-    ) -> ServerResponse | None:
+    ) -> Response | None:
         if body["model"] != MODEL:
             return _error(404, f"The model `{body['model']}` does not exist, only `{MODEL}`.")
         if body.get("logprobs") and self.script.logprobs == "refused":
@@ -81,32 +83,27 @@ class _ScriptedModel:
         limit = body.get("max_completion_tokens") or 1
         if len(tokenize(prompt.text)) + limit > self.script.max_model_len:
             return _error(400, f"This model's maximum context length is {self.script.max_model_len} tokens.")
-        fault = fault_of(self.script, request.body, self._arrivals[request.body])
+        fault = draw_fault(self.script.faults, self.script.seed, request.body, self._arrivals[request.body])
         self._arrivals[request.body] += 1
         if fault:
             self.counts[fault] += 1
         self._concurrent += 1
         self.counts["most at once"] = max(self._concurrent, self.counts["most at once"])
         try:
-            return await self._delayed_response(completion(self.script, prompt, body, fault), fault, reader)
+            return await self._delayed_response(completion(self.script, prompt, body, fault), fault, prompt.draw("fault"), reader)
         finally:
             self._concurrent -= 1
 
-    async def _delayed_response(self, answer: dict[str, Any], fault: str, reader: asyncio.StreamReader) -> ServerResponse | None:
+    async def _delayed_response(
+        self, answer: dict[str, Any], fault: str, draw: float, reader: asyncio.StreamReader
+    ) -> Response | None:
         """The completion or the fault, after the script's delay."""
         await asyncio.sleep(self.script.delay_s)
         if fault == "hang":
             await reader.read()  # until the client leaves
-        if fault in ("hang", "dropped"):
-            return None
-        if fault == "error":
-            return _error(500, "A scripted error.")
-        if fault == "busy":
-            return _error(429, "Scripted to be busy.", ("Retry-After", f"{self.script.retry_after_s:g}"))
-        content = json.dumps(answer).encode()
-        if fault != "half" and not reader.at_eof():  # the client waits for it, and can read it
+        if fault in COUNTED and not reader.at_eof():  # the client waits for it, and can read it
             self.counts["tokens"] += answer["usage"]["total_tokens"]
-        return ServerResponse(200, content[: len(content) // 2] if fault == "half" else content)
+        return respond(answer, fault, draw, self.script.retry_after_s, self.script.drip_s)
 
 
 def _error(status: int, message: str, *headers: tuple[str, str]) -> ServerResponse:
@@ -121,9 +118,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="how long each answer takes")
-    parser.add_argument("--faults", type=float, default=0.0, metavar="SHARE", help="how often each fault occurs, 0 to 0.125")
+    parser.add_argument("--faults", type=float, default=0.0, metavar="SHARE", help="how often each fault occurs, 0 to 0.037")
     options = parser.parse_args(arguments)
-    model = _ScriptedModel(Script(seed=options.seed, faults=Faults.each(options.faults), delay_s=options.delay_ms / 1000))
+    try:
+        script = Script(seed=options.seed, faults=Faults.each(options.faults), delay_s=options.delay_ms / 1000)
+    except InputError as error:
+        parser.error(str(error))
+    model = _ScriptedModel(script)
     server = testing.LoopbackServer(model.answer)
     try:
         asyncio.run(server.run(options.port, lambda url: print(f"{MODEL}: {url}/v1 (no model answers there)", flush=True)))

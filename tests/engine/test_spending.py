@@ -104,7 +104,8 @@ def test_the_budget_counts_what_died_with_a_worker(tmp_path: Path) -> None:
 
 def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 40)
-    with serving(Script(faults=Faults.each(0.05), retry_after_s=0.01)) as url:
+    faults = Faults.each(0.05, "error", "busy", "dropped", "half", "empty", "hang", "not_finite", "wrong_format")
+    with serving(Script(faults=faults, retry_after_s=0.01)) as url:
         method = Asking()
         run = run_control.start(workspace, wish(workspace, method, model="scripted"), "r", fast(url), begin=here(method))
         counts = request_counts(url)

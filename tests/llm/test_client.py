@@ -200,11 +200,11 @@ def test_a_refusal_of_logprobs_is_found_out_once() -> None:
 
 def test_logprobs_that_are_left_out_are_no_reply() -> None:
     with serving(play(Canned(completion()))) as (url, asked):
-        first, second = complete(url, WITH_LOGPROBS, replace(WITH_LOGPROBS, seed=1))
-    said(first, NoLogprobs, "an answer came without them")
-    said(second, NoLogprobs, "an answer came without them")
-    assert len(asked) == 1
-    assert first.usage.completion_tokens == 2
+        found = complete(url, *(replace(WITH_LOGPROBS, seed=seed) for seed in range(5)))
+    for error in found:
+        said(error, NoLogprobs, "an answer came without them")
+    assert [error.usage.completion_tokens for error in found] == [2, 2, 2, 0, 0]
+    assert len(asked) == 3  # after three answers none more is asked for
 
 
 def test_one_answer_without_logprobs_does_not_condemn_a_server_that_gives_them() -> None:
@@ -215,22 +215,29 @@ def test_one_answer_without_logprobs_does_not_condemn_a_server_that_gives_them()
     assert found[0].logprobs == (("A", -0.5, ()),)
 
 
-def test_answers_with_logprobs_overrule_one_without() -> None:
-    """Both are asked for at the same time, and the one without them arrives first."""
+def test_a_first_answer_without_logprobs_does_not_condemn_a_server_either() -> None:
+    given = Canned(completion(logprobs=LOGPROBS))
+    with serving(play(Canned(completion()), given)) as (url, _):
+        found = complete(url, *(replace(WITH_LOGPROBS, seed=seed) for seed in range(3)))
+    assert [type(one) for one in found] == [NoLogprobs, Reply, Reply]
+
+
+def test_answers_with_logprobs_overrule_those_without() -> None:
+    """All are asked for at the same time, and those without them arrive first."""
     given = Canned(completion(logprobs=LOGPROBS))
 
     def play_late(asked: Asked) -> Canned:
-        if asked.body["seed"] == 1:
+        if asked.body["seed"] == 3:
             time.sleep(0.2)
-        return Canned(completion()) if asked.body["seed"] == 0 else given
+        return given if asked.body["seed"] >= 3 else Canned(completion())
 
     async def work(client: Client) -> list[Any]:
-        both = [client.complete(replace(WITH_LOGPROBS, seed=seed)) for seed in range(2)]
-        found = list(await asyncio.gather(*both, return_exceptions=True))
-        return [*found, await client.complete(replace(WITH_LOGPROBS, seed=2))]
+        first = [client.complete(replace(WITH_LOGPROBS, seed=seed)) for seed in range(4)]
+        found = list(await asyncio.gather(*first, return_exceptions=True))
+        return [*found, await client.complete(replace(WITH_LOGPROBS, seed=4))]
 
     with serving(play_late) as (url, _):
-        assert [type(one) for one in run_together(url, work)] == [NoLogprobs, Reply, Reply]
+        assert [type(one) for one in run_together(url, work)] == [NoLogprobs, NoLogprobs, NoLogprobs, Reply, Reply]
 
 
 def test_an_answer_under_another_name_is_an_answer_and_logged_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -9,13 +9,13 @@ import sys
 import time
 import urllib.request
 from collections import Counter
-from dataclasses import fields
 from typing import Any
 
 import pytest
 from openai import OpenAI
 
 from core.config import REPOSITORY
+from core.errors import InputError
 from core.llm.client import Client
 from core.llm.endpoint import Endpoint
 from core.llm.errors import ModelError, Refused, Truncated, Unanswered
@@ -26,7 +26,7 @@ from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.llm.scripted_text import read_prompt, scripted_probabilities
 
 PROMPT = "A) up\nB) down\nC) none\nWhat does knockdown of {} do to Mmp14? Reply with <answer>letter</answer>."
-RATE = 0.05
+RATE = 0.024
 
 
 def request(number: int, **more: Any) -> Request:
@@ -147,42 +147,93 @@ def test_no_more_at_once_than_the_cap() -> None:
     assert (counts["/v1/chat/completions"], counts["most at once"]) == (30, 5)
 
 
-@pytest.mark.parametrize("fault", [field.name for field in fields(Faults)])
+SAID = {
+    "error": "HTTP 500 (Scripted: error.)",
+    "unavailable": "HTTP 503",
+    "busy": "HTTP 429",
+    "busy_silent": "HTTP 429",
+    "busy_absurd": "HTTP 429",
+    "redirect": "HTTP 302, a redirect to http://127.0.0.1:9/login, which is not followed",
+    "dropped": "the connection failed",
+    "reset": "the connection failed",
+    "wrong_length": "the answer broke off",
+    "bad_chunks": "the connection failed",
+    "huge": "an answer of more than 8,000,000 bytes",
+    "bomb": "an answer of more than 8,000,000 bytes",
+    "half": "no JSON",
+    "null": "no choices",
+    "html": "no JSON",
+    "deep": "no JSON (nested too deeply)",
+    "big_integer": "no JSON",
+    "bad_utf8": "an answer that is not UTF-8",
+    "no_choices": "no choices",
+    "empty": "no content",
+    "no_logprobs": "no log-probabilities of scripted",
+    "hang": "no answer within 0.2 s",
+    "drip": "no answer within 0.2 s",
+}
+
+
+@pytest.mark.parametrize("fault", Faults.names())
 def test_each_fault_alone(fault: str) -> None:
     """A server that always fails in one way gives a typed failure that says how, and no wrong answer."""
     script = Script(faults=Faults(**{fault: 1.0}), retry_after_s=0.01)
     with serving(script) as url:
-        (found,) = outcomes(url, [request(1, top_logprobs=20)], retries=1, timeout_s=0.1 if fault == "hang" else 10.0)
+        timeout_s = 0.2 if fault in ("hang", "drip") else 30.0
+        [found] = outcomes(url, [request(1, top_logprobs=20)], retries=1, timeout_s=timeout_s)
         assert request_counts(url)[fault] == request_counts(url)["/v1/chat/completions"]
-    said = {
-        "error": "HTTP 500 (A scripted error.)",
-        "busy": "HTTP 429 (Scripted to be busy.)",
-        "dropped": "the connection failed",
-        "half": "no JSON",
-        "empty": "no content",
-        "hang": "no answer within 0.1 s",
-    }
-    if fault in said:
+    if fault in SAID:
         assert isinstance(found, ModelError)
-        assert said[fault] in str(found)
+        assert SAID[fault] in str(found)
+        final = fault in ("redirect", "huge", "bomb", "no_logprobs")
+        assert found.usage.attempts == (1 if final else 2)
     else:
         assert isinstance(found, Reply)
         assert found.logprobs is not None
-        assert isinstance(letter_probabilities(found.logprobs, content=found.content), Unparsed)
+        readable = fault in ("absurd_usage", "other_model")
+        assert isinstance(letter_probabilities(found.logprobs, content=found.content), Unparsed) is not readable
+        assert found.usage.uncounted == (fault == "absurd_usage")
+
+
+def test_waits_that_no_client_can_keep() -> None:
+    script = Script(faults=Faults(busy_absurd=1.0))
+    with serving(script) as url:
+        found = outcomes(url, [request(number) for number in range(40)], retries=1, timeout_s=30.0)
+    far = [one for one in found if "asks to wait 1,000,000,000 s, expected at most 120" in str(one)]
+    assert {type(one) for one in found} == {Unanswered}
+    assert 0 < len(far) < 40
+    assert all(one.usage.attempts == (1 if one in far else 2) for one in found)
+
+
+def test_a_seed_that_refuses_does_so_for_some_pairs_of_genes_and_however_often_it_is_asked() -> None:
+    requests = [Request("scripted", request(number).messages, seed=seed) for number in range(40) for seed in (42, 43)]
+    with serving(Script(refusing_seed=43, refused=0.3)) as url:
+        first, again = contents(url, *requests), contents(url, *requests)
+    with serving() as url:
+        right = contents(url, *requests)
+    assert first == again
+    refusals = [content != good for content, good in zip(first, right, strict=True)]
+    assert not any(refusals[::2])
+    assert 3 < sum(refusals[1::2]) < 25
+
+
+def test_shares_of_faults_that_are_none() -> None:
+    with pytest.raises(InputError, match=r"sum to 1\.35, expected at most 1"):
+        Faults.each(0.05)
+    assert Faults.each(0.5, "error", "busy") == Faults(error=0.5, busy=0.5)
 
 
 def test_with_every_fault_now_and_then_each_row_is_right_or_a_typed_failure() -> None:
-    script = Script(faults=Faults.each(RATE), retry_after_s=0.01)
+    """Faults that end an answer after seconds are left out: they have tests of their own."""
+    quick = [name for name in Faults.names() if name not in ("hang", "drip")]
+    script = Script(faults=Faults.each(RATE, *quick), retry_after_s=0.01)
     requests = [request(number, max_completion_tokens=500, top_logprobs=20) for number in range(250)]
     with serving(script) as url:
-        found = Counter(map(verdict, outcomes(url, requests, concurrency=64, retries=3, timeout_s=0.5)))
+        found = Counter(map(verdict, outcomes(url, requests, concurrency=64, retries=3, timeout_s=60.0)))
         counts = request_counts(url)
-    assert set(found) <= {"right", "no letter", "no number", "Truncated", "Unanswered", "Malformed"}
-    # Two of the eight faults, 10 % of the rows, come with an answer and are not asked again; retries mend most of the others.
-    assert found["right"] > 0.75 * len(requests)
-    assert found["no letter"] > 0
-    assert found["no number"] > 0
-    assert all(counts[field.name] > 0 for field in fields(Faults))
+    assert set(found) <= {"right", "no letter", "no number", "Truncated", "Unanswered", "Malformed", "NoLogprobs", "Refused"}
+    assert found["right"] > 0.6 * len(requests)
+    assert all(counts[name] > 0 for name in quick)
     assert counts["/v1/chat/completions"] > len(requests)
 
 
