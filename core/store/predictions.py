@@ -170,10 +170,14 @@ def find_pair_ids(cursor: Cursor, run: str, wanted: RowFilter, order: Order = "f
 
 
 def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame:
-    """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, flags, notes (count)."""
+    """The named rows of a run, in that order: pair_id, pert, gene, label, p_de, p_up_given_de, outcome, flags, notes (count).
+
+    outcome: "hit" or "miss" (see `RowFilter`); None without a label or a call.
+    """
     cursor.register("wanted", pa.table({"pair_id": list(pair_ids), "place": range(len(pair_ids))}))
     frame = cursor.execute(
         f"""SELECT q.pair_id, p.pert, p.gene, p.label, q.p_de, q.p_up_given_de, q.flags,
+              CASE {_HIT} WHEN true THEN 'hit' WHEN false THEN 'miss' END AS outcome,
               (SELECT count(*) FROM note n WHERE n.run = q.run AND n.pair_id = q.pair_id) AS notes
             FROM {_FROM} JOIN wanted w ON w.pair_id = q.pair_id WHERE q.run = ? ORDER BY w.place""",
         [run],

@@ -23,7 +23,7 @@ def _inline_script_hashes() -> str:
 
 
 POLICY = (
-    f"default-src 'self'; script-src 'self' {_inline_script_hashes()}; connect-src 'self'; img-src 'self' data: blob:; "
+    f"default-src 'self'; script-src 'self' blob: {_inline_script_hashes()}; connect-src 'self'; img-src 'self' data: blob:; "
     "style-src 'self' 'unsafe-inline'; font-src 'self' data:; worker-src 'self' blob:; frame-ancestors 'none'; object-src 'none'"
 )
 HEADERS = {

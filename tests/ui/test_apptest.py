@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
-from core.plots import theme
 from core.store import notes, runs
 from core.store.runs import Run
 from tests.ui.conftest import APP, Visit, forget
@@ -63,9 +63,15 @@ def the_run(workspace: Workspace, name: str = "debate") -> Run:
         return runs.find(db, name)
 
 
+def drawn(app: AppTest) -> dict[str, Any]:
+    """What the list of rows in Debates draws; empty without a list."""
+    found = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.component_name == "row_list"]
+    return found[0] if found else {}
+
+
 def listed(app: AppTest) -> list[str]:
     """The list of rows in Debates, as ids."""
-    return [row.replace(" ⟶ ", "_") for row in app.dataframe[0].value["row"]] if app.dataframe else []
+    return drawn(app).get("ids", [])
 
 
 def press(app: AppTest, label: str) -> AppTest:
@@ -118,8 +124,9 @@ def test_what_a_published_run_lacks_is_said_in_words(visit: Visit, real_workspac
     assert "This file kept no dossier" in text
     assert "not known here" in text
     assert {"Label", "Call"}.isdisjoint(widget.label for widget in (*app.multiselect, *app.selectbox))
-    signs = "".join(app.dataframe[0].value[""])
-    assert not set(signs) & {theme.LABEL_SIGNS[label] for label in ("up", "down", "none", "de")}
+    rows = drawn(app)
+    assert {rows["kinds"][label]["name"] for label in rows["labels"]} == {"no label"}
+    assert {"hit", "miss"}.isdisjoint(", ".join(rows["says"]).split(", "))
 
 
 def test_methods_without_briefs_have_no_debate_to_audit(visit: Visit, real_workspace: Workspace) -> None:
@@ -188,7 +195,7 @@ def test_rows_with_notes(visit: Visit, small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pb_Ga", "odd")
     app = visit(small_workspace, "debates", run="debate", noted="true")
     assert listed(app) == ["Pb_Ga"]
-    assert "✎" in app.dataframe[0].value[""][0]
+    assert "✎" in drawn(app)["marks"][0]
 
 
 def test_next_and_previous_move_within_the_filter(visit: Visit, small_workspace: Workspace) -> None:

@@ -53,9 +53,10 @@ class Watch:
 
 
 def links_of(page: Page) -> list[str]:
-    """Where the links of a page lead, those of Streamlit's own frame included."""
+    """Where the links of a page lead, those of Streamlit's own frame and of our components included."""
     return page.evaluate(
-        """[...document.querySelectorAll('a, area, form')]
+        """[document, ...[...document.querySelectorAll('*')].map(each => each.shadowRoot).filter(Boolean)]
+             .flatMap(root => [...root.querySelectorAll('a, area, form')])
              .map(a => a.getAttribute('href') ?? a.getAttribute('xlink:href') ?? a.getAttribute('action'))
              .filter(Boolean).map(address => new URL(address, document.baseURI).href)"""
     )

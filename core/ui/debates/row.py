@@ -226,7 +226,7 @@ def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Seque
 
 def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:
     """Show people's notes on the row, and a form for another."""
-    with st.expander(f"Notes ({len(notes)})", expanded=len(notes) > 0):
+    with st.container(key="notes"), st.expander(f"Notes ({len(notes)})", expanded=len(notes) > 0):
         for note in notes.itertuples():
             st.caption(as_text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}"))
             st.text(note.text)

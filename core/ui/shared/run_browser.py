@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
-from core.plots import theme
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
-from core.ui.shared import links, loaders
+from core.ui.shared import links, loaders, row_list
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import PROBABILITY_HELP, RANK_HELP, as_text, show_empty
+from core.ui.shared.widgets import as_text, score_name, show_empty
 
-PAGE_ROWS = 1000  # in one list
+PART_ROWS = 20_000  # in one list
 _STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
@@ -32,44 +30,16 @@ def choose_row(run: Run, ids: Sequence[str]) -> str:
 
 
 def _show_list(run: Run, ids: Sequence[str], place: int) -> None:
-    """Show the part of the list that holds the row at `place`, with that row selected; a click opens another."""
-    page = place // PAGE_ROWS
-    shown = tuple(ids[page * PAGE_ROWS : (page + 1) * PAGE_ROWS])
-    key = f"list-{run.id}"
-    st.session_state[key] = {"selection": {"rows": [place % PAGE_ROWS], "columns": [], "cells": []}}
+    """Show the list of rows, or the part of a very long one that holds the row at `place`; a click opens another."""
+    part = place // PART_ROWS
+    shown = tuple(ids[part * PART_ROWS : (part + 1) * PART_ROWS])
 
-    def open_row() -> None:
-        rows = st.session_state[key]["selection"]["rows"]
-        if rows:
-            st.query_params["row"] = shown[rows[0]]
+    def open_row(pair_id: str) -> None:
+        st.query_params["row"] = pair_id
 
-    part = f", {page * PAGE_ROWS + 1:,}–{page * PAGE_ROWS + len(shown):,} listed" if len(ids) > PAGE_ROWS else ""
-    st.caption(f"{len(ids):,} of {run.done:,} rows{part}")
-    name = "rank" if run.has_rank_scores else "P(DE)"  # the column is narrow
-    st.dataframe(
-        _table(loaders.list_rows(run.id, shown), name),
-        key=key,
-        on_select=open_row,
-        selection_mode="single-row",
-        hide_index=True,
-        height=560,
-        column_config={
-            "row": st.column_config.TextColumn("perturbation ⟶ gene", width=178),
-            name: st.column_config.NumberColumn(
-                format="%.2f", width=55, help=RANK_HELP if run.has_rank_scores else PROBABILITY_HELP["P(DE)"]
-            ),
-            "": st.column_config.TextColumn(width=44, help="Label, flags (⚠) and notes (✎)"),
-        },
-    )
-
-
-def _table(rows: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The list of rows; name: of the column of their P(DE) or rank scores."""
-    signs = [
-        f"{theme.LABEL_SIGNS[label] if isinstance(label, str) else ''}{' ⚠' if len(flags) else ''}{' ✎' if notes else ''}"
-        for label, flags, notes in zip(rows["label"], rows["flags"], rows["notes"], strict=True)
-    ]
-    return pd.DataFrame({"row": rows["pert"] + " ⟶ " + rows["gene"], name: rows["p_de"], "": signs})
+    listed = f", {part * PART_ROWS + 1:,}–{part * PART_ROWS + len(shown):,} listed" if len(ids) > PART_ROWS else ""
+    drawn = row_list.load(run.id, shown, score_name(run), f"{len(ids):,} of {run.done:,} rows{listed}")
+    row_list.show(drawn, ids[place], f"list-{run.id}", open_row)
 
 
 def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:

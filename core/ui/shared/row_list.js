@@ -1,0 +1,228 @@
+// The list of rows. Only the rows in sight are drawn, so that ten thousand scroll smoothly. The rows come once; which of
+// them is open comes by an event, so that a step to the next row does not send them all again.
+
+const ROW_PX = 30;
+const SPARE = 10; // rows drawn above and below those in sight
+const LEAST_PX = 240;
+const BELOW_PX = 24; // between the list and the window's lower edge
+const REST_MS = 120; // moves closer together than this open only the last row
+const KEYS = [
+  ["↑ ↓ or j k", "previous, next row"],
+  ["/", "search"],
+  ["n", "write a note"],
+  ["c", "copy the link to this row"],
+  ["?", "these keys"],
+];
+
+const lists = new WeakMap();
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".row-list");
+  let list = lists.get(root);
+  if (!list) {
+    list = new RowList(root);
+    lists.set(root, list);
+  }
+  list.send = (id) => setTriggerValue("row", id);
+  list.setRows(data);
+  return () => list.leave();
+}
+
+class RowList {
+  constructor(root) {
+    this.root = root;
+    this.box = root.querySelector(".rows");
+    this.space = root.querySelector(".space");
+    this.said = root.querySelector(".said");
+    this.keys = root.querySelector(".keys");
+    this.drawn = "";
+    this.at = -1;
+    this.sentAt = 0;
+    this.fillKeys();
+    this.box.addEventListener("scroll", () => this.draw());
+    this.box.addEventListener("click", (event) => {
+      const row = event.target.closest("[role=option]");
+      if (row) this.open(Number(row.dataset.place));
+    });
+    this.onOpen = (event) => this.follow(event.detail);
+    this.onKey = (event) => this.press(event);
+    this.onResize = () => this.fit();
+    document.addEventListener("row-opened", this.onOpen);
+    document.addEventListener("keydown", this.onKey);
+    window.addEventListener("resize", this.onResize);
+  }
+
+  leave() {
+    document.removeEventListener("row-opened", this.onOpen);
+    document.removeEventListener("keydown", this.onKey);
+    window.removeEventListener("resize", this.onResize);
+    clearTimeout(this.timer);
+    lists.delete(this.root);
+  }
+
+  setRows(data) {
+    if (data.version !== this.data?.version) {
+      this.data = data;
+      this.root.querySelector(".count").textContent = data.count;
+      this.places = new Map(data.ids.map((id, place) => [id, place]));
+      this.space.style.height = `${data.ids.length * ROW_PX}px`;
+      this.drawn = "";
+      this.waiting = null;
+      this.at = -1;
+      this.box.scrollTop = 0;
+    }
+    this.fit();
+    this.follow(globalThis.openedRow);
+  }
+
+  // The list ends where the window does.
+  fit() {
+    const above = this.box.getBoundingClientRect().top + (document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0);
+    const height = Math.min(this.data.ids.length * ROW_PX, Math.max(LEAST_PX, window.innerHeight - above - BELOW_PX));
+    this.box.style.height = `${height}px`;
+    this.draw();
+  }
+
+  // Marks the row that the page shows, unless the person has moved on since it was asked for.
+  follow(id) {
+    const place = this.places?.get(id);
+    if (place === undefined) return;
+    if (this.waiting === id) this.waiting = null;
+    if (!this.waiting) this.mark(place);
+  }
+
+  open(place) {
+    if (place < 0 || place >= this.data.ids.length || place === this.at) return;
+    this.mark(place);
+    this.waiting = this.data.ids[place];
+    clearTimeout(this.timer);
+    const since = performance.now() - this.sentAt;
+    const send = () => {
+      this.sentAt = performance.now();
+      this.send(this.waiting);
+    };
+    if (since > REST_MS) send();
+    else this.timer = setTimeout(send, REST_MS - since);
+  }
+
+  mark(place) {
+    this.at = place;
+    const top = place * ROW_PX;
+    const shown = this.box.clientHeight;
+    if (top < this.box.scrollTop || top + ROW_PX > this.box.scrollTop + shown) {
+      this.box.scrollTop = Math.max(0, top - (shown - ROW_PX) / 2);
+    }
+    this.draw();
+  }
+
+  draw() {
+    if (!this.data) return;
+    const first = Math.max(0, Math.floor(this.box.scrollTop / ROW_PX) - SPARE);
+    const last = Math.min(this.data.ids.length, Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW_PX) + SPARE);
+    const now = `${first}-${last}-${this.at}`;
+    if (now === this.drawn) return;
+    this.drawn = now;
+    const rows = [];
+    for (let place = first; place < last; place++) rows.push(this.row(place));
+    this.space.replaceChildren(...rows);
+    this.box.setAttribute("aria-activedescendant", this.at >= first && this.at < last ? `row-${this.at}` : "");
+  }
+
+  row(place) {
+    const { perts, genes, values, labels, marks, says, kinds } = this.data;
+    const row = element("div", "row");
+    row.id = `row-${place}`;
+    row.dataset.place = place;
+    row.setAttribute("role", "option");
+    row.setAttribute("aria-selected", String(place === this.at));
+    row.setAttribute("aria-posinset", place + 1);
+    row.setAttribute("aria-setsize", this.data.ids.length);
+    row.style.top = `${place * ROW_PX}px`;
+    const pair = element("span", "pair");
+    pair.append(element("i", "", perts[place]), " ⟶ ", element("i", "", genes[place]));
+    pair.title = `${perts[place]} ⟶ ${genes[place]}`;
+    const label = kinds[labels[place]];
+    const sign = element("span", "sign", label.sign);
+    sign.style.color = label.colour;
+    sign.title = label.name;
+    const mark = element("span", "marks", marks[place]);
+    mark.title = says[place];
+    const value = values[place] === null ? "–" : values[place].toFixed(2);
+    row.append(pair, element("span", "value", value), sign, mark);
+    row.setAttribute("aria-label", `${pair.title}, ${this.data.name} ${value}, ${label.name}${says[place] ? `, ${says[place]}` : ""}`);
+    return row;
+  }
+
+  press(event) {
+    const within = event.composedPath()[0];
+    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(within)) return;
+    const here = this.root.contains(within) || within === document.body;
+    const page = Math.max(1, Math.floor(this.box.clientHeight / ROW_PX) - 1);
+    const moves = {
+      j: 1, k: -1,
+      ...(here && { ArrowDown: 1, ArrowUp: -1 }),
+      ...(this.root.contains(within) && { PageDown: page, PageUp: -page, Home: -this.at, End: this.data.ids.length - 1 - this.at }),
+    };
+    const others = { "/": () => focusOn(".st-key-q input"), n: writeNote, c: () => this.copyLink(), "?": () => this.showKeys() };
+    if (event.key in moves) {
+      const place = this.at + moves[event.key];
+      this.open(Math.min(this.data.ids.length - 1, Math.max(0, place)));
+    } else if (event.key in others) others[event.key]();
+    else return;
+    event.preventDefault();
+  }
+
+  async copyLink() {
+    const link = new URL(location.href);
+    link.searchParams.set("row", this.data.ids[this.at]);
+    try {
+      await navigator.clipboard.writeText(link.href);
+      this.say("Link copied");
+    } catch {
+      this.say("The browser does not let this page copy; use Copy link");
+    }
+  }
+
+  showKeys() {
+    this.keys.hidden = !this.keys.hidden;
+    this.fit();
+  }
+
+  fillKeys() {
+    const lines = KEYS.map(([key, what]) => {
+      const line = element("div", "");
+      line.append(element("kbd", "", key), ` ${what}`);
+      return line;
+    });
+    this.keys.replaceChildren(...lines);
+    this.root.querySelector(".help").addEventListener("click", () => this.showKeys());
+  }
+
+  say(text) {
+    this.said.textContent = text;
+    clearTimeout(this.silence);
+    this.silence = setTimeout(() => (this.said.textContent = ""), 3000);
+  }
+}
+
+function element(tag, kind, text = "") {
+  const made = document.createElement(tag);
+  if (kind) made.className = kind;
+  made.textContent = text;
+  return made;
+}
+
+function isTyping(target) {
+  return target.closest?.("input, textarea, select, [contenteditable=true], [role=slider]") != null;
+}
+
+function focusOn(selector) {
+  document.querySelector(selector)?.focus();
+}
+
+// The notes are in an expander, which has to be open before its field can be written in.
+function writeNote() {
+  const notes = document.querySelector(".st-key-notes details");
+  if (notes && !notes.open) notes.querySelector("summary").click();
+  setTimeout(() => focusOn(".st-key-note_text textarea"), 150);
+}

@@ -1,0 +1,80 @@
+"""The list of a run's rows: a component of our own, since the built-in table opens a row only by its checkbox."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.plots import theme
+from core.ui.shared import loaders
+from core.ui.shared.loaders.cache import cached
+
+_HERE = Path(__file__)
+_HTML = """<div class="row-list"><div class="head"><span class="count"></span><span class="said" role="status"></span>
+<button class="help" type="button" aria-label="Keys" title="Keys">?</button></div><div class="keys" hidden></div>
+<div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div class="space"></div></div></div>"""
+# The page's other part, which says which row is open: a few bytes for each step, where the list may be a megabyte.
+_SAY_OPENED = """export default ({ data }) => {
+  globalThis.openedRow = data.row;
+  document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
+};"""
+_SIGNS = {"hit": "✓", "miss": "✗", "flags": "⚠", "notes": "✎"}
+_NO_LABEL = "unknown"
+_LABELS = [*theme.LABEL_SIGNS]
+
+_list = st.components.v2.component(
+    "row_list", html=_HTML, css=_HERE.with_suffix(".css").read_text("utf-8"), js=_HERE.with_suffix(".js").read_text("utf-8")
+)
+_opened = st.components.v2.component("opened_row", html="<div></div>", js=_SAY_OPENED)
+
+
+@cached("run:{0}", "datasets", "notes", entries=20, shared=True)
+def load(run: str, pair_ids: tuple[str, ...], name: str, count: str) -> dict[str, Any]:
+    """What the component draws of the named rows of a run (id); name: of the number; count: how many rows these are."""
+    return content(loaders.list_rows(run, pair_ids), name, count)
+
+
+def content(rows: pd.DataFrame, name: str, count: str) -> dict[str, Any]:
+    """What the component draws of rows as `predictions.list_rows` returns them; name, count: as in `load`."""
+    labels = [label if isinstance(label, str) else _NO_LABEL for label in rows["label"]]
+    facts = [_facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)]
+    found: dict[str, Any] = {
+        "name": name,
+        "count": count,
+        "ids": rows["pair_id"].tolist(),
+        "perts": rows["pert"].tolist(),
+        "genes": rows["gene"].tolist(),
+        "values": [None if value != value else round(value, 4) for value in rows["p_de"].astype(float).tolist()],
+        "labels": [_LABELS.index(label) for label in labels],
+        "marks": [" ".join(_SIGNS[fact] for fact in each) for each in facts],
+        "says": [", ".join(each) for each in facts],
+        "kinds": [
+            {"name": "no label" if label == _NO_LABEL else label, "sign": sign, "colour": theme.LABEL_COLOURS[label]}
+            for label, sign in theme.LABEL_SIGNS.items()
+        ],
+    }
+    return {**found, "version": hashlib.sha256(json.dumps(found).encode()).hexdigest()}
+
+
+def _facts(outcome: object, flags: Sequence[str], notes: int) -> list[str]:
+    """What is to be marked of a row: its outcome if it has one, and whether it has flags and notes."""
+    told = [outcome] if isinstance(outcome, str) else []
+    return [*told, *(["flags"] if len(flags) else []), *(["notes"] if notes else [])]
+
+
+def show(drawn: dict[str, Any], opened: str, key: str, on_open: Callable[[str], None]) -> None:
+    """Show the rows as `content` gives them, with one of them open; `on_open` gets the id of a row that is chosen."""
+
+    def open_row() -> None:
+        chosen = st.session_state[key]["row"]
+        if chosen:
+            on_open(chosen)
+
+    _list(key=key, data=drawn, on_row_change=open_row)
+    _opened(key=f"{key}-opened", data={"row": opened})
