@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import InputError
+from core.errors import InputError, UnknownFormat
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
@@ -24,10 +24,10 @@ def special_kind(path: Path) -> str:
 
 
 def refuse_special(path: Path) -> None:
-    """Raises InputError for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
+    """Raises UnknownFormat for pipes, sockets and devices, which may never end or act when they are read; OSError as `stat`."""
     kind = special_kind(path)
     if kind:
-        raise InputError(f"{path}: {kind}, expected a file")
+        raise UnknownFormat(f"{path}: {kind}, expected a file")
 
 
 def read_head(path: Path, n_bytes: int) -> bytes:

@@ -1,11 +1,20 @@
-"""Short texts that every room reads and writes: gene symbols, numbers and estimates, and text that can be encoded."""
+"""Short texts that every room reads and writes: gene symbols, numbers and estimates, names that can be told
+apart, and text that can be encoded."""
 
 from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from typing import Literal
 
+from core.errors import InputError
+
+MAX_NAME = 255  # characters, which is what most file systems allow for a file's
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters and marks without a shape: the fillers of Hangul, the blank of Braille, the grapheme joiner, variation selectors.
+_UNSEEN = frozenset([*"\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5", *map(chr, range(0xFE00, 0xFE10))])
+_NAMELESS = {"Cc": "a control character", "Cs": "half of a surrogate pair"}
 SymbolKind = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
 # Source: the mouse nomenclature's provisional symbols, as in the published agents' gene_class tool, and Ensembl's numbers.
@@ -41,3 +50,38 @@ def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -
 def replace_surrogates(text: str) -> str:
     """Returns the text with � for each unpaired surrogate, which can be neither sent nor written to a file."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def check_name(what: str, name: str) -> None:
+    """Raises InputError for a name that people cannot tell from another or that breaks a line: empty, blank or too long, or
+    with a control character or one that cannot be seen.
+
+    what: it is the name of, such as "run".
+    """
+    if not 0 < len(name) <= MAX_NAME:
+        raise InputError(f"name of a {what}: {len(name):,} characters, expected 1 to {MAX_NAME}")
+    if not name.strip(" \u00a0\u3000"):
+        raise InputError(f"name of a {what}: only blanks, expected characters that can be seen")
+    for i, character in enumerate(name, 1):
+        if unicodedata.category(character) in _UNSEEN_CATEGORIES or character in _UNSEEN:
+            known_as = unicodedata.name(
+                character, _NAMELESS.get(unicodedata.category(character), "a character without a meaning")
+            )
+            raise InputError(
+                f"name of a {what}: character {i} of '{printable(name)[:80]}' is U+{ord(character):04X} ({known_as}), "
+                "expected characters that can be seen"
+            )
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text can be written to a file: a name of the file system that is not UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def printable(text: str) -> str:
+    """Returns the text on one line: characters that cannot be printed are escaped as in Python."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -3,10 +3,12 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.texts import estimate_text, number_text, replace_surrogates
+from core.errors import InputError
+from core.texts import check_name, estimate_text, number_text, printable, replace_surrogates
 
 
 def test_numbers_and_estimates() -> None:
@@ -24,3 +26,46 @@ def test_both_halves_of_a_pair_are_joined_and_one_alone_is_marked() -> None:
 def test_what_is_no_surrogate_stays(text: str) -> None:
     halves = re.sub("[\ud800-\udbff][\udc00-\udfff]", "\U0001f600", text)  # the only pair of this alphabet
     assert replace_surrogates(text) == re.sub("[\ud800-\udfff]", "\ufffd", halves)
+
+
+@pytest.mark.parametrize("name", ["debate", "Läufe 2", "κNN – 遺伝子", "a", "n" * 255, "e\u0301", "=SUM(A1)"])
+def test_names_that_can_be_told_apart(name: str) -> None:
+    check_name("run", name)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("", "0 characters, expected 1 to 255"),
+        ("n" * 256, "256 characters, expected 1 to 255"),
+        (" \u00a0\u3000", "only blanks, expected characters that can be seen"),
+        ("ab\ncd", "character 3 of 'ab\\ncd' is U+000A (a control character), expected characters that can be seen"),
+        ("\x1b[31m", "U+001B (a control character)"),
+        ("a\u200bb", "U+200B (ZERO WIDTH SPACE)"),
+        ("a\u202eb", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
+        ("a\u2066b", "U+2066 (LEFT-TO-RIGHT ISOLATE)"),
+        ("\ufeffa", "U+FEFF (ZERO WIDTH NO-BREAK SPACE)"),
+        ("a\ufe0f", "U+FE0F (VARIATION SELECTOR-16)"),
+        ("a\u3164", "U+3164 (HANGUL FILLER)"),
+        ("a\U000e0041", "U+E0041 (TAG LATIN CAPITAL LETTER A)"),
+        ("a\ud800", "U+D800 (half of a surrogate pair)"),
+        ("a\ue000", "U+E000 (a character without a meaning)"),
+    ],
+)
+def test_names_that_cannot(name: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        check_name("run", name)
+    assert words in str(caught.value)
+    assert str(caught.value).startswith("name of a run: ")
+    assert str(caught.value).isprintable()
+
+
+@given(st.text(min_size=1, max_size=50))
+def test_a_name_that_is_taken_is_printable_and_can_be_written(name: str) -> None:
+    try:
+        check_name("run", name)
+    except InputError:
+        return
+    assert name.encode().decode() == name
+    assert "".join(name.splitlines()) == name
+    assert printable(name).isprintable()

@@ -38,7 +38,8 @@ from core.store import bundles as records
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.submission.package import write
-from core.submission.rules.registry import Problem, list_names, printable
+from core.submission.rules.registry import Problem, list_names
+from core.texts import printable
 from core.transfer.knn_settings import read_knn_settings
 from core.types import Rejected, RunRecord
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from core.datasets import PairTable, SubmissionTable, read, read_path
 from core.datasets.archives import MAX_UNPACKED_BYTES
@@ -14,7 +15,9 @@ from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import read_file
+from core.file_io import read_file, read_head
+from core.system_errors import explain
+from core.texts import is_encodable
 from core.types import Rejected
 
 
@@ -55,25 +58,68 @@ class BundleFile:
 FileContent = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
 
 
-def expand(paths: list[Path]) -> list[tuple[Path, bool]]:
-    """Returns (path, whether a person named it) of every file, of all files below a folder, and of each checkpoint's folder."""
-    files: list[tuple[Path, bool]] = []
+class FoundFile(NamedTuple):
+    """A file to import. chosen: whether a person named it. problem: why it cannot be opened; "" if nothing is known."""
+
+    path: Path
+    chosen: bool
+    problem: str = ""
+
+
+def expand(paths: list[Path]) -> list[FoundFile]:
+    """Returns every file, all files below a folder, and each checkpoint's folder; links that lead nowhere or back to a folder
+    above them, and folders that cannot be opened, with their problem.
+
+    Raises InputError for a path that is not there.
+    """
     for path in paths:
-        if path.is_dir() and not is_checkpoint(path):
-            inside = sorted(p for p in path.iterdir() if not p.name.startswith("."))
-            files += [(p, False) for p, _ in expand(inside)]
-        elif path.exists():
-            files.append((path, True))
-        else:
-            raise InputError(f"{path}: no such file or folder")
-    return files
+        _refuse_missing(path)
+    found: list[FoundFile] = []
+    to_look_at = [(path, True, frozenset[tuple[int, int]]()) for path in reversed(paths)]
+    while to_look_at:  # a list, since folders may be nested deeper than calls
+        path, chosen, above = to_look_at.pop()
+        problem = _problem_of_name(path)
+        try:
+            if problem or not path.is_dir() or is_checkpoint(path):
+                found.append(FoundFile(path, chosen, problem or _problem_of_link(path)))
+                continue
+            status = path.stat()
+            here = (status.st_dev, status.st_ino)
+            if here in above:
+                found.append(FoundFile(path, chosen, "a link that leads back to a folder above it"))
+                continue
+            inside = sorted((p for p in path.iterdir() if not p.name.startswith(".")), reverse=True)
+        except OSError as error:
+            found.append(FoundFile(path, chosen, str(explain(error))))
+            continue
+        to_look_at += [(each, False, above | {here}) for each in inside]
+    return found
+
+
+def _refuse_missing(path: Path) -> None:
+    try:
+        if "\0" in str(path) or not path.exists():
+            raise InputError(f"{str(path)[:300]}: no such file or folder")
+    except OSError as error:
+        raise InputError(str(explain(error, str(path)[:300]))) from error
+
+
+def _problem_of_name(path: Path) -> str:
+    return "" if is_encodable(str(path)) else "its name is not UTF-8; rename it"
+
+
+def _problem_of_link(path: Path) -> str:
+    return f"a link to {os.readlink(path)!r}, which leads nowhere" if path.is_symlink() and not path.exists() else ""
 
 
 def recognise(path: Path) -> FileContent:
     """Returns what a file or a checkpoint's folder holds. Raises UnknownFormat, UnsafeFile or InputError."""
-    if path.is_dir():
-        return SpaceFile(load_space(path, path.name))
-    return _recognise_file(path, path.name, None)
+    try:
+        if path.is_dir():
+            return SpaceFile(load_space(path, path.name))
+        return _recognise_file(path, path.name, None)
+    except OSError as error:  # of a file that was readable at first
+        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
 def recognise_upload(content: bytes, name: str) -> FileContent:
@@ -112,7 +158,6 @@ def _read_bundle_file(path: Path, name: str) -> BundleFile:
 
 def _first_character(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
-            return file.read(64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
+        return read_head(path, 64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from core import embeddings
 from core.actions import bundles, packs, run_writer, spaces
-from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.actions.files import BundleFile, FileContent, FoundFile, PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.import_target import (
     DEFAULT_OPTIONS,
     Imported,
@@ -35,6 +35,7 @@ from core.store import spaces as space_records
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.spaces import SpaceRecord
+from core.texts import check_name
 from core.types import Rejected
 
 __all__ = ["PUBLIC_GROUPS", "ImportOptions", "Imported", "fetch_and_import", "import_paths", "import_space", "import_upload"]
@@ -52,11 +53,13 @@ def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOpt
         return _import_files(workspace, expand(list(paths)), options)
 
 
-def _import_files(workspace: Workspace, files: Sequence[tuple[Path, bool]], options: ImportOptions) -> list[Imported]:
+def _import_files(workspace: Workspace, files: Sequence[FoundFile], options: ImportOptions) -> list[Imported]:
     tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
-    for path, chosen in files:
+    for path, chosen, problem in files:
         try:
+            if problem:
+                raise UnknownFormat(f"{path}: {problem}")
             tables.append((path, recognise(path)))
         except UnknownFormat as error:
             outcomes.append(
@@ -186,6 +189,7 @@ def _restore_file(workspace: Workspace, table: FileContent, existing: Imported) 
 
 def _write_pack(workspace: Workspace, file: PackFile, path: str, options: ImportOptions) -> Imported:
     name = options.name or Path(path).stem
+    check_name("pack", name)
     with workspace.change("import", path) as (db, detail):
         existing = next((pack for pack in space_records.list_packs(db) if pack.name == name), None)
         if existing is not None and not options.replace:

@@ -15,8 +15,10 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound, StateError
 from core.file_io import read_file, replace_file
+from core.log import LOGGER
 from core.methods.fusion_components import DatasetPriors
 from core.store.runs import Run
+from core.system_errors import explain
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
@@ -60,7 +62,10 @@ def find_null(
         return kept
     null = permutation_null(knn, labels, k, n, SEED, progress)
     if not workspace.settings.read_only:
-        write_null(_file(workspace, key), null)
+        try:
+            write_null(_file(workspace, key), null)
+        except OSError as error:  # it is computed again next time
+            LOGGER.warning("a null by permutation is not kept: %s", explain(error, _file(workspace, key)))
     return null
 
 

@@ -22,6 +22,7 @@ from core.methods.fusion_components import ComponentLoader
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.texts import check_name
 
 FindMethod = Callable[[str], Method]
 
@@ -37,8 +38,10 @@ def resolve(
     """Returns the specification of a request: all that the identity of its run is made from.
 
     known_health: of the model server; without it, a request that names no model asks the server for its models.
-    components: by default loaded from the workspace. Raises InputError for invalid options or rows, Unreachable without a model.
+    components: by default loaded from the workspace. Raises InputError for invalid options, rows or a name, Unreachable without
+    a model.
     """
+    check_name("run", name_of(request))
     found = method(request.method)
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
     if found.needs_model and not request.model:

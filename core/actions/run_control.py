@@ -23,6 +23,7 @@ from core.methods.base import DerivedMethod, Method, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import Cursor, changes, runs
 from core.store.runs import Run
+from core.texts import check_name
 from core.version import describe as describe_version
 
 Begin = Callable[[Workspace, str, str], object]  # starts the work, given a workspace, a run's id and the API key
@@ -64,7 +65,9 @@ def work_on(
 
 
 def find_same(workspace: Workspace, spec: RunSpec, name: str, *, replace: bool = False) -> Run | None:
-    """Returns the run of this specification, whatever its name. Raises StateError as `find_same_run` does."""
+    """Returns the run of this specification, whatever its name. Raises StateError as `find_same_run` does, and InputError for a
+    name as `check_name` does."""
+    check_name("run", name)
     with workspace.store.read() as db:
         return run_writer.find_same_run(db, workspace, spec, name, replace=replace)
 

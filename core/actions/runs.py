@@ -11,6 +11,7 @@ from core.engine.run_state import refuse_live
 from core.errors import InputError
 from core.store import changes, imports, notes, runs
 from core.store.runs import Run
+from core.texts import check_name
 
 MAX_NAME = 120  # characters of the name of a run
 MAX_PRESET_NAME = 60  # characters
@@ -104,6 +105,7 @@ def save_preset(workspace: Workspace, page: str, name: str, settings: Mapping[st
     name = name.strip()
     if not 0 < len(name) <= MAX_PRESET_NAME:
         raise InputError(f"preset: got a name of {len(name)} characters, expected 1 to {MAX_PRESET_NAME}")
+    check_name("preset", name)
     with workspace.change("preset", name) as (db, detail):
         notes.save_preset(db, page, name, settings, workspace.settings.author)
         changes.bump(db, "presets")

@@ -20,8 +20,11 @@ from core.datasets.knowledge_packs import Descriptions, LpsResponses, Network
 from core.embeddings import Coverage, Endpoint, Space, SymbolMatches
 from core.embeddings.encoders import MINILM
 from core.errors import InputError, NotFound, StateError
+from core.log import LOGGER
 from core.store import Cursor, changes, datasets, imports, pairs, spaces
 from core.store.spaces import SpaceRecord
+from core.system_errors import explain
+from core.texts import check_name
 from core.types import Label
 
 __all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
@@ -153,7 +156,10 @@ def _rebuild(workspace: Workspace, record: SpaceRecord, path: Path) -> Space:
         return embeddings.load_space(path, record.name)
     except InputError:
         space = BUILDERS[record.kind](workspace, record.spec, record.name)
-        _write(space, path)
+        try:
+            _write(space, path)
+        except OSError as error:  # it is built again next time
+            LOGGER.warning("space %s: not kept: %s", record.name, explain(error, path))
         return space
 
 
@@ -230,7 +236,8 @@ def identity(name: str, kind: str, spec: Spec) -> str:
 
 def find_same_or_refuse(db: Cursor, name: str, key: str, *, replace: bool) -> SpaceRecord | None:
     """Returns the space of this identity, or None. Raises StateError if the name is another's, unless `replace`."""
-    if not 0 < len(name) <= MAX_NAME or "," in name or name != name.strip():
+    check_name("space", name)
+    if len(name) > MAX_NAME or "," in name or name != name.strip():
         raise InputError(f"space {name!r}: expected a name of 1 to {MAX_NAME} characters without a comma or outer blanks")
     named = next((space for space in spaces.list_all(db) if space.name == name), None)
     if named is not None and named.id == key:

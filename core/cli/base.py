@@ -14,6 +14,7 @@ import typer
 from core import log
 from core.cli.lazy_group import LazyGroup
 from core.config import load_settings
+from core.texts import printable
 from core.version import describe
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def workspace(
 
 
 def say(text: str) -> None:
-    """Prints progress or a remark on standard error."""
-    print(text, file=sys.stderr)
+    """Prints progress or a remark on standard error, in one line that no name in it can break or colour."""
+    print(printable(text), file=sys.stderr)
 
 
 def show(result: Mapping[str, Any], as_json: bool, text: str) -> None:

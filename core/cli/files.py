@@ -16,6 +16,7 @@ from core.cli.base import Json, RunName, say, show
 from core.errors import InputError
 from core.store import datasets, runs
 from core.submission.package import write
+from core.texts import printable
 
 app = typer.Typer()
 
@@ -69,7 +70,7 @@ def _show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
         for o in outcomes
     ]
     lines = [
-        f"{r['kind']:18} {r['name'] or '–':32} {r['rows']:>7,} rows  {r['rejected']:>5,} rejected  {r['path']}" for r in records
+        f"{o.kind:18} {o.name or '–':32} {o.rows:>7,} rows  {len(o.rejected):>5,} rejected  {printable(o.path)}" for o in outcomes
     ]
     show({"imported": records}, as_json, "\n".join(lines))
     if any(outcome.kind == "failed" for outcome in outcomes):

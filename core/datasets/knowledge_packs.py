@@ -191,7 +191,10 @@ def _parse(content: bytes, name: str) -> Any:
         raise InputError(f"{name}: the number {constant}, expected finite numbers")
 
     try:
-        return json.loads(content.decode("utf-8-sig"), object_pairs_hook=require_distinct_keys, parse_constant=refuse_constant)
+        found = json.loads(content.decode("utf-8-sig"), object_pairs_hook=require_distinct_keys, parse_constant=refuse_constant)
+        if b"\\ud" in content.lower():  # half of a surrogate pair, perhaps, which nothing can store
+            json.dumps(found, ensure_ascii=False).encode()
+        return found
     except (ValueError, RecursionError) as error:
         raise UnknownFormat(f"{name}: not JSON ({error}), expected {_KINDS}") from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from core.types import Rejected
 
 # The most that the csv module takes on every platform; its default of 131,072 is less than a long trace.
 MAX_CELL_CHARACTERS = 2**31 - 1
+MAX_COLUMNS = 10_000
 _CHUNK_BYTES = 1 << 18
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -136,7 +138,9 @@ def _read_header(cells: list[str], name: str) -> tuple[str, ...]:
         raise UnknownFormat(f"{name}: empty, expected a CSV file with a header")
     if _undecoded_byte(cells):
         raise UnknownFormat(f"{name}: the first line is not UTF-8 text, expected the header of a CSV file or a zip")
-    twice = sorted({column for column in header if header.count(column) > 1})
+    if len(header) > MAX_COLUMNS:
+        raise InputError(f"{name}: {len(header):,} columns, expected at most {MAX_COLUMNS:,}")
+    twice = sorted(column for column, n in Counter(header).items() if n > 1)
     if twice:
         raise InputError(f"{name}: column {', '.join(map(quote, twice))} more than once in the header")
     return header

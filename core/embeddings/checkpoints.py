@@ -17,7 +17,9 @@ from core.embeddings.encoders import require_package
 from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnsafeFile
+from core.file_io import read_file
 
+MAX_VOCABULARY_BYTES = 1 << 26
 VOCABULARY, CHECKPOINT = "vocab.json", "best_model.pt"
 SCGPT_KEY = "encoder.embedding.weight"
 GENEFORMER_KEY = "bert.embeddings.word_embeddings.weight"
@@ -70,7 +72,7 @@ def tensor(path: Path, key: str) -> NDArray[Any]:
 
 def _vocabulary(path: Path) -> list[tuple[str, int]]:
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(read_file(path, MAX_VOCABULARY_BYTES).decode())
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path.name}: not JSON ({error})") from error
     if not isinstance(found, dict) or not all(type(row) is int for row in found.values()):

@@ -6,6 +6,7 @@ import csv
 import json
 import zipfile
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +20,15 @@ from core.embeddings import checkpoints
 from core.embeddings.plain_pickle import read_plain_pickle
 from core.embeddings.space import Space, first_line, list_some, make_space
 from core.errors import InputError, UnknownFormat, UnsafeFile
+from core.file_io import refuse_special
 
 MAX_UNPACKED_BYTES = 1 << 32
+MAX_RATIO = 200  # of unpacked to packed bytes, for files that unpack to more than UNSUSPICIOUS_BYTES
+UNSUSPICIOUS_BYTES = 1 << 26
+MAX_COLUMNS = 100_000
 FORMATS = "safetensors, npz, parquet, CSV, word2vec text, or a folder of scGPT or Geneformer"
 
+_BYTES_A_NUMBER = 8
 _MAX_LINE_BYTES = 1 << 24
 _SYMBOL_NAMES = {"symbol", "symbols", "gene", "genes", "gene_symbol", "gene_name"}
 _INDEX_NAMES = {"", "Unnamed: 0", "__index_level_0__"}  # what pandas calls the index that it writes along
@@ -55,6 +61,8 @@ def is_checkpoint(folder: Path) -> bool:
 
 
 def _load_folder(path: Path, name: str) -> Space:
+    for file in path.iterdir():
+        refuse_special(file)
     inside = sorted(file.name for file in path.iterdir())
     if {checkpoints.VOCABULARY, checkpoints.CHECKPOINT} <= set(inside):
         return checkpoints.read_scgpt(path, name)
@@ -67,6 +75,7 @@ def _load_folder(path: Path, name: str) -> Space:
 
 
 def _load_file(path: Path, name: str, named: bool) -> Space:
+    refuse_special(path)
     with path.open("rb") as file:
         first = file.readline(_MAX_LINE_BYTES)
     if first.startswith(b"PAR1"):
@@ -120,8 +129,7 @@ def _load_npz(path: Path, name: str) -> Space:
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > MAX_UNPACKED_BYTES:
-            raise UnsafeFile(f"{path.name}: unpacks to {unpacked:,} bytes, expected at most {MAX_UNPACKED_BYTES:,}")
+        _refuse_bomb(path, unpacked)
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: value for key in file.files if isinstance(value := file[key], np.ndarray)}
     except (ValueError, EOFError, LookupError, MemoryError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
@@ -137,8 +145,18 @@ def _load_npz(path: Path, name: str) -> Space:
     return make_space(name, symbols.tolist(), matrices[0], path.name)
 
 
+def _refuse_bomb(path: Path, unpacked: int) -> None:
+    """Raises UnsafeFile for a file that unpacks to too much, or to much more than it has."""
+    packed = path.stat().st_size
+    most = min(MAX_UNPACKED_BYTES, max(MAX_RATIO * packed, UNSUSPICIOUS_BYTES))
+    if unpacked > most:
+        raise UnsafeFile(f"{path.name}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")
+
+
 def _load_parquet(path: Path, name: str) -> Space:
     try:
+        found = parquet.read_metadata(path)
+        _refuse_bomb(path, found.num_rows * found.num_columns * _BYTES_A_NUMBER)
         table = parquet.read_table(path)
     except pa.ArrowException as error:
         raise InputError(f"{path.name}: cannot be read as parquet ({first_line(error)})") from error
@@ -148,6 +166,8 @@ def _load_parquet(path: Path, name: str) -> Space:
 
 def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
     delimiter = "," if "," in header else "\t"
+    if header.count(delimiter) >= MAX_COLUMNS:
+        raise InputError(f"{path.name}: {header.count(delimiter) + 1:,} columns, expected at most {MAX_COLUMNS:,}")
     try:
         columns = next(csv.reader(header.splitlines(), delimiter=delimiter))
     except csv.Error as error:
@@ -169,7 +189,7 @@ def _load_csv(path: Path, name: str, header: str, named: bool) -> Space:
 
 
 def _symbol_column(columns: list[str], texts: list[str], source: str) -> str:
-    repeated = sorted({column for column in columns if columns.count(column) > 1})
+    repeated = sorted(column for column, n in Counter(columns).items() if n > 1)
     if repeated:
         raise InputError(f"{source}: columns named twice: {list_some(repeated)}")
     named = [column for column in columns if column.lower() in _SYMBOL_NAMES]

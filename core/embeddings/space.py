@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 from scipy.sparse import csr_array
 
 from core.errors import InputError
+from core.file_io import replace_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +72,11 @@ def make_space(
 
 
 def save_space(space: Space, path: Path) -> None:
-    """Write a space as safetensors, which `load_space` reads; the file appears only when it is complete."""
+    """Write a space as safetensors, which `load_space` reads; the file appears only when it is complete. Raises OSError."""
     metadata = {"symbols": "\n".join(space.symbols), "source": space.source, "notes": json.dumps(space.notes)}
     if space.built_from_labels is not None:
         metadata["built_from_labels"] = space.built_from_labels
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        save_file({"embedding": space.vectors}, partial, metadata=metadata)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    replace_file(path, save({"embedding": space.vectors}, metadata=metadata))
 
 
 def list_some(items: Sequence[str], limit: int = 5) -> str:

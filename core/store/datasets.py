@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.store.connection import Cursor
 from core.store.queries import find_named, one
+from core.texts import check_name
 from core.types import DatasetKind
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ _COLUMNS = "id, name, kind, organism, context, origin"
 
 
 def add(cursor: Cursor, dataset: Dataset) -> None:
-    """Create a dataset; its id and name must be new."""
+    """Create a dataset; its id and name must be new. Raises InputError for a name as `check_name` does."""
+    check_name("dataset", dataset.name)
     cursor.execute(
         "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
         [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin],

@@ -11,6 +11,7 @@ from core.errors import NotFound, StateError
 from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
+from core.texts import check_name
 from core.types import FALLBACKS, Flag, RunRecord
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM run"
 
 def add(cursor: Cursor, run: Run) -> None:
     """Create a run, dated now unless it has a date; its id must be new, its name new within the dataset."""
+    check_name("run", run.name)
     refuse_taken_name(cursor, run.dataset, run.name)
     values = {name: getattr(run, name) for name in _COLUMNS}
     values |= {"spec": json.dumps(dict(run.spec), sort_keys=True), "parents": list(run.parents)}
@@ -84,6 +86,8 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
     for column, value in values.items():
         if column not in ("name", "note", "public_score"):
             raise ValueError(f"run.{column} is not a person's to change")
+        if column == "name":
+            check_name("run", str(value))
         cursor.execute(f"UPDATE run SET {column} = ? WHERE id = ?", [value, run])
 
 

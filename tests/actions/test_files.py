@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +12,8 @@ import numpy as np
 import pytest
 
 from core.actions.files import PackFile, SpaceFile, expand, recognise, recognise_upload
+from core.actions.imports import import_paths
+from core.actions.workspace import Workspace
 from core.errors import InputError, UnknownFormat, UnsafeFile
 from tests import cases, worlds
 from tests.embeddings.hostile import touches
@@ -70,14 +74,14 @@ def test_a_checkpoint_is_one_thing_and_other_folders_are_their_files(tmp_path: P
     named = tmp_path / "named.csv"
     named.write_bytes(cases.TEST)
     assert expand([named, tmp_path]) == [
-        (named, True),
-        (checkpoint, False),
-        (inner / "notes.pkl", False),
-        (inner / "space.safetensors", False),
-        (inner / "train.csv", False),
-        (named, False),
+        (named, True, ""),
+        (checkpoint, False, ""),
+        (inner / "notes.pkl", False, ""),
+        (inner / "space.safetensors", False, ""),
+        (inner / "train.csv", False, ""),
+        (named, False, ""),
     ]
-    assert expand([checkpoint]) == [(checkpoint, True)]
+    assert expand([checkpoint]) == [(checkpoint, True, "")]
     found = recognise(checkpoint)
     assert isinstance(found, SpaceFile)
     assert (found.space.name, found.space.symbols) == ("gf", ("TP53", "KRAS"))
@@ -142,3 +146,61 @@ def test_a_file_that_cannot_be_read_says_so() -> None:
         pytest.skip("needs a file that the system does not let anyone read")
     with pytest.raises(InputError, match="/proc/self/mem: cannot be read"):
         recognise(unreadable)
+
+
+def test_a_folder_with_links_pipes_and_odd_names_is_listed_and_the_rest_imported(workspace: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "train.csv").write_bytes(cases.TRAIN)
+    (folder / "broken").symlink_to("gone.csv")
+    (folder / "itself").symlink_to("itself")
+    (folder / "deep" / "up").symlink_to("..")
+    (folder / "deep" / "linked.csv").symlink_to("../test.csv")
+    (folder / "test.csv").write_bytes(cases.TEST)
+    os.mkfifo(folder / "pipe")
+    Path(os.fsdecode(os.fsencode(folder) + b"/\xff.csv")).write_bytes(cases.TRAIN)
+    found = import_paths(workspace, [folder])
+    by_name = {Path(outcome.path).name: outcome for outcome in found}
+    assert {name: outcome.kind for name, outcome in by_name.items()} == {
+        "train.csv": "challenge_train",
+        "test.csv": "challenge_test",
+        "linked.csv": "challenge_test",
+        "broken": "unknown",
+        "itself": "unknown",
+        "up": "unknown",
+        "pipe": "unknown",
+        "\udcff.csv": "unknown",
+    }
+    assert len(found) == 8
+    for name, words in (
+        ("broken", "a link to 'gone.csv', which leads nowhere"),
+        ("itself", "a link to 'itself', which leads nowhere"),
+        ("up", "a link that leads back to a folder above it"),
+        ("pipe", "a named pipe, expected a file"),
+        ("\udcff.csv", "its name is not UTF-8; rename it"),
+    ):
+        assert by_name[name].message.endswith(words)
+
+
+def test_folders_nested_deeper_than_calls_and_paths_go(tmp_path: Path) -> None:
+    here = os.open(tmp_path, os.O_RDONLY)
+    for _ in range(2200):  # step by step: a call of the system takes 4,096 characters at most
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    try:
+        [found] = expand([tmp_path])
+        assert "the name is longer than the file system allows" in found.problem
+    finally:
+        subprocess.run(["rm", "-rf", str(tmp_path / "d")], check=True)
+
+
+def test_a_checkpoint_with_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    checkpoint = geneformer(tmp_path / "gf")
+    [weights] = checkpoint.glob("*.safetensors")
+    weights.unlink()
+    os.mkfifo(weights)
+    with pytest.raises(UnknownFormat, match="a named pipe"):
+        recognise(checkpoint)

@@ -114,7 +114,7 @@ def exploding_archive(path: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize(("write", "message"), [(archive_of_objects, "objects"), (exploding_archive, "unpacks to")])
+@pytest.mark.parametrize(("write", "message"), [(archive_of_objects, "objects"), (exploding_archive, "bytes that unpack to")])
 def test_unsafe_archives(tmp_path: Path, write: Callable[[Path], None], message: str) -> None:
     write(tmp_path / "x.npz")
     with pytest.raises(UnsafeFile, match=message):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from core.submission.parsed import File, Finding, Row
+from core.texts import printable
 from core.types import Track
 
 Severity = Literal["error", "warning"]
@@ -61,8 +62,3 @@ def list_names(names: Sequence[object]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     return printable(", ".join(map(str, names[:SHOWN])) + more)
-
-
-def printable(text: str) -> str:
-    """The text on one line: characters that cannot be printed are escaped as in Python."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,0 +1,65 @@
+"""Every attack of tests/attacks.py in a process of its own, with its time and memory measured."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.attacks import ATTACKS, Attack
+from tests.test_hostile import contents, desk, place_of
+
+__all__ = ["desk"]  # a fixture
+
+ROOT = Path(__file__).resolve().parent.parent
+MOST_S = 5.0
+MOST_MB = 1000
+MOST_ADDRESSES = 4 << 30  # libraries reserve more than they use
+LONGEST_S = 60
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_it_is_one_line_in_little_time_and_memory(attack: Attack, desk: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "files"
+    folder.mkdir()
+    arguments = [argument.replace("WORKSPACE", str(desk)) for argument in attack.make(folder)]
+    place = place_of(attack, desk, tmp_path)
+    before = contents(place)
+    said = tmp_path / "said"
+    began = time.monotonic()
+    with said.open("wb") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "core", "--workspace", str(place), *arguments],
+            cwd=ROOT,
+            env={**os.environ, **attack.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=out,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES)),
+        )
+        status, used = _wait(process.pid, began + LONGEST_S)
+    seconds, megabytes = time.monotonic() - began, used.ru_maxrss / 1024
+    process.returncode = os.waitstatus_to_exitcode(status)
+    lines = said.read_text("utf-8", "replace").splitlines()
+    assert process.returncode == 1, lines
+    assert len(lines) == 1 + attack.rejects
+    assert attack.words in lines[0]
+    assert "Traceback" not in lines[0]
+    assert (seconds < MOST_S, megabytes < MOST_MB) == (True, True), (seconds, megabytes)
+    assert contents(place) == before
+
+
+def _wait(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
+    """The status of a process and what it used; kills it at the deadline."""
+    while True:
+        found, status, used = os.wait4(pid, os.WNOHANG)
+        if found:
+            return status, used
+        if time.monotonic() > deadline:
+            os.kill(pid, 9)
+        time.sleep(0.01)
