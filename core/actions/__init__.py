@@ -10,6 +10,7 @@ export         writes a run's rows as files for other programs
 launch         resolves, estimates and starts a run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left
+changed_settings  checks that a run can go on with other settings
 run_states     runs in the state that their folders show now, and what is to be settled
 run_writer     finds the run of a specification, and writes finished rows as a run
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from core.actions import run_writer
+from core.actions.changed_settings import check_change
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import read_packs
 from core.actions.workspace import Workspace
@@ -162,9 +163,9 @@ def cancel(workspace: Workspace, run: str) -> Run:
 def resume(
     workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
 ) -> Run:
-    """Continues a run that is paused, or that ended with rows missing. settings: replace those it was started with.
+    """Continues a run that is paused, or that ended with rows missing. settings: replace those it was started with, for good.
 
-    Raises StateError if every row is finished or the run is running.
+    Raises StateError if every row is finished or the run is running, and what `check_change` raises.
     """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state == "done":
@@ -172,6 +173,9 @@ def resume(
         raise StateError(f"resume {run}: every row is finished{again}")
     if status.state == "running":
         raise StateError(f"resume {run}: process {status.pid} is working on it, expected a run that is not running")
+    workspace.refuse_if_read_only("resume", found.name)
+    if settings is not None:
+        check_change(workspace, folder, status, settings)
     if status.state in LIVE_STATES:
         return _send_command(workspace, found, folder, "run", action="resume")
     with workspace.change("resume", found.name) as (_, detail):
@@ -183,10 +187,16 @@ def resume(
 def retry(
     workspace: Workspace, run: str, *, settings: ExecutionSettings | None = None, api_key: str = "", begin: Begin = start_worker
 ) -> Run:
-    """Predicts every failed row again, and the missing ones. Raises StateError if no row failed or a worker is on the run."""
+    """Predicts every failed row again, and the missing ones. settings: replace those it was started with, for good.
+
+    Raises StateError if no row failed or a worker is on the run, and what `check_change` raises.
+    """
     found, folder, status = _find_with_folder(workspace, run)
     if status.state in LIVE_STATES:
         raise StateError(f"retry {run}: process {status.pid} is working on it, expected a run that is not running")
+    workspace.refuse_if_read_only("retry", found.name)
+    if settings is not None:
+        check_change(workspace, folder, status, settings)
     with workspace.change("retry", found.name) as (_, detail), exclusive_lock(folder):
         failed = list(read_progress(folder.rows).failed)
         if not failed:
@@ -225,6 +235,18 @@ def settle(workspace: Workspace, run: str) -> Run:
         workspace.refuse_if_read_only("settle", found.name)
         ingest_journal(workspace.store, folder, status.state, status.cause)
     return _find(workspace, found.id)
+
+
+def settings_of(workspace: Workspace, run: str) -> ExecutionSettings:
+    """Returns how a run is carried out from the next worker on."""
+    _, folder, _ = _find_with_folder(workspace, run)
+    return folder.execution_settings()
+
+
+def find_status(workspace: Workspace, run: str) -> tuple[Run, Status]:
+    """Returns a run and its status. Raises StateError if no worker of this workspace made it."""
+    found, _, status = _find_with_folder(workspace, run)
+    return found, status
 
 
 def progress_of(workspace: Workspace, run: str) -> Progress:

@@ -11,19 +11,23 @@ from typing import Annotated, Any
 import typer
 
 from core.actions import launch, run_control
+from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
+from core.cli.runs import list_records
 from core.engine.request import RunRequest
-from core.errors import InputError
+from core.engine.spec import ExecutionSettings
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.llm.serve import PORT, ServerOptions
 from core.llm.serve import serve as serve_model
-from core.store import runs
 
 app = typer.Typer()
 
 Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
 Model = Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")]
+NewAddress = Annotated[str | None, typer.Option("--endpoint", help="Go on at this address, ending in /v1; kept for the run.")]
+NewBudget = Annotated[int | None, typer.Option("--token-budget", help="Tokens that the run may spend in all; kept for the run.")]
+NewConcurrency = Annotated[int | None, typer.Option("--concurrency", help="Calls to wait for at once; kept for the run.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
 
 
@@ -99,15 +103,42 @@ def cancel(context: typer.Context, run: RunName, as_json: Json = False) -> None:
 
 
 @app.command()
-def resume(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
-    """Continue a run that is paused, crashed or was stopped."""
-    _show(context.obj, run_control.resume(context.obj, run, begin=_begin(detach)).id, as_json)
+def resume(
+    context: typer.Context,
+    run: RunName,
+    endpoint: NewAddress = None,
+    token_budget: NewBudget = None,
+    concurrency: NewConcurrency = None,
+    detach: Detach = False,
+    as_json: Json = False,
+) -> None:
+    """Continue a run that is paused, crashed or was stopped, elsewhere or with more tokens if told so."""
+    settings = _new_settings(context.obj, run, endpoint, token_budget, concurrency)
+    _show(context.obj, run_control.resume(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
 
 
 @app.command()
-def retry(context: typer.Context, run: RunName, detach: Detach = False, as_json: Json = False) -> None:
-    """Predict the failed rows again."""
-    _show(context.obj, run_control.retry(context.obj, run, begin=_begin(detach)).id, as_json)
+def retry(
+    context: typer.Context,
+    run: RunName,
+    endpoint: NewAddress = None,
+    token_budget: NewBudget = None,
+    concurrency: NewConcurrency = None,
+    detach: Detach = False,
+    as_json: Json = False,
+) -> None:
+    """Predict the failed rows again, elsewhere or with more tokens if told so."""
+    settings = _new_settings(context.obj, run, endpoint, token_budget, concurrency)
+    _show(context.obj, run_control.retry(context.obj, run, settings=settings, begin=_begin(detach)).id, as_json)
+
+
+def _new_settings(
+    workspace: Workspace, run: str, endpoint: str | None, token_budget: int | None, concurrency: int | None
+) -> ExecutionSettings | None:
+    """Returns the run's settings with those that are given; None if none is."""
+    given = {"base_url": endpoint, "token_budget": token_budget, "concurrency": concurrency}
+    changes = {name: value for name, value in given.items() if value is not None}
+    return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 
 
 def _begin(detach: bool) -> run_control.Begin:
@@ -143,23 +174,18 @@ def endpoint(context: typer.Context, endpoint: Address = None, model: Model = No
 
 
 def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
-    """Returns a run's id and its status as JSON."""
-    with workspace.store.read() as db:
-        found = runs.find(db, run)
-    states = run_control.states(workspace)
-    if found.id not in states:
-        raise InputError(f"run {found.name}: {found.origin}, not made by a worker of this workspace")
-    status = states[found.id]
+    """Returns a run's id and its status as JSON: what `runs` prints of it, with the state and counts of this moment."""
+    found, status = run_control.find_status(workspace, run)
+    [record] = list_records(workspace, [found])
     counts = status.counts
-    return found.id, {
+    return found.id, record | {
         "run": found.name,
-        "id": found.id,
         "status": status.state,
         "cause": status.cause,
         "total": status.total,
         "done": counts.done,
         "failed": counts.failed,
-        "tokens": counts.cost,
+        "tokens": counts.cost or record["tokens"],
         "spent_tokens": counts.spent,
         "left_s": status.left_s,
     }

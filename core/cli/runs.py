@@ -23,7 +23,8 @@ def _record(run: Run, dataset: str, fewer_seeds: int) -> dict[str, Any]:
     return {**{key: getattr(run, key) for key in keys}, "dataset": dataset, "note": run.note, "fewer_seeds": fewer_seeds}
 
 
-def _records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
+def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict[str, Any]]:
+    """Returns the chosen runs, or all, as `runs --json` prints them."""
     with workspace.store.read() as db:
         names = {d.id: d.name for d in datasets.list_all(db)}
         fewer = predictions.rows_with_flag(db, Flag.FEWER_SEEDS)
@@ -35,7 +36,7 @@ def _records(workspace: Workspace, chosen: list[Run] | None = None) -> list[dict
 @app.command("runs")
 def runs_(context: typer.Context, as_json: Json = False) -> None:
     """List the runs."""
-    records = _records(context.obj)
+    records = list_records(context.obj)
     _show_runs({"runs": records}, records, as_json)
 
 
@@ -50,7 +51,7 @@ def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json
 
 
 def _show_run(workspace: Workspace, run: Run, as_json: bool) -> None:
-    [record] = _records(workspace, [run])
+    [record] = list_records(workspace, [run])
     _show_runs(record, [record], as_json)
 
 
@@ -90,5 +91,5 @@ def note(
 @app.command()
 def delete(context: typer.Context, run: RunName, as_json: Json = False) -> None:
     """Delete a run with its traces and notes."""
-    [record] = _records(context.obj, [run_actions.delete(context.obj, run)])
+    [record] = list_records(context.obj, [run_actions.delete(context.obj, run)])
     show(record, as_json, f"{record['name']}: deleted, {record['done']:,} rows")

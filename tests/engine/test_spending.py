@@ -95,7 +95,8 @@ def test_the_budget_counts_what_died_with_a_worker(tmp_path: Path) -> None:
         assert until_state(workspace, run, "cancelled").counts.done == 0
         lost, asked = request_counts(url)["tokens"], request_counts(url)["/v1/chat/completions"]
         halt.unlink()
-        run_control.resume(workspace, run.id, settings=fast(url, token_budget=lost), begin=begin)
+        workspace.run_folder(run.id).set_execution_settings(fast(url, token_budget=lost))
+        run_control.resume(workspace, run.id, begin=begin)
         ended = until_state(workspace, run, "budget")
         assert request_counts(url)["/v1/chat/completions"] == asked
     assert (ended.counts.done, ended.counts.spent) == (0, lost)

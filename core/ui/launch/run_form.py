@@ -23,6 +23,7 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
 STARTED = "_started"  # session key: the run that was started, shown after the rerun
+MOST_CALLS = 512  # at once
 LABELS = {
     "auto": "none of the row's own fold (labelled rows), else all",
     "all": "all training labels",
@@ -143,7 +144,9 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
             st.caption(f":orange[{as_text(health.problem)}]")
     model = st.selectbox("Model", health.models, key="model", disabled=not health.models, placeholder="none answers")
     one, two, three = st.columns(3)
-    concurrency = one.number_input("Calls at once", 1, 512, 16, key="concurrency", help="vLLM queues without bound: a cap.")
+    concurrency = one.number_input(
+        "Calls at once", 1, MOST_CALLS, 16, key="concurrency", help="vLLM queues without bound: a cap."
+    )
     budget = two.number_input("Token budget", 1, None, None, key="budget", placeholder="none", help="Stops cleanly when spent.")
     seed = three.number_input("Seed", 0, None, 0, key="run_seed")
     cached = st.toggle("Take answers that were given before from the cache", True, key="cached")

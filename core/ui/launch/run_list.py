@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
 
 from core.actions import run_control
+from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
 from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
 from core.errors import DeskError
 from core.store.runs import Run
-from core.ui.launch.run_form import STARTED
+from core.ui.launch.run_form import MOST_CALLS, STARTED
 from core.ui.shared import links, loaders
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration, show_empty
@@ -89,9 +91,11 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         kinds = read_progress(context.workspace.run_folder(run.id).rows).kinds
         text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())
         st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
+    may_change = not context.workspace.settings.read_only
+    changes = _show_settings(context.workspace, run, status) if may_change else {}
     with st.container(horizontal=True):
-        if not context.workspace.settings.read_only:
-            _show_controls(context.workspace, run, status)
+        if may_change:
+            _show_controls(context.workspace, run, status, changes)
         links.to_rows(run, "Read its rows")
         if counts.failed:
             links.to_rows(run, "Read the failures", failed="true")
@@ -106,19 +110,54 @@ def _tokens_per_s(status: Status) -> str:
     return f" · {status.counts.cost / finished * status.rows_per_s:,.0f} tokens/s"
 
 
-def _show_controls(workspace: Workspace, run: Run, status: Status) -> None:
-    """Show the buttons that make sense in this state."""
+def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, Any]:
+    """Show how a run that can go on would be carried out; return what was chosen there, as `change_settings` takes it.
+
+    A run that asks no model has nothing to choose, nor has one whose worker lives: it keeps the settings it began with.
+    """
+    present = run_control.settings_of(workspace, run.id)
+    over = status.state == "done" and not status.counts.failed
+    if over or not present.base_url or status.state in (*LIVE_STATES, "waiting"):
+        return {}
+    with st.expander("Go on elsewhere, or with more tokens", expanded=status.state in ("budget", "stopped")):
+        address, budget, calls = st.columns([0.5, 0.25, 0.25])
+        return {
+            "base_url": address.text_input(
+                "Model server", present.base_url, key=f"address-{run.id}", help=as_text(f"It has to serve {run.model}.")
+            ),
+            "token_budget": budget.number_input(
+                "Token budget",
+                1,
+                None,
+                present.token_budget,
+                key=f"budget-{run.id}",
+                placeholder="none",
+                help=f"In all; {status.counts.spent:,} are spent.",
+            ),
+            "concurrency": calls.number_input(
+                "Calls at once", 1, max(MOST_CALLS, present.concurrency), present.concurrency, key=f"calls-{run.id}"
+            ),
+        }
+
+
+def _show_controls(workspace: Workspace, run: Run, status: Status, changes: Mapping[str, Any]) -> None:
+    """Show the buttons that make sense in this state. changes: of the settings with which a run goes on."""
+
+    def go_on(action: Callable[..., Run]) -> None:
+        present = run_control.settings_of(workspace, run.id)
+        action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
+
     live = status.state in LIVE_STATES
-    actions = {
-        "Pause": (run_control.pause, status.state == "running"),
-        "Resume": (run_control.resume, status.state not in ("running", "pausing", "waiting", "done")),
-        "Cancel": (run_control.cancel, live),
-        "Retry failed rows": (run_control.retry, not live and status.counts.failed > 0),
+    actions: dict[str, tuple[Callable[[], object], bool]] = {
+        "Pause": (lambda: run_control.pause(workspace, run.id), status.state == "running"),
+        "Resume": (lambda: go_on(run_control.resume), status.state not in ("running", "pausing", "waiting", "done")),
+        "Cancel": (lambda: run_control.cancel(workspace, run.id), live),
+        "Retry failed rows": (lambda: go_on(run_control.retry), not live and status.counts.failed > 0),
     }
     for name, (act, possible) in actions.items():
         if possible and st.button(name, key=f"{name}-{run.id}"):
             try:
-                act(workspace, run.id)
+                act()
             except DeskError as error:
                 show_error(error)
             else:

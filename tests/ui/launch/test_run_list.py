@@ -1,13 +1,64 @@
-"""The words of the list of runs."""
+"""The list of runs: its words, and what can be done to a run from there."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import get_args
 
+from core.actions import run_control
+from core.actions.workspace import Workspace
 from core.engine.run_state import State
+from core.llm.scripted_server import serving
+from core.methods.base import method_named
+from core.store.runs import Run
 from core.ui.launch.run_list import STATES
+from tests.engine.cases import fast, until_state, wish, workspace_with
+from tests.engine.killed import killed_run
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press
+
+NOWHERE = "http://127.0.0.1:9/v1"
 
 
 def test_every_state_of_a_run_has_words() -> None:
     assert set(STATES) == set(get_args(State))
     assert STATES["interrupted"] == "its worker was told to end; can be resumed"
+
+
+def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit: Visit, tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 8)
+    with serving_prompt_only(workspace) as (run, url):
+        app = visit(workspace, "launch", watched=run.id)
+        assert not app.exception
+        assert app.text_input(key=f"address-{run.id}").value == NOWHERE
+        app.text_input(key=f"address-{run.id}").set_value("nonsense").run()
+        press(app, "Resume")
+        assert "address 'nonsense', expected one such as" in app.error[0].value
+        app.text_input(key=f"address-{run.id}").set_value(url)
+        app.number_input(key=f"budget-{run.id}").set_value(1_000_000)
+        app.number_input(key=f"calls-{run.id}").set_value(3).run()
+        press(app, "Resume")
+        assert not app.error
+        until_state(workspace, run, "done")
+    kept = run_control.settings_of(workspace, run.id)
+    assert (kept.base_url, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)
+
+
+@contextmanager
+def serving_prompt_only(workspace: Workspace) -> Iterator[tuple[Run, str]]:
+    """A run of 8 rows that ended since nobody answered, and the address of a server that would."""
+    method = method_named("prompt_only")
+    spec = wish(workspace, method, model="scripted")
+    run = run_control.start(workspace, spec, "r", fast(NOWHERE), begin=run_control.work_on)
+    assert run.status == "stopped"
+    with serving() as url:
+        yield run, url
+
+
+def test_the_settings_of_a_run_without_a_model_are_not_shown(visit: Visit, tmp_path: Path) -> None:
+    workspace, _ = killed_run(tmp_path)
+    app = visit(workspace, "launch")
+    assert "Resume" in [button.label for button in app.button]
+    assert not [field for field in app.text_input if field.label == "Model server" and field.key != "endpoint"]

@@ -1,0 +1,57 @@
+"""A run goes on with other settings: on another model server, with more tokens, with more or fewer calls at once.
+
+The address is no part of a run's identity, its model is: what answers there has to be the same model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from core.actions.workspace import Workspace
+from core.engine.journal import RunFolder
+from core.engine.run_state import LIVE_STATES, Status
+from core.engine.spec import ExecutionSettings
+from core.errors import InputError, StateError, Unreachable
+from core.llm.health import list_models
+
+PATIENCE_S = 10.0  # with a new server that is asked for its models
+
+
+def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
+    """Returns settings with other values of base_url, token_budget and concurrency, which is also that of rows in flight; what is
+    left out stays. Raises InputError as the start of a run does."""
+    if "concurrency" in changes:
+        changes["rows_in_flight"] = changes["concurrency"]
+    return replace(settings, **changes)
+
+
+def check_change(workspace: Workspace, folder: RunFolder, status: Status, settings: ExecutionSettings) -> None:
+    """Raises an error if a run cannot go on with these settings.
+
+    StateError while a worker is on it, which keeps the settings it began with; InputError if its method asks no model, if the
+    budget is spent already, or if a new server does not serve its model; Unreachable if a new server does not answer.
+    """
+    present = folder.execution_settings()
+    if settings == present:
+        return
+    if status.state in LIVE_STATES:
+        raise StateError(f"run {folder.run}: its worker keeps the settings it began with; cancel the run, then resume it")
+    if settings.base_url and not present.base_url:
+        raise InputError(f"run {folder.run}: its method asks no model, expected no model server")
+    budget, spent = settings.token_budget, status.counts.spent
+    if budget is not None and budget <= spent and budget != present.token_budget:
+        raise InputError(f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more")
+    if settings.base_url != present.base_url:
+        _check_model(workspace, settings, folder.spec().model)
+
+
+def _check_model(workspace: Workspace, settings: ExecutionSettings, model: str) -> None:
+    """Raises Unreachable if the server does not answer, InputError if it lists its models and this one is not among them."""
+    endpoint = settings.endpoint(workspace.settings.api_key)
+    found = asyncio.run(list_models(endpoint, PATIENCE_S))
+    if not found.reachable:
+        raise Unreachable(found.problem)
+    if found.models and model not in found.models:
+        raise InputError(f"{endpoint.base_url}: does not serve {model!r}, the run's model, but {', '.join(found.models)}")
