@@ -49,7 +49,7 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
     """Returns the spaces of these names over an index's symbols; one built from this dataset's labels can be rebuilt per fold."""
     with workspace.store.read() as db:
         records = [spaces.find(db, name) for name in names]
-    orthologs = packs.read_orthologs(workspace)
+    orthologs = packs.read_orthologs(workspace, dataset.organism)
     loaded = []
     for space in records:
         vectors = space_actions.load(workspace, space)

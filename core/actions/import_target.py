@@ -10,6 +10,7 @@ from typing import Protocol
 
 from core.actions.workspace import Workspace
 from core.datasets import PairTable, SubmissionTable
+from core.datasets.pack_kinds import organism_of
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
 from core.store import Cursor, changes, datasets, imports, notes, pairs, runs
@@ -42,7 +43,8 @@ class Imported:
     """The outcome for one file.
 
     kind is "failed" if nothing of it was imported and "unknown" for a file in a folder that no reader recognises;
-    `message` says why. new is False when its content was here already, so that nothing changed.
+    `message` says why. new is False when its content was here already, so that nothing changed. organism: of a knowledge pack,
+    "" if its symbols do not tell; None for anything else.
     """
 
     path: str
@@ -52,6 +54,7 @@ class Imported:
     rejected: tuple[Rejected, ...] = ()
     new: bool = True
     message: str = ""
+    organism: str | None = None
 
 
 class ImportedContent(Protocol):
@@ -71,18 +74,21 @@ def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOpt
         found = next((d for d in existing if wanted in (d.id, d.name)), None)
         if found is not None and found.kind != table.dataset_kind:
             raise StateError(f"{path}: labels are {table.dataset_kind}, but dataset {found.name} is {found.kind}")
-        organism, context = ("human", "") if table.kind == "perturbqa" else _CHALLENGE[1:]
-        return found or _create(db, wanted, table, organism, context)
+        return found or _create(db, wanted, table)
     real = [d for d in existing if d.kind == table.dataset_kind and d.origin != "simulated"]
     known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
     with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
     candidates = with_most_rows or real
     if len(candidates) > 1:
         raise StateError(f"{path}: could belong to {', '.join(d.name for d in candidates)}; say which with --dataset")
-    return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table, *_CHALLENGE[1:])
+    return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table)
 
 
-def _create(db: Cursor, name: str, table: PairTable, organism: str, context: str) -> Dataset:
+def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
+    """Creates a dataset: the challenge's, unless the file or its symbols say that the cells are human."""
+    symbols = {symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)}
+    is_human = table.kind == "perturbqa" or organism_of(symbols) == "human"
+    organism, context = ("human", "") if is_human else _CHALLENGE[1:]
     key = hashlib.sha256(name.encode()).hexdigest()[:8]
     dataset = Dataset(key, name, table.dataset_kind, organism, context, "imported")
     datasets.add(db, dataset)

@@ -27,6 +27,7 @@ from core.actions.runs import set_values
 from core.actions.workspace import Workspace
 from core.datasets import SOURCES, PairTable, SubmissionTable, fetch
 from core.datasets.fetch import GITHUB, Progress
+from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
@@ -179,6 +180,7 @@ def _restore_file(workspace: Workspace, table: FileContent, existing: Imported) 
     """Returns the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
+        existing = replace(existing, organism=organism_of(table.pack))
         restored = packs.restore(workspace, name, table.content, table.sha256)
     else:
         restored = isinstance(table, SpaceFile) and spaces.restore(workspace, name, table.space)
@@ -199,7 +201,7 @@ def _write_pack(workspace: Workspace, file: PackFile, path: str, options: Import
         if existing is not None:
             imports.delete(db, existing.source_file)
         detail |= {"kind": file.kind, "name": name, "rows": len(file.pack)}
-    return Imported(path, file.kind, name, len(file.pack))
+    return Imported(path, file.kind, name, len(file.pack), organism=organism_of(file.pack))
 
 
 def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: ImportOptions) -> Imported:

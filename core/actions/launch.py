@@ -17,7 +17,7 @@ from core.errors import InputError, Unreachable
 from core.llm import health as llm_health
 from core.llm.endpoint import Endpoint
 from core.llm.health import Health
-from core.methods.base import DerivedMethod, Method, method_named
+from core.methods.base import DerivedMethod, Method, ReadsPacks, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
@@ -46,7 +46,14 @@ def resolve(
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
     if found.needs_model and not request.model:
         request = replace(request, model=_first_model(workspace, request.endpoint, known_health))
-    return resolve_request(workspace.store, request, found, loader, pack_hashes(workspace))
+    return resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
+
+
+def _packs_for(workspace: Workspace, method: Method, dataset: str) -> dict[str, str]:
+    """Returns the hashes of the packs that are here for a method on a dataset; none for a method that reads none."""
+    if not isinstance(method, ReadsPacks):
+        return {}
+    return pack_hashes(workspace, default_dataset(workspace, dataset).organism)
 
 
 def start(

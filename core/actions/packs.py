@@ -5,33 +5,48 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.actions.workspace import Workspace
 from core.audit.shared_symbols import SymbolTables
-from core.datasets.knowledge_packs import Descriptions, LpsResponses, Orthologs, Pack, Proteins, Regulation, read_knowledge
+from core.datasets.knowledge_packs import (
+    Descriptions,
+    LpsResponses,
+    Orthologs,
+    Pack,
+    Proteins,
+    Regulation,
+    organism_of,
+    read_knowledge,
+)
 from core.errors import InputError, StateError
 from core.evidence.packs import PackName, Packs, Source
 from core.file_io import replace_file
-from core.store import Cursor, changes, pairs, spaces
+from core.store import Cursor, changes, pairs, runs, spaces
 from core.store.spaces import PackRecord
 
 if TYPE_CHECKING:  # it imports the reader of every kind of file
     from core.actions.files import PackFile
 
+ORGANISMS = ("mouse", "human")
+_ORGANISMS_READ: dict[str, str] = {}  # SHA-256 of a pack → its organism, of packs for which the store does not have it
 MAX_FILE_NAME = 100  # characters of a pack's name that its file is called by
 
 
 def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source: str) -> PackRecord:
     """Records a pack that came with an import and writes its file, in the caller's transaction.
 
-    A pack of that name is replaced. A pack of descriptions also describes the genes of the workspace.
+    A pack of that name is replaced, but kept for the runs that were planned with it. A pack of descriptions also describes
+    the genes of the workspace.
     """
     pack = file.pack
     source_of_data = pack.source if isinstance(pack, Regulation | LpsResponses) else f"{name}.json"
-    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source)
-    _write(workspace, name, file.content)
+    record = PackRecord(name, pack.kind, pack.sha256, len(pack), source_of_data, source, organism=organism_of(pack))
+    for replaced in (known for known in spaces.list_packs(db) if known.name == name):
+        keep_for_runs(workspace, db, replaced)
+    _write(_file(workspace, name), file.content)
     spaces.delete_pack(db, name)
     spaces.add_pack(db, record)
     describe_genes(workspace, db)
@@ -46,6 +61,30 @@ def describe_genes(workspace: Workspace, db: Cursor) -> None:
             pairs.describe(db, pack.texts)
 
 
+def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
+    """Keeps the contents of a pack that goes if a run that has work left was planned with it, in the caller's transaction.
+
+    Kept packs that no run needs any more are forgotten.
+    """
+    needed = _needed_by_runs(db)
+    for kept in spaces.list_kept_packs(db):
+        if kept.sha256 not in needed:
+            spaces.forget_kept_pack(db, kept.sha256)
+            _kept_file(workspace, kept.sha256).unlink(missing_ok=True)
+    path = _file(workspace, record.name)
+    if record.sha256 in needed and path.exists():
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() == record.sha256:
+            _write(_kept_file(workspace, record.sha256), content)
+            spaces.keep_pack(db, record.sha256)
+
+
+def _needed_by_runs(db: Cursor) -> set[str]:
+    """Returns the hashes of the packs of every run that can go on or be retried."""
+    planned = [run.spec.get("packs") for run in runs.list_all(db) if run.status != "done" or run.failed]
+    return {sha256 for packs in planned if isinstance(packs, Mapping) for sha256 in packs.values()}
+
+
 def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
     """Returns a pack's contents. Raises StateError if its file is gone, or not the one of this hash."""
     path = _file(workspace, name)
@@ -57,24 +96,54 @@ def read(workspace: Workspace, name: str, sha256: str | None = None) -> Pack:
     return pack
 
 
-def read_latest(workspace: Workspace, kind: str) -> Pack | None:
-    """Returns the contents of the latest pack of a kind; None without one. Raises StateError if its file is gone."""
+def list_with_organisms(workspace: Workspace) -> list[PackRecord]:
+    """Returns every pack, oldest first, with its organism; None there if its file cannot be read."""
     with workspace.store.read() as db:
-        names = [pack.name for pack in spaces.list_packs(db) if pack.kind == kind]
+        records = spaces.list_packs(db)
+    return [replace(record, organism=_organism_or_none(workspace, record)) for record in records]
+
+
+def _organism_or_none(workspace: Workspace, record: PackRecord) -> str | None:
+    try:
+        return organism_of_pack(workspace, record)
+    except (InputError, StateError):
+        return None
+
+
+def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
+    """Returns whose genes a pack is about, "" if its symbols do not tell; from its file if nobody recorded it.
+
+    Raises StateError or InputError if that file cannot be read.
+    """
+    if record.organism is not None:
+        return record.organism
+    if record.sha256 not in _ORGANISMS_READ:
+        _ORGANISMS_READ[record.sha256] = organism_of(read(workspace, record.name, record.sha256))
+    return _ORGANISMS_READ[record.sha256]
+
+
+def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
+    """Returns the contents of the latest pack of a kind about an organism, "" for any; None without one.
+
+    Raises StateError if its file is gone.
+    """
+    with workspace.store.read() as db:
+        of_kind = [pack for pack in spaces.list_packs(db) if pack.kind == kind]
+    names = [pack.name for pack in of_kind if _is_about(workspace, pack, organism)]
     return read(workspace, names[-1]) if names else None
 
 
-def read_orthologs(workspace: Workspace) -> Mapping[str, str]:
-    """Returns the latest ortholog table of the workspace; empty if there is none."""
-    pack = read_latest(workspace, "orthologs")
+def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
+    """Returns the workspace's latest table of an organism's orthologs; empty if there is none."""
+    pack = read_latest(workspace, "orthologs", organism)
     return pack.symbols if isinstance(pack, Orthologs) else {}
 
 
-def read_symbol_tables(workspace: Workspace) -> SymbolTables:
+def read_symbol_tables(workspace: Workspace, organism: str = "") -> SymbolTables:
     """Returns the latest tables of proteins and orthologs; one that is missing or unreadable is empty and named in the notes."""
     notes: list[str] = []
-    proteins = _read_or_note(workspace, "proteins", "two names of one gene are not recognised", notes)
-    orthologs = _read_or_note(workspace, "orthologs", "paralogs are not listed", notes)
+    proteins = _read_or_note(workspace, "proteins", organism, "two names of one gene are not recognised", notes)
+    orthologs = _read_or_note(workspace, "orthologs", organism, "paralogs are not listed", notes)
     return SymbolTables(
         proteins.ids if isinstance(proteins, Proteins) else {},
         orthologs.symbols if isinstance(orthologs, Orthologs) else {},
@@ -82,14 +151,15 @@ def read_symbol_tables(workspace: Workspace) -> SymbolTables:
     )
 
 
-def _read_or_note(workspace: Workspace, kind: str, effect: str, notes: list[str]) -> Pack | None:
+def _read_or_note(workspace: Workspace, kind: str, organism: str, effect: str, notes: list[str]) -> Pack | None:
     try:
-        pack = read_latest(workspace, kind)
+        pack = read_latest(workspace, kind, organism)
     except (InputError, StateError) as error:
         notes.append(f"{effect}: {error}")
         return None
     if pack is None:
-        notes.append(f"{effect}: the workspace has no knowledge pack of {kind}")
+        whose = f" of {organism} genes" if organism in ORGANISMS else ""
+        notes.append(f"{effect}: the workspace has no knowledge pack of {kind}{whose}")
     return pack
 
 
@@ -98,7 +168,7 @@ def restore(workspace: Workspace, name: str, content: bytes, sha256: str) -> boo
     try:
         read(workspace, name, sha256)
     except (InputError, StateError):
-        _write(workspace, name, content)
+        _write(_file(workspace, name), content)
         return True
     return False
 
@@ -108,8 +178,7 @@ def remove_file(workspace: Workspace, record: PackRecord) -> None:
     _file(workspace, record.name).unlink(missing_ok=True)
 
 
-def _write(workspace: Workspace, name: str, content: bytes) -> None:
-    path = _file(workspace, name)
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, content)
 
@@ -119,6 +188,11 @@ def _file(workspace: Workspace, name: str) -> Path:
     plain = re.sub(r"[^A-Za-z0-9_.-]", "_", name)[:MAX_FILE_NAME]
     stem = name if plain == name else f"{plain}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return workspace.settings.data / "knowledge" / f"{stem}.json"
+
+
+def _kept_file(workspace: Workspace, sha256: str) -> Path:
+    """Returns the file of a pack that is kept for runs, called by its content."""
+    return workspace.settings.data / "knowledge" / "kept" / f"{sha256}.json"
 
 
 # Kind of a pack that evidence tools read → its field of `Packs`, and the field of the pack that holds its contents.
@@ -132,24 +206,45 @@ _READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
 }
 
 
-def pack_hashes(workspace: Workspace) -> dict[str, str]:
-    """Returns the SHA-256 of the packs that evidence tools read, by their names among `Packs`."""
-    return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in _latest(workspace)}
+def pack_hashes(workspace: Workspace, organism: str) -> dict[str, str]:
+    """Returns the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
+
+    They are the latest of each kind that are about genes of this organism, or whose symbols do not tell; of any if the organism
+    is no known one. A pack that cannot be read any more is no pack.
+    """
+    with workspace.store.read() as db:
+        records = [record for record in spaces.list_packs(db) if record.kind in _READ_BY_TOOLS]
+    return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in records if _is_about(workspace, record, organism)}
 
 
-def read_packs(workspace: Workspace) -> Packs:
-    """Returns the workspace's knowledge packs as evidence tools read them, the latest of each kind."""
+def _is_about(workspace: Workspace, record: PackRecord, organism: str) -> bool:
+    found = _organism_or_none(workspace, record)
+    return found is not None and (found in ("", organism) or organism not in ORGANISMS)
+
+
+def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
+    """Returns the knowledge packs that a run was planned with, as evidence tools read them.
+
+    planned: name among `Packs` → SHA-256. Raises StateError if a pack of this content is neither here nor kept.
+    """
+    with workspace.store.read() as db:
+        here, kept = spaces.list_packs(db), spaces.list_kept_packs(db)
+    records = {record.sha256: record for record in (*kept, *here)}
+    places = dict(_READ_BY_TOOLS.values())
     contents: dict[str, Any] = {}
     sources: dict[PackName, Source] = {}
-    for record in _latest(workspace):
-        name, place = _READ_BY_TOOLS[record.kind]
-        contents[name] = getattr(read(workspace, record.name, record.sha256), place)
-        sources[name] = Source(record.source, record.sha256)
+    for name, sha256 in planned.items():
+        if sha256 not in records or name not in places:
+            planned_with = f"the one that the run was planned with (hash {sha256[:12]}) is not here"
+            raise StateError(f"knowledge pack {name}: {planned_with}; import it again, or start a new run")
+        pack = _read_here_or_kept(workspace, records[sha256])
+        contents[name] = getattr(pack, places[name])
+        sources[name] = Source(records[sha256].source, sha256)
     return Packs(**contents, sources=sources)
 
 
-def _latest(workspace: Workspace) -> list[PackRecord]:
-    """Returns the latest pack of each kind that evidence tools read."""
-    with workspace.store.read() as db:
-        latest = {record.kind: record for record in spaces.list_packs(db)}
-    return [record for kind, record in latest.items() if kind in _READ_BY_TOOLS]
+def _read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
+    kept = _kept_file(workspace, record.sha256)
+    if not kept.exists():
+        return read(workspace, record.name, record.sha256)
+    return read_knowledge(kept.read_bytes(), f"{record.name}.json")

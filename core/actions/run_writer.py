@@ -11,6 +11,7 @@ from core.audit import brief_checks
 from core.engine.run_state import refuse_live
 from core.engine.spec import RunSpec
 from core.errors import StateError
+from core.methods.base import method_named, packs_read
 from core.store import Cursor, changes, evidence, imports, predictions, runs, traces
 from core.store.runs import Run
 from core.types import FALLBACKS, Flag, RowResult
@@ -57,7 +58,7 @@ def find_same_run(db: Cursor, workspace: Workspace, spec: RunSpec, name: str, *,
     this one or a worker is on it.
     """
     here = runs.list_all(db, spec.dataset)
-    same = next((run for run in here if run.id == spec.key or _is_same_of_0_1_0(run, spec)), None)
+    same = next((run for run in here if run.id == spec.key or _is_same_of_earlier(run, spec)), None)
     named = next((run for run in here if run.name == name), None)
     if same is None and named is not None:
         if named.id in spec.parents:
@@ -77,9 +78,21 @@ def _describe_difference(run: Run, spec: RunSpec) -> str:
     return f", made by version {version} of {spec.method}, which is now {spec.version}"
 
 
-def _is_same_of_0_1_0(run: Run, spec: RunSpec) -> bool:
-    """Version 0.1.0 made the ids of its runs from their names too."""
-    return run.method == spec.method and run.origin == RUN_HERE and dict(run.spec) == {"method": spec.method, **spec.summary()}
+def _is_same_of_earlier(run: Run, spec: RunSpec) -> bool:
+    """Returns whether a run of an earlier version has this specification under another id.
+
+    Version 0.1.0 made ids from names too; until packs belonged to the run, those that its method does not read were named too.
+    """
+    if run.method != spec.method or run.origin != RUN_HERE:
+        return False
+    planned, asked = dict(run.spec), {"method": spec.method, **spec.summary()}
+    named = planned.pop("packs", {})
+    if planned != {name: value for name, value in asked.items() if name != "packs"}:
+        return False
+    if named == spec.packs:
+        return True
+    read = packs_read(method_named(spec.method), spec.options)
+    return {name: sha256 for name, sha256 in named.items() if name in read} == spec.packs
 
 
 def delete_named_run(db: Cursor, spec: RunSpec, name: str) -> list[str]:

@@ -180,16 +180,17 @@ def coverage_of(workspace: Workspace, record: SpaceRecord, dataset: str | None =
             return None
         rows = pairs.frame(db, found.id)
     return embeddings.coverage(
-        load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), packs.read_orthologs(workspace)
+        load(workspace, record), rows["pert"].tolist(), rows["gene"].tolist(), packs.read_orthologs(workspace, found.organism)
     )
 
 
 def match_dataset(workspace: Workspace, record: SpaceRecord, dataset: str) -> SymbolMatches:
     """Returns how a space's symbols were found for the perturbations and genes of a dataset (a name or id)."""
     with workspace.store.read() as db:
-        rows = pairs.frame(db, datasets.find(db, dataset).id)
+        found = datasets.find(db, dataset)
+        rows = pairs.frame(db, found.id)
     return embeddings.match_symbols(
-        load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), packs.read_orthologs(workspace)
+        load(workspace, record), sorted({*rows["pert"], *rows["gene"]}), packs.read_orthologs(workspace, found.organism)
     )
 
 

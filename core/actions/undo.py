@@ -39,6 +39,7 @@ def _delete_packs_and_spaces(db: Cursor, workspace: Workspace, entry: Import) ->
     removals: list[Callable[[], None]] = []
     for pack in spaces.list_packs(db):
         if pack.source_file == entry.id:
+            packs.keep_for_runs(workspace, db, pack)
             spaces.delete_pack(db, pack.name)
             removals.append(partial(packs.remove_file, workspace, pack))
     for space in spaces.list_all(db):

@@ -69,7 +69,7 @@ def leakage(
 
 
 def _audit_leakage(workspace: Workspace, dataset: Dataset) -> LeakageAudit:
-    index, tables = component_loader.load_index(workspace, dataset), packs.read_symbol_tables(workspace)
+    index, tables = component_loader.load_index(workspace, dataset), packs.read_symbol_tables(workspace, dataset.organism)
     with workspace.store.read() as db:
         rows, known_spaces = pairs.frame(db, dataset.id), spaces.list_all(db)
         known_runs = {run.id: run for run in runs.list_all(db, dataset.id)}

@@ -66,7 +66,15 @@ def _show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
         for row in outcome.rejected:
             say(f"{row.file}, line {row.line}: {row.reason}: {row.detail}")
     records = [
-        {"path": o.path, "kind": o.kind, "name": o.name, "rows": o.rows, "rejected": len(o.rejected), "new": o.new}
+        {
+            "path": o.path,
+            "kind": o.kind,
+            "name": o.name,
+            "rows": o.rows,
+            "rejected": len(o.rejected),
+            "new": o.new,
+            "organism": o.organism,
+        }
         for o in outcomes
     ]
     lines = [

@@ -14,7 +14,7 @@ from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client
-from core.methods.base import Context, DerivedMethod, Method, method_named
+from core.methods.base import Context, Method, method_named, packs_read
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, pairs, spaces
 from core.types import Label, Pair
@@ -22,18 +22,23 @@ from core.types import Label, Pair
 INGEST_EVERY_S = 2.0
 
 
+def read_no_pack(planned: Mapping[str, str]) -> Packs:
+    """Raises StateError: where there is no workspace, there is no pack."""
+    raise StateError(f"knowledge packs: none is known here, expected {_list_contents(planned)} as planned")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies:
     """What a worker works with.
 
-    read_packs: returns the knowledge packs, called for the methods that read some. cache: the file of the response cache.
-    api_key: of the model server, in memory only. method: returns the method of a name.
-    components: as in `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the
-    addresses of the public sources of evidence, called for the runs that need them.
+    read_packs: returns the knowledge packs of these names and hashes, called for the runs that read some. cache: the file of
+    the response cache. api_key: of the model server, in memory only. method: returns the method of a name. components: as in
+    `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the addresses of the
+    public sources of evidence, called for the runs that need them.
     """
 
     store: Store
-    read_packs: Callable[[], Packs] = Packs
+    read_packs: Callable[[Mapping[str, str]], Packs] = read_no_pack
     cache: Path | None = None
     api_key: str = field(default="", repr=False)
     method: Callable[[str], Method] = method_named
@@ -89,10 +94,9 @@ def build_context(
     """
     if method.version != spec.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
-    packs = Packs()
-    if not isinstance(method, DerivedMethod):  # those read no pack
-        packs = dependencies.read_packs()
-        _refuse_changed("knowledge packs", {name: source.sha256 for name, source in packs.sources.items()}, spec.packs)
+    # A specification of an earlier version also names packs that the method does not read.
+    planned: dict[str, str] = {name: spec.packs[name] for name in packs_read(method, spec.options) if name in spec.packs}
+    packs = dependencies.read_packs(planned) if planned else Packs()
     with dependencies.store.read() as db:
         _refuse_changed("gene spaces", {name: spaces.find(db, name).sha256 for name in spec.sources}, spec.sources)
     known = load_pairs(dependencies.store, spec.dataset)

@@ -9,14 +9,16 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, parse_row_selection, select_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
-from core.methods.base import DerivedMethod, Method, read_options, refuse_missing_sources, split_names
+from core.methods.base import DerivedMethod, Method, packs_read, read_options, refuse_missing_sources, split_names
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, spaces
 from core.types import Pair
 
 
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
-    """Returns the specification of a request on the dataset of `components`; packs: knowledge pack → SHA-256.
+    """Returns the specification of a request on the dataset of `components`.
+
+    packs: knowledge pack → SHA-256, of those that are here; those that the method reads belong to the specification.
 
     Requests that mean the same give equal specifications, whichever page or command they come from. Raises InputError for
     invalid options or rows, NotFound for a run or a space that does not exist.
@@ -34,7 +36,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         rows = select_rows(known, parse_row_selection(request.rows or default_rows(known)))
         view = _label_view(request.labels, known, rows)
         model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
-        particulars = {"view": view, "packs": packs, **model}
+        read = packs_read(method, options)
+        particulars = {"view": view, "packs": {name: packs[name] for name in packs if name in read}, **model}
     return RunSpec(
         method=method.name,
         version=method.version,

@@ -44,7 +44,8 @@ class RunSpec:
 
     version: the method's. dataset: an id; dataset_sha256: of its rows and labels. rows: pair ids, in the order in which they
     are asked for. prompts_sha256: of the method's prompt texts, "" without. parents: ids of runs. packs: knowledge pack →
-    SHA-256. sources: gene space, as the options name it → SHA-256; part of the identity if there is one.
+    SHA-256, of those that the method reads. sources: gene space, as the options name it → SHA-256; part of the identity if
+    there is one.
     """
 
     method: str

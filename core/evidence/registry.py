@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.errors import NotFound
 from core.evidence import tools
 from core.evidence.label_view import LabelView
-from core.evidence.packs import Packs
+from core.evidence.packs import PACK_NAMES, PackName, Packs
 from core.evidence.tool import Tool
 from core.types import Evidence, Pair
 
@@ -36,6 +36,12 @@ def tool_named(name: str) -> Tool:
     if name not in TOOLS:
         raise NotFound(f"evidence tool {name!r}: not known, expected one of {', '.join(TOOLS)}")
     return TOOLS[name]
+
+
+def packs_read_by(used: Iterable[Tool]) -> tuple[PackName, ...]:
+    """Returns the knowledge packs that one of these tools reads, in the order of PACK_NAMES."""
+    read = {name for tool in used for name in tool.reads}
+    return tuple(name for name in PACK_NAMES if name in read)
 
 
 def tool_file(name: str) -> Path:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 from core.errors import InputError
 from core.evidence.errors import SourceError, SourceOffline
 from core.evidence.label_view import LabelView
-from core.evidence.packs import Packs, Table
+from core.evidence.packs import PackName, Packs, Table
 from core.types import Evidence
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class Tool:
     """One way to learn about a pair.
 
     takes: the arguments that it accepts. takes_both: whether it accepts both in one call; otherwise one. sees_labels: whether
-    it gets the label view; other tools get an empty one. as_pair: whether a dossier asks it about both in one call.
+    it gets the label view; other tools get an empty one. as_pair: whether a dossier asks it about both in one call. reads:
+    the knowledge packs that it reads; no other is given to the runs that use it.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Tool:
     sees_labels: bool = False
     takes_both: bool = False
     as_pair: bool = False
+    reads: tuple[PackName, ...] = ()
 
     async def run(
         self, pert: str | None, gene: str | None, packs: Packs, view: LabelView, client: SourceClient | None = None

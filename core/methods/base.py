@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import core.methods as room
 from core.errors import InputError, NotFound
 from core.evidence.label_view import LabelView
-from core.evidence.packs import Packs
+from core.evidence.packs import PackName, Packs
 from core.types import Call, Pair, RowResult
 
 if TYPE_CHECKING:
@@ -131,6 +131,20 @@ class BatchMethod(Method, Protocol):
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """Returns one result per row, in order."""
         ...
+
+
+@runtime_checkable
+class ReadsPacks(Protocol):
+    """A method that reads knowledge packs: they belong to the identity of its runs, which read exactly these."""
+
+    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+        """Returns the names of the packs that are read with these options."""
+        ...
+
+
+def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+    """Returns the names of the packs that a method reads; none for one that is no `ReadsPacks`: it is given none."""
+    return method.packs_read(options) if isinstance(method, ReadsPacks) else ()
 
 
 class WithoutModel:

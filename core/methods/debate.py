@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from core.audit.brief_checks import FAULTS, find_faults
-from core.evidence.registry import gather
+from core.evidence.packs import PackName
+from core.evidence.registry import gather, packs_read_by
 from core.evidence.render import dossier
 from core.llm.messages import Reply
 from core.llm.parsing import Unparsed
@@ -68,6 +69,10 @@ class Debate(ConversationMethod):
         read_seeds(options["seeds"], 0)
         tool_names(options)
         return texts.all_texts(options)
+
+    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+        """Returns the names of the packs that the dossier's tools read."""
+        return packs_read_by(tools_of(options["tools"]))
 
     async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
         """Holds the debates of all seeds and averages them."""

@@ -14,7 +14,8 @@ from typing import Any, Literal, NamedTuple
 from scipy.special import expit, logit
 
 from core.evidence.label_view import LabelView
-from core.evidence.registry import tool_named
+from core.evidence.packs import PackName
+from core.evidence.registry import packs_read_by, tool_named
 from core.methods.base import BatchMethod, Context, WithoutModel
 from core.types import Evidence, Flag, Pair, Prediction, RowResult, TraceEvent
 
@@ -159,6 +160,10 @@ class EvidenceRules(WithoutModel):
     name = "evidence_rules"
     version = 1
     about = "A rule set: typed evidence adds up to log-odds by a table of weights chosen by reasoning. No language model."
+
+    def packs_read(self, _options: Mapping[str, Any]) -> tuple[PackName, ...]:
+        """Returns the names of the packs that the rules' tools read."""
+        return packs_read_by(tool_named(tool) for tool, _ in EVIDENCE_READ)
 
     def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
         """Returns one result per row, in order."""

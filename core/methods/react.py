@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from core.evidence.packs import PackName
+from core.evidence.registry import packs_read_by
 from core.methods.agents import agent_options as agents
 from core.methods.agents.agent_episode import Episode
 from core.methods.agents.agent_row import agent_prompts, answer_row
@@ -31,6 +33,10 @@ class React:
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Returns every text of a prompt. Raises NotFound for an unknown tool, MissingPackage if DSPy is not installed."""
         return agent_prompts(options, [_outline(options)])
+
+    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:
+        """Returns the names of the packs that the agent's tools read."""
+        return packs_read_by(tools_of(options["tools"]))
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:
         """Returns the prediction of one row. Raises RowFailed with the calls that were made."""

@@ -162,3 +162,13 @@ def wider_findings(cursor: duckdb.DuckDBPyConnection) -> None:
 
     for (run,) in cursor.execute("SELECT DISTINCT run FROM trace_event WHERE kind = 'brief' ORDER BY run").fetchall():
         findings.update(cursor, run)
+
+
+@step
+def packs_of_runs(cursor: duckdb.DuckDBPyConnection) -> None:
+    """The organism of each knowledge pack, and packs that went while an unfinished run was planned with them."""
+    cursor.execute("ALTER TABLE knowledge ADD COLUMN organism VARCHAR")
+    cursor.execute(
+        """CREATE TABLE kept_knowledge (sha256 VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, kind VARCHAR NOT NULL,
+           entries INTEGER NOT NULL, source VARCHAR NOT NULL, import VARCHAR NOT NULL, imported_at TIMESTAMP, organism VARCHAR)"""
+    )

@@ -74,7 +74,10 @@ def _record(row: tuple[Any, ...]) -> SpaceRecord:
 
 @dataclass(frozen=True, slots=True)
 class PackRecord:
-    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation or lps_response."""
+    """One knowledge pack. kind: descriptions, orthologs, proteins, pathways, network, regulation or lps_response.
+
+    organism: whose genes it is about, "" if its symbols do not tell; None if an earlier version, which did not ask, recorded it.
+    """
 
     name: str
     kind: str
@@ -83,16 +86,17 @@ class PackRecord:
     source: str
     source_file: str
     imported_at: datetime | None = field(default=None, compare=False)
+    organism: str | None = None
 
 
-_PACK_COLUMNS = "name, kind, sha256, entries, source, import, imported_at"
+_PACK_COLUMNS = "name, kind, sha256, entries, source, import, imported_at, organism"
 
 
 def add_pack(cursor: Cursor, pack: PackRecord) -> None:
     """Record a pack; its name must be new."""
     cursor.execute(
-        f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,now()::TIMESTAMP)",
-        [pack.name, pack.kind, pack.sha256, pack.entries, pack.source, pack.source_file],
+        f"INSERT INTO knowledge ({_PACK_COLUMNS}) VALUES (?,?,?,?,?,?,now()::TIMESTAMP,?)",
+        [pack.name, pack.kind, pack.sha256, pack.entries, pack.source, pack.source_file, pack.organism],
     )
 
 
@@ -116,3 +120,23 @@ def pack_of_kind(cursor: Cursor, kind: str, name: str | None = None) -> PackReco
 def delete_pack(cursor: Cursor, name: str) -> None:
     """Delete the record of the pack of this name."""
     cursor.execute("DELETE FROM knowledge WHERE name = ?", [name])
+
+
+def keep_pack(cursor: Cursor, sha256: str) -> None:
+    """Copy the record of the pack of this content to the kept ones, which no list shows."""
+    cursor.execute(
+        f"""INSERT INTO kept_knowledge ({_PACK_COLUMNS}) SELECT {_PACK_COLUMNS} FROM knowledge
+            WHERE sha256 = ? AND sha256 NOT IN (SELECT sha256 FROM kept_knowledge)""",
+        [sha256],
+    )
+
+
+def list_kept_packs(cursor: Cursor) -> list[PackRecord]:
+    """Every pack that was replaced or deleted and is kept for the runs that were planned with it."""
+    rows = cursor.execute(f"SELECT {_PACK_COLUMNS} FROM kept_knowledge ORDER BY imported_at, name").fetchall()
+    return [PackRecord(*row) for row in rows]
+
+
+def forget_kept_pack(cursor: Cursor, sha256: str) -> None:
+    """Delete the record of the kept pack of this content."""
+    cursor.execute("DELETE FROM kept_knowledge WHERE sha256 = ?", [sha256])

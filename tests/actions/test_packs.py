@@ -18,6 +18,7 @@ from core.errors import InputError, StateError
 from core.store import changes, imports, pairs, spaces
 from tests import cases, worlds
 from tests.actions.test_imports import everything
+from tests.commands import core_json
 from tests.embeddings.hostile import touches
 from tests.embeddings.test_checkpoints import geneformer
 
@@ -196,3 +197,37 @@ def test_tables_of_symbols_say_what_is_missing(workspace: Workspace) -> None:
     (workspace.settings.data / "knowledge" / "proteins.json").unlink()
     [note] = packs.read_symbol_tables(workspace).notes
     assert note.startswith("two names of one gene are not recognised: pack 'proteins': its file proteins.json is gone")
+
+
+def test_a_folder_with_gene_sets_and_splits_imports_the_packs_and_lists_the_rest_as_unknown(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    files = {
+        "k562_sets.json": {"1-respiratory chain": ["MT-ND6", "MT-CO2"], "2-protein response": ["HSPA5"]},
+        "split_seed42.json": {"train_conditions": ["CKS1B", "CEBPA+JUN"], "seed": 42},
+        "mouse.json": {"Stat1": ["Interferon Signaling"], "Irf1": ["Immune System"]},
+        "human.json": {"STAT1": ["Interferon Signaling"], "IRF1": ["Immune System"]},
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(json.dumps(content))
+    found = core_json(workspace.settings.workspace, "import", str(tmp_path))["imported"]
+    assert {(one["name"] or Path(one["path"]).name, one["kind"], one["organism"]) for one in found} == {
+        ("k562_sets.json", "unknown", None),
+        ("split_seed42.json", "unknown", None),
+        ("mouse", "pathways", "mouse"),
+        ("human", "pathways", "human"),
+    }
+    with workspace.store.read() as db:
+        assert [(pack.name, pack.organism) for pack in spaces.list_packs(db)] == [("human", "human"), ("mouse", "mouse")]
+    assert packs.read_latest(workspace, "pathways", "human") == packs.read(workspace, "human")
+    assert packs.read_latest(workspace, "pathways") == packs.read(workspace, "mouse")  # the latest of any
+
+
+def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> None:
+    for name, content in (("mouse", {"Stat1": "STAT1", "Irf1": "IRF1"}), ("human", {"STAT1": "Stat1", "IRF1": "Irf1"})):
+        import_upload(workspace, json.dumps(content).encode(), f"{name}.json")
+    assert packs.read_orthologs(workspace, "mouse") == {"Stat1": "STAT1", "Irf1": "IRF1"}
+    assert packs.read_orthologs(workspace, "human") == {"STAT1": "Stat1", "IRF1": "Irf1"}
+    assert "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes" in (
+        packs.read_symbol_tables(workspace, "human").notes
+    )

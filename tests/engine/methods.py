@@ -19,6 +19,7 @@ from core.actions.workspace import Workspace, open_workspace
 from core.config import load_settings
 from core.engine.worker_process import start
 from core.errors import DeskError
+from core.evidence.packs import PackName
 from core.llm.errors import ModelError
 from core.llm.logprobs import letter_probabilities
 from core.llm.messages import Message, Request
@@ -63,9 +64,13 @@ class Counting(Base):
     error: type[Exception] = OutOfScope
     sleep_s: float = 0.0
     fat: int = 0
+    reads: tuple[PackName, ...] = ()
     asked: list[str] = field(default_factory=list)
     most_at_once: int = 0
     at_once: int = 0
+
+    def packs_read(self, options: Mapping[str, Any]) -> tuple[PackName, ...]:  # noqa: ARG002
+        return self.reads
 
     async def predict_row(self, pair: Pair, context: Context) -> RowResult:  # noqa: ARG002
         self.asked.append(pair.pair_id)

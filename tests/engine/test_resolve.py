@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -50,14 +51,15 @@ def test_what_a_person_asks_for_is_specified(workspace: Workspace) -> None:
         specify(workspace, method, {}, dataset="x")
 
 
-def test_packs_are_those_of_the_workspace_and_part_of_the_specification(workspace: Workspace) -> None:
-    before = wish(workspace, Counting())
-    assert read_packs(workspace).descriptions is None
+def test_the_packs_that_a_method_reads_are_part_of_the_specification(workspace: Workspace) -> None:
+    method = Counting(reads=("descriptions", "edges"))
+    before = wish(workspace, method)
+    assert before.packs == {}
     texts = json.dumps({"Qb0": "A kinase.", "Hb0": "Binds things."}).encode()
     assert import_upload(workspace, texts, "gene_desc.json", ImportOptions()).kind == "descriptions"
-    packs = read_packs(workspace)
-    assert packs.descriptions is not None
-    assert packs.description_table.entries["Qb0"] == "A kinase."
-    after = wish(workspace, Counting())
+    after = wish(workspace, method)
     assert after.key != before.key
-    assert after.packs == {"descriptions": packs.sources["descriptions"].sha256}
+    assert after.packs == {"descriptions": hashlib.sha256(texts).hexdigest()}
+    packs = read_packs(workspace, after.packs)
+    assert packs.description_table.entries["Qb0"] == "A kinase."
+    assert wish(workspace, Counting()).packs == {}

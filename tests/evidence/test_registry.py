@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ import pytest
 from core.errors import NotFound
 from core.evidence import tools as tool_folder
 from core.evidence.label_view import all_training
-from core.evidence.registry import TOOLS, load_tools, tool_file
+from core.evidence.packs import PACK_NAMES, Packs
+from core.evidence.registry import TOOLS, load_tools, packs_read_by, tool_file
+from core.types import Evidence
 from tests.evidence.world import PACKS, PAIRS, TEST, TRAINING, gathered, pair, run
 
 VIEW = all_training(PAIRS)
@@ -30,6 +33,31 @@ def test_descriptions_are_one_line() -> None:
     for tool in TOOLS.values():
         assert 10 < len(tool.description) <= 100
         assert "\n" not in tool.description
+
+
+def answers(name: str, packs: Packs) -> list[Evidence]:
+    """What a tool says about every pair of the small world."""
+    return [item for each in PAIRS for item in gathered(each, packs, VIEW, [name])]
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_tool_reads_the_packs_that_it_names_and_no_other(name: str) -> None:
+    reads = TOOLS[name].reads
+    of_these = {pack: PACKS.sources[pack] for pack in reads}
+    alone = Packs(**{pack: getattr(PACKS, pack) for pack in reads}, sources=of_these)
+    assert answers(name, alone) == answers(name, PACKS)
+    for pack in reads:
+        assert answers(name, replace(PACKS, **{pack: None})) != answers(name, PACKS)
+
+
+def test_the_packs_of_several_tools_stand_once_and_in_order() -> None:
+    assert packs_read_by([TOOLS["regulators"], TOOLS["gene_info"], TOOLS["gene_info"], TOOLS["train_lookup"]]) == (
+        "descriptions",
+        "orthologs",
+        "signs",
+    )
+    assert packs_read_by([]) == ()
+    assert packs_read_by(TOOLS.values()) == PACK_NAMES
 
 
 def test_a_new_file_is_a_new_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

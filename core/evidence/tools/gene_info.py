@@ -70,4 +70,6 @@ def _ortholog(query: Query, symbol: str) -> str | None:
     return table.entries[spellings[0]] if len(spellings) == 1 else None
 
 
-TOOL = Tool("gene_info", "Name and summary of a gene, and its ortholog.", ("pert", "gene"), _ask)
+TOOL = Tool(
+    "gene_info", "Name and summary of a gene, and its ortholog.", ("pert", "gene"), _ask, reads=("descriptions", "orthologs")
+)

@@ -34,4 +34,4 @@ def _ask(query: Query) -> Answer:
     return answer_from_table(query.symbol, query.packs.lps_table, _body)
 
 
-TOOL = Tool("lps_response", "How a gene's expression in macrophages answers LPS.", ("gene",), _ask)
+TOOL = Tool("lps_response", "How a gene's expression in macrophages answers LPS.", ("gene",), _ask, reads=("responses",))

@@ -57,4 +57,5 @@ TOOL = Tool(
     ("pert",),
     _ask,
     sees_labels=True,
+    reads=("edges",),
 )

@@ -22,4 +22,4 @@ def _ask(query: Query) -> Answer:
     return answer_from_table(query.symbol, query.packs.pathway_table, _body)
 
 
-TOOL = Tool("pathways", "Pathways that a gene is part of, the most specific first.", ("gene",), _ask)
+TOOL = Tool("pathways", "Pathways that a gene is part of, the most specific first.", ("gene",), _ask, reads=("pathways",))

@@ -42,4 +42,4 @@ async def partner_table(query: Query) -> tuple[Table[tuple[Partner, ...]], datet
     return Table(partners, describe_source(string_db.SITE, response)), response.retrieved_at
 
 
-TOOL = Tool("protein_interactions", "Interaction partners of a gene, with scores.", ("pert", "gene"), _ask)
+TOOL = Tool("protein_interactions", "Interaction partners of a gene, with scores.", ("pert", "gene"), _ask, reads=("edges",))

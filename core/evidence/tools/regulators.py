@@ -26,4 +26,4 @@ def _ask(query: Query) -> Answer:
     return answer_from_table(query.symbol, query.packs.regulator_table, _body)
 
 
-TOOL = Tool("regulators", "Transcription factors that activate or repress a gene.", ("gene",), _ask)
+TOOL = Tool("regulators", "Transcription factors that activate or repress a gene.", ("gene",), _ask, reads=("signs",))

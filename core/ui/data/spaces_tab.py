@@ -12,7 +12,7 @@ import streamlit as st
 from core.actions import spaces as actions
 from core.scoring.sentences import interval_text
 from core.store.datasets import Dataset
-from core.store.spaces import SpaceRecord
+from core.store.spaces import PackRecord, SpaceRecord
 from core.texts import number_text
 from core.transfer import cuts
 from core.transfer.knn_numbers import means_of
@@ -44,6 +44,10 @@ NUMBERS_HELP = {
     "mean, permuted": _PERMUTED,
     "p, mean": _P,
 }
+_ORGANISM_HELP = (
+    "Whose genes the pack is about, by how its symbols are written: Stat1 is of mice, STAT1 human. Runs on a dataset of another "
+    "organism do not read it; runs on any do if its symbols do not tell."
+)
 SEEDED = "Of a randomized SVD: another seed gives a slightly different space and score, for networks a visibly different one."
 
 
@@ -197,8 +201,15 @@ def _show_packs() -> None:
     if not packs:
         show_empty("No knowledge pack is here: descriptions, networks, orthologs and more are imported like any file (Import).")
         return
-    table = pd.DataFrame(
-        [{"pack": p.name, "kind": p.kind.replace("_", " "), "entries": p.entries, "source": p.source} for p in packs]
-    )
-    entries = st.column_config.NumberColumn(format="localized")
-    st.dataframe(table, hide_index=True, height="content", column_config={"entries": entries})
+    table = pd.DataFrame([_pack_line(pack) for pack in packs])
+    columns = {
+        "entries": st.column_config.NumberColumn(format="localized"),
+        "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
+    }
+    st.dataframe(table, hide_index=True, height="content", placeholder="–", column_config=columns)
+
+
+def _pack_line(pack: PackRecord) -> dict[str, Any]:
+    organism = "cannot be read; import it again" if pack.organism is None else pack.organism or None
+    kind = pack.kind.replace("_", " ")
+    return {"pack": pack.name, "kind": kind, "organism": organism, "entries": pack.entries, "source": pack.source}

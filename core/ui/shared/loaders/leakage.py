@@ -35,7 +35,8 @@ def _count_controls(dataset: str) -> CountControls:
 @cached("datasets", "spaces", entries=4)
 def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
     """What the splits of a dataset share, and what could not be compared."""
-    tables = packs.read_symbol_tables(workspace())
+    [record] = [each for each in all_datasets() if each.id == dataset]
+    tables = packs.read_symbol_tables(workspace(), record.organism)
     return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
 
 

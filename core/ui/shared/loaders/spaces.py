@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core import embeddings
-from core.actions import component_loader
+from core.actions import component_loader, packs
 from core.actions import spaces as space_actions
 from core.store import datasets, spaces
 from core.store.spaces import PackRecord, SpaceRecord
@@ -28,9 +28,8 @@ def all_spaces() -> list[SpaceRecord]:
 
 @cached("spaces")
 def all_packs() -> list[PackRecord]:
-    """Every knowledge pack, oldest first."""
-    with reading() as db:
-        return spaces.list_packs(db)
+    """Every knowledge pack with its organism, oldest first."""
+    return packs.list_with_organisms(workspace())
 
 
 @cached("spaces", "datasets", entries=100)
