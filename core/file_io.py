@@ -43,17 +43,19 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """Returns a file's bytes. Raises InputError if there are more than `most_bytes`, if it cannot be opened, or if it is a
-    pipe, a socket or a device."""
+    """Returns a file's bytes. Raises InputError if there are more than `most_bytes` or than its size, if it cannot be opened,
+    or if it is a pipe, a socket or a device."""
     try:
         refuse_special(path)
         with open(path, "rb", opener=_open_at_once) as file:
             size = os.fstat(file.fileno()).st_size
-            content = (file.read(most_bytes + 1) or b"") if size <= most_bytes else b""
+            if size > most_bytes:
+                raise InputError(f"{path}: {size:,} bytes, expected at most {most_bytes:,}")
+            content = file.read(size + 1) or b""
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
-    if max(size, len(content)) > most_bytes:
-        raise InputError(f"{path}: {max(size, len(content)):,} bytes, expected at most {most_bytes:,}")
+    if len(content) > size:  # as those of /proc, which may have no end
+        raise InputError(f"{path}: holds more than its {size:,} bytes; it is being written, or is no plain file: import a copy")
     return content
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import io
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
 from core.store import Cursor, predictions, traces
 
 Format = Literal["csv", "parquet", "jsonl"]
+_FORMULAS = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "\n",
+    "＝",
+    "＋",
+    "－",
+    "＠",
+)  # how formulas begin; spreadsheets read wide signs, too
 
 
 def export(db: Cursor, run: str, form: Format, *, with_traces: bool = False) -> tuple[bytes, int]:
@@ -28,3 +41,29 @@ def encode(frame: pd.DataFrame, form: Format) -> bytes:
         return frame.to_json(orient="records", lines=True, force_ascii=False).encode()
     lists = {c: frame[c].map(" ".join) for c in ("flags", "findings") if c in frame}
     return frame.assign(**lists).to_csv(index=False).encode()
+
+
+def encode_for_spreadsheets(frame: pd.DataFrame) -> bytes:
+    """Returns a table as CSV that spreadsheets show as it is: text that they would take for a formula begins with an apostrophe.
+
+    Numbers stay as they are, also as text. For tables that pages offer to people; files that programs read are written by
+    `encode`.
+    """
+    safe = frame.rename(columns=_defuse)
+    for i, kind in enumerate(safe.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            safe.isetitem(i, safe.iloc[:, i].astype(object).map(_defuse).to_numpy())
+    return encode(safe, "csv")
+
+
+def _defuse(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r\n", "\n").replace("\r", "\n")  # a lone CR would end the row
+    if not text.startswith(_FORMULAS):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text

@@ -17,6 +17,7 @@ from core.errors import InputError, UnsafeFile
 
 MAX_UNPACKED_BYTES = 1 << 30
 MAX_RATIO = 200
+MAX_MEMBERS = 10_000
 
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -118,6 +119,8 @@ class _Bounded(io.RawIOBase):
 
 
 def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_bytes: int) -> None:
+    if len(members) > MAX_MEMBERS:
+        raise UnsafeFile(f"{name}: {len(members):,} members, expected at most {MAX_MEMBERS:,}")
     for member in members:
         path = member.orig_filename.replace("\\", "/")
         if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import json
-from urllib.parse import quote, urlsplit
+import re
+from base64 import b64encode
+from collections.abc import Iterator
+from functools import lru_cache
+from urllib.parse import urlsplit
 
 from core.errors import InputError
 
@@ -40,13 +43,41 @@ def is_local(url: str) -> bool:
 
 
 def scrub(text: str, key: str) -> str:
-    """The text with `[key]` in place of the key, also where JSON or a URL spells the key differently.
+    """The text with `[key]` in place of the key, however each of its characters is spelled: as it is, as JSON, HTML or a URL
+    escape it (once or twice, in either case), and in Base64, also behind a user's name or "Bearer".
 
     Keys of fewer than 6 characters are left in.
     """
     if len(key) < _MIN_LENGTH:
         return text
-    in_json = json.dumps(key)[1:-1]
-    for spelling in (key, in_json, in_json.replace("/", "\\/"), quote(key, safe="")):
-        text = text.replace(spelling, _HIDDEN)
-    return text
+    return _spellings(key).sub(_HIDDEN, text)
+
+
+@lru_cache(maxsize=16)
+def _spellings(key: str) -> re.Pattern[str]:
+    """A pattern for every spelling of a key."""
+    in_base64 = [re.escape(piece) for offset in range(3) for piece in _base64_pieces(key.encode("utf-8", "replace"), offset)]
+    return re.compile("|".join(["".join(map(_character_pattern, key)), *in_base64]))
+
+
+def _character_pattern(character: str) -> str:
+    in_url = "".join(f"%(?:25)*(?i:{byte:02x})" for byte in character.encode("utf-8", "replace"))
+    code = ord(character)
+    escapes = [
+        in_url,
+        rf"\\+u(?i:{code:04x})",
+        rf"&\#(?:0*{code}|(?i:x0*{code:x}));",
+        *({" ": [r"\+"], "/": [r"\\+/"], '"': [r"\\+\"", "&quot;"], "\\": [r"\\\\+"]}.get(character, [])),
+        *({"&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"], "'": [r"\\+'", "&\\#x27;"]}.get(character, [])),
+        re.escape(character),  # last, since it may be how another begins
+    ]
+    return f"(?:{'|'.join(escapes)})"
+
+
+def _base64_pieces(content: bytes, offset: int) -> Iterator[str]:
+    """Yields what stands in a Base64 text, in both alphabets, wherever `content` begins: `offset` bytes after a whole group."""
+    encoded = b64encode(bytes(offset) + content).decode()
+    first = (8 * offset + 5) // 6  # characters that other bytes have a share in
+    last = 8 * (offset + len(content)) // 6
+    piece = encoded[first:last]
+    yield from {piece, piece.replace("+", "-").replace("/", "_")}

@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.actions.export import encode
+from core.actions.export import encode_for_spreadsheets
 from core.plots import theme
 from core.store.runs import Run
 
@@ -145,7 +145,7 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) 
     left.caption(as_text(caption))
     with right.popover("Table", icon=":material/download:", width="stretch"):
         st.dataframe(table, hide_index=True)
-        st.download_button("CSV", lambda: encode(table, "csv"), f"{name}.csv", "text/csv", key=f"csv-{name}")
+        st.download_button("CSV", lambda: encode_for_spreadsheets(table), f"{name}.csv", "text/csv", key=f"csv-{name}")
         for form in ("png", "svg"):
             st.download_button(
                 form.upper(),
