@@ -1,35 +1,104 @@
-"""The methods themselves, in worker processes, against a server that fails in every way it can, with a kill on the way.
+"""The methods themselves, in worker processes, against a server that fails in every way it can: each kind of fault for each
+method, and the memory of a worker that is sent 50 MB an answer.
 
 tests/engine/test_faulty.py has the short form: a method for tests, in one process.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
-import os
-import signal
+import json
+import re
+import time
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
 
+from core import log
 from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine.journal import read_entries, read_progress
+from core.engine.run_state import LIVE_STATES
 from core.llm.scripted_server import Faults, Script, request_counts, serving
-from core.methods.base import Method, method_named
+from core.methods.base import method_named
+from core.store import traces
 from core.store.runs import Run
-from core.types import Failed
+from core.types import Failed, Flag
 from soak.conftest import Record
-from tests.engine.cases import end_worker, fast, status, stored_rows, until, until_state, wish, workspace_with
+from tests.engine.cases import end_worker, fast, status, stored_rows, wish, workspace_with
 
 ROWS = 300
-SHARE = 0.03  # of each of the eight faults
-RETRIES = 15  # of the failed rows at most
-CAUSES = {"Unanswered", "Malformed", "Truncated", "NoLogprobs", "NoBaseRates"}
+SHARE = 0.06  # of each fault of a group
+REFUSED = 0.08  # of the rows by one seed
+RETRIES = 25  # of the failed rows at most
+SILENCE_S = 60.0  # without a finished row: a worker that hangs
+MOST_MB = 500  # of a worker's memory
+CAUSES = {"Unanswered", "Refused", "Malformed", "Truncated", "NoLogprobs"}
 NUMBERS = ["p_de", "p_up_given_de", "prediction_up", "prediction_down", "flags"]
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "prompt_only": {"answers": "logprobs"},
+    "debate": {"judge": "logprob"},
+    "react": {},
+    "coordinator": {},
+}
 AGENTS = ("react", "coordinator")
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "refused for now": ("error", "unavailable", "busy", "busy_silent", "busy_absurd", "redirect"),
+    "no answer": ("dropped", "reset", "hang", "drip"),
+    "not HTTP, or too much": ("wrong_length", "bad_chunks", "bomb", "huge"),
+    "not an answer": ("half", "null", "html", "deep", "big_integer", "bad_utf8", "no_choices"),
+    "something odd": ("empty", "absurd_usage", "other_model"),
+    "something missing": ("not_finite", "no_logprobs", "wrong_format"),
+}
+ASKED_AGAIN = "something missing"  # the group after which another question is asked, whose answer is another one
+
+
+class Finished(NamedTuple):
+    """A run that has ended, and the most memory that its worker took, in MB."""
+
+    run: Run
+    peak_mb: float
+
+
+class Reference(NamedTuple):
+    """The numbers of a run against a server without faults, by row, and the sorted keys of what each row asked."""
+
+    numbers: pd.DataFrame
+    asked: pd.Series
+
+
+def launch(workspace: Workspace, name: str, url: str, *, timeout_s: float = 2.0, rows: int = ROWS, **options: Any) -> Run:
+    """A run by a worker process of its own, as people start one."""
+    settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=timeout_s, unanswered_limit=ROWS + 1)
+    spec = wish(workspace, method_named(name), f"split=test; sample={rows},seed=0", model="scripted", options=options)
+    return run_control.start(workspace, spec, name, settings)
+
+
+def finish(workspace: Workspace, run: Run) -> Finished:
+    """Waits until the run is done. A worker that finishes no row for a minute hangs."""
+    peak_mb, rows, since = 0.0, 0, time.monotonic()
+    while (now := status(workspace, run)).state in (*LIVE_STATES, "waiting"):
+        peak_mb = max(peak_mb, peak_of(now.pid))
+        if (finished := now.counts.done + now.counts.failed) != rows:
+            rows, since = finished, time.monotonic()
+        assert time.monotonic() - since < SILENCE_S, f"{rows} rows; {run_control.log_tail(workspace, run.id)}"
+        time.sleep(0.05)
+    assert now.state == "done", now
+    return Finished(run_control.settle(workspace, run.id), peak_mb)
+
+
+def peak_of(pid: int | None) -> float:
+    """The most memory that a process took so far, in MB; 0 if it has ended."""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) / 1024 if found else 0.0
 
 
 def by_row(workspace: Workspace, run: Run) -> pd.DataFrame:
@@ -44,22 +113,14 @@ def asked(workspace: Workspace, run: Run) -> pd.Series:
         return db.execute(query, [run.id]).df().set_index("pair_id")["keys"]
 
 
-def finish_with_a_kill(workspace: Workspace, run: Run) -> Run:
-    """The run when its worker, killed once a third of the rows are finished and resumed, has ended."""
-    rows = workspace.run_folder(run.id).rows
-    until(lambda: rows.exists() and len(read_progress(rows).finished) > ROWS // 3, "a third of the rows")
-    pid = status(workspace, run).pid
-    assert pid is not None
-    os.kill(pid, signal.SIGKILL)
-    until_state(workspace, run, "crashed")
-    run_control.resume(workspace, run.id)
-    return finish(workspace, run)
-
-
-def finish(workspace: Workspace, run: Run) -> Run:
-    ended = until_state(workspace, run, "done", "crashed", "stopped", "interrupted")
-    assert ended.state == "done", ended
-    return run_control.settle(workspace, run.id)
+@functools.cache
+def reference(name: str, folder: Path) -> Reference:
+    """The same run against a server without faults, made once a method."""
+    workspace = workspace_with(folder / name, ROWS)
+    with serving() as url:
+        run = finish(workspace, launch(workspace, name, url, **METHODS[name])).run
+    assert (run.done, run.failed) == (ROWS, 0)
+    return Reference(by_row(workspace, run)[NUMBERS], asked(workspace, run))
 
 
 def failed_kinds(workspace: Workspace, run: Run) -> Counter[str]:
@@ -67,8 +128,9 @@ def failed_kinds(workspace: Workspace, run: Run) -> Counter[str]:
     return Counter(entry.kind for entry, _ in entries if isinstance(entry, Failed))
 
 
-def assert_nothing_lost(workspace: Workspace, run: Run) -> None:
-    """Every row is a result or a failure with its cause, once in the journal and once in the store."""
+def assert_true(workspace: Workspace, run: Run, right: Reference, *, asked_again: bool) -> int:
+    """Every row is a result or a failure with its cause, once in the journal and once in the store; a result is that of the
+    server without faults, if it was asked the same. No log has a traceback. Returns how many rows could be compared."""
     progress = read_progress(workspace.run_folder(run.id).rows)
     stored = by_row(workspace, run)
     assert run.done + run.failed == len(progress.finished) == len(stored) == ROWS
@@ -76,39 +138,116 @@ def assert_nothing_lost(workspace: Workspace, run: Run) -> None:
     assert set(stored.index) == progress.finished
     assert set(stored.index[stored["error"].notna()]) == set(progress.failed)
     assert set(failed_kinds(workspace, run)) <= CAUSES
+    done = stored[stored["error"].isna()][NUMBERS]
+    same = done.index[asked(workspace, run).reindex(done.index) == right.asked.reindex(done.index)]
+    if not asked_again:
+        assert len(same) == len(done)
+    pd.testing.assert_frame_equal(done.loc[same], right.numbers.loc[same])
+    text = "\n".join(run_control.log_tail(workspace, run.id, lines=100_000)) + log.log_file(workspace.settings).read_text("utf-8")
+    for trouble in ("Traceback", "Unclosed", "never retrieved", "sk-"):
+        assert trouble not in text
+    return len(same)
 
 
-@pytest.mark.parametrize("name", ["prompt_only", "debate", *AGENTS])
-def test_every_row_is_a_result_or_a_failure_and_retry_completes_the_run(name: str, tmp_path: Path, record: Record) -> None:
+def retry_until_done(workspace: Workspace, run: Run, right: Reference, *, asked_again: bool = False) -> tuple[Run, int, int]:
+    """The run when `retry` has mended every row; how often it was retried, and how many rows were compared in the end."""
+    rounds = 0
+    while run.failed and rounds < RETRIES:
+        run = finish(workspace, run_control.retry(workspace, run.id)).run
+        assert_true(workspace, run, right, asked_again=asked_again)
+        rounds += 1
+    assert (run.status, run.done, run.failed) == ("done", ROWS, 0)
+    return run, rounds, assert_true(workspace, run, right, asked_again=asked_again)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the runs against servers without faults are."""
+    return tmp_path_factory.mktemp("right")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Iterator[Workspace]:
+    """A workspace whose workers are ended if the test fails."""
+    made = workspace_with(tmp_path / "faulty", ROWS)
+    yield made
+    for run, now in run_control.states(made).items():
+        if now.state in LIVE_STATES:
+            with made.store.read() as db:
+                end_worker(made, run_control.runs.find(db, run))
+
+
+def skip_without_agents(name: str) -> None:
     if name in AGENTS and importlib.util.find_spec("dspy") is None:
         pytest.skip("requirements-agents.txt is not installed")
-    method = method_named(name)
-    good, workspace = (workspace_with(tmp_path / folder, ROWS) for folder in ("good", "faulty"))
-    with serving() as url:
-        expected = finish(good, launch(good, method, url))
-    with serving(Script(faults=Faults.each(SHARE), retry_after_s=0.01, delay_s=0.02)) as url:
-        run = launch(workspace, method, url)
-        try:
-            run = finish_with_a_kill(workspace, run)
-            assert_nothing_lost(workspace, run)
-            first, rounds = failed_kinds(workspace, run), 0
-            while run.failed and rounds < RETRIES:
-                run = finish(workspace, run_control.retry(workspace, run.id))
-                assert_nothing_lost(workspace, run)
-                rounds += 1
-        finally:
-            end_worker(workspace, run)
-        counts = request_counts(url)
-    ours, right = by_row(workspace, run)[NUMBERS], by_row(good, expected)[NUMBERS]
-    keys, expected_keys = asked(workspace, run).reindex(ours.index), asked(good, expected).reindex(ours.index)
-    same = ours.index[keys == expected_keys]  # an answer that cannot be read leads to another question
-    record(rows=ROWS, failed_at_first=dict(first), retries=rounds, rows_compared=len(same), served=counts)
-    assert (run.status, run.done, run.failed) == ("done", ROWS, 0)
-    pd.testing.assert_frame_equal(ours.loc[same], right.loc[same])
-    assert len(same) > ROWS // 4
 
 
-def launch(workspace: Workspace, method: Method, url: str) -> Run:
-    """A run by a worker process of its own, as people start one."""
-    settings = fast(url, rows_in_flight=16, concurrency=16, retries=1, timeout_s=2.0)
-    return run_control.start(workspace, wish(workspace, method, model="scripted"), method.name, settings)
+def test_every_fault_is_in_a_group() -> None:
+    assert sorted(name for group in GROUPS.values() for name in group) == sorted(Faults.names())
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("name", METHODS)
+def test_rows_are_right_or_failures_and_retry_completes_the_run(
+    name: str, group: str, folder: Path, workspace: Workspace, record: Record
+) -> None:
+    skip_without_agents(name)
+    right = reference(name, folder)
+    script = Script(faults=Faults.each(SHARE, *GROUPS[group]), retry_after_s=0.01)
+    with serving(script) as url:
+        run, peak_mb = finish(workspace, launch(workspace, name, url, **METHODS[name]))
+        assert_true(workspace, run, right, asked_again=group == ASKED_AGAIN)
+        first = failed_kinds(workspace, run)
+        run, rounds, compared = retry_until_done(workspace, run, right, asked_again=group == ASKED_AGAIN)
+        served = request_counts(url)
+    faults = {fault: served.get(fault, 0) for fault in GROUPS[group]}
+    record(failed_at_first=dict(first), retries=rounds, compared=compared, faults=faults, worker_mb=f"{peak_mb:.0f}")
+    assert peak_mb < MOST_MB
+    can_occur = set(faults) if name not in AGENTS else set(faults) - {"not_finite", "no_logprobs"}
+    assert all(faults[fault] for fault in can_occur)
+    assert compared > ROWS // 4
+
+
+@pytest.mark.parametrize("name", ["prompt_only", "debate"])
+def test_every_mean_over_fewer_seeds_is_flagged(name: str, workspace: Workspace, record: Record) -> None:
+    options = {"prompt_only": {"seeds": "42,43,44"}, "debate": {"seeds": "42,43", "rounds": 0}}[name]
+    with serving(Script(refusing_seed=43, refused=REFUSED, faults=Faults.each(0.02, "error", "half", "wrong_format"))) as url:
+        run = finish(workspace, launch(workspace, name, url, **options)).run
+        while run.failed:
+            run = finish(workspace, run_control.retry(workspace, run.id)).run
+    found = by_row(workspace, run)["flags"]
+    with workspace.store.read() as db:
+        events = traces.frame(db, run.id)
+    flagged = {row for row in found.index if Flag.FEWER_SEEDS in found[row]}
+    unread = rows_with_fewer_seeds(events, name)
+    record(flagged=len(flagged), rows=ROWS)
+    assert flagged == unread
+    assert ROWS * REFUSED / 4 < len(flagged) < ROWS * REFUSED * 4
+
+
+def rows_with_fewer_seeds(events: pd.DataFrame, name: str) -> set[str]:
+    """The rows of which some, but not all, of the last answers under each seed hold no number."""
+    answers = events[events["kind"] == ("answer" if name == "prompt_only" else "verdict")]
+    rows = set()
+    for row, said in answers.groupby("pair_id"):
+        metas = [meta for meta in map(json.loads, said["meta"]) if "read" not in meta]
+        if name == "prompt_only":
+            groups = [[meta["prediction_up"] for meta in metas]]
+        else:
+            groups = [[meta["p"] for meta, at in zip(metas, said["stage"], strict=False) if at == s] for s in ("de", "dir")]
+        if any(None in values and any(value is not None for value in values) for values in groups):
+            rows.add(row)
+    return rows
+
+
+@pytest.mark.parametrize("fault", ["huge", "bomb"])
+def test_a_worker_that_is_sent_50_mb_an_answer_stays_small(fault: str, workspace: Workspace, record: Record) -> None:
+    with serving(Script(faults=Faults.each(1.0, fault))) as url:
+        begun = launch(workspace, "prompt_only", url, timeout_s=60.0, rows=100, **METHODS["prompt_only"])
+        run, peak_mb = finish(workspace, begun)
+        served = request_counts(url)
+    record(worker_mb=f"{peak_mb:.0f}", served=served)
+    assert (run.done, run.failed) == (0, 100)
+    assert failed_kinds(workspace, run) == {"Malformed": 100}
+    assert served[fault] == 300  # none is asked for again
+    assert 0 < peak_mb < MOST_MB

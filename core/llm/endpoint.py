@@ -26,9 +26,9 @@ from core.net.transport import (
 Method = Literal["GET", "POST"]
 EXAMPLE = "http://127.0.0.1:8000/v1"
 MAX_ANSWER_MB = 8.0
-# An entry of log-probabilities in JSON, with its token, a number of 20 digits, and the token's bytes as a list: 85 bytes on
-# average, as vLLM writes it. With 20 alternatives to each token, 8 MB would hold 4,500 tokens.
-_BYTES_PER_LOGPROB = 120
+# An entry of log-probabilities in JSON, as vLLM writes it: a token of 5 characters, a number of 20 digits, and the token's
+# bytes as a list take 80 bytes. With 20 alternatives to each token, 8 MB would hold 4,700 tokens.
+_BYTES_PER_LOGPROB = 100
 _MOST_SHOWN = 200  # characters of an address that is not ours
 
 

