@@ -122,15 +122,20 @@ def organism_of_pack(workspace: Workspace, record: PackRecord) -> str:
     return _ORGANISMS_READ[record.sha256]
 
 
+def name_of_latest(workspace: Workspace, kind: str, organism: str = "") -> str | None:
+    """Returns the name of the latest pack of a kind about an organism, "" for any; None without one."""
+    with workspace.store.read() as db:
+        of_kind = [pack for pack in spaces.list_packs(db) if pack.kind == kind]
+    return next((pack.name for pack in reversed(of_kind) if _is_about(workspace, pack, organism)), None)
+
+
 def read_latest(workspace: Workspace, kind: str, organism: str = "") -> Pack | None:
     """Returns the contents of the latest pack of a kind about an organism, "" for any; None without one.
 
     Raises StateError if its file is gone.
     """
-    with workspace.store.read() as db:
-        of_kind = [pack for pack in spaces.list_packs(db) if pack.kind == kind]
-    names = [pack.name for pack in of_kind if _is_about(workspace, pack, organism)]
-    return read(workspace, names[-1]) if names else None
+    name = name_of_latest(workspace, kind, organism)
+    return None if name is None else read(workspace, name)
 
 
 def read_orthologs(workspace: Workspace, organism: str) -> Mapping[str, str]:
@@ -245,6 +250,8 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
 
 def _read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
     kept = _kept_file(workspace, record.sha256)
-    if not kept.exists():
-        return read(workspace, record.name, record.sha256)
-    return read_knowledge(kept.read_bytes(), f"{record.name}.json")
+    if kept.exists():
+        pack = read_knowledge(kept.read_bytes(), f"{record.name}.json")
+        if pack.sha256 == record.sha256:
+            return pack
+    return read(workspace, record.name, record.sha256)

@@ -109,10 +109,15 @@ def embed(
     """Builds a space of a kind of BUILDERS and records it; returns the existing one if its specification is the same.
 
     options: columns, seed, model, base_url, dataset (a name) or of, as the kind needs them. pack: the knowledge pack to
-    build from, None for the latest of its kind. Raises StateError if the name is another space's, unless `replace`.
+    build from, None for the latest of its kind, about genes of the default dataset's organism if there is one. Raises StateError
+    if the name is another space's, unless `replace`.
     """
     workspace.refuse_if_read_only("embed", name)
     spec = dict(options)
+    if kind in PACK_OF and pack is None:
+        with workspace.store.read() as db:
+            default = datasets.default(db)
+        pack = packs.name_of_latest(workspace, PACK_OF[kind], default.organism if default else "")
     with workspace.store.read() as db:
         if kind in PACK_OF:
             source = spaces.pack_of_kind(db, PACK_OF[kind], pack)

@@ -75,7 +75,8 @@ class Response(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Packs:
-    """What is known about genes apart from the labels; None for a pack that the workspace lacks.
+    """What is known about genes apart from the labels; None for a pack that the run has not: when it was planned, the workspace
+    had none about genes of its organism.
 
     descriptions: gene → text. orthologs: gene → symbol in the other organism. pathways: gene → names. edges: (gene, gene,
     score from 1 to 1000), each pair once. signs: (factor, target) → 1, −1 or 0. responses: gene → the numbers of `Response`,
@@ -150,5 +151,5 @@ class Packs:
 
     def _table(self, name: PackName, entries: Mapping[str, V] | None) -> Table[V]:
         if entries is None:
-            return Table({}, f"knowledge pack {name}: not in this workspace", present=False)
+            return Table({}, f"knowledge pack {name}: none for this run", present=False)
         return Table(entries, str(self.sources[name]))

@@ -11,6 +11,7 @@ import pytest
 
 from core.actions import packs
 from core.actions.imports import Imported, ImportOptions, import_paths, import_upload
+from core.actions.spaces import embed
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.datasets.knowledge_packs import read_knowledge
@@ -231,3 +232,15 @@ def test_tables_of_symbols_are_those_of_the_organism(workspace: Workspace) -> No
     assert "two names of one gene are not recognised: the workspace has no knowledge pack of proteins of human genes" in (
         packs.read_symbol_tables(workspace, "human").notes
     )
+
+
+def test_a_space_is_built_from_the_latest_pack_of_the_datasets_organism(workspace: Workspace) -> None:
+    import_upload(workspace, cases.TRAIN, "train.csv")
+    human = {symbol.upper() * 2: text for symbol, text in DESCRIBED.items()}
+    for name, content in (("mouse", DESCRIBED), ("human", human)):
+        import_upload(workspace, json.dumps(content).encode(), f"{name}.json")
+    options = {"columns": 2, "seed": 0}
+    assert embed(workspace, "text", "mine", options).spec["pack"] == "mouse"
+    assert embed(workspace, "text", "theirs", options, pack="human").spec["pack"] == "human"
+    undo(workspace, "mouse.json")
+    assert embed(workspace, "text", "at least", options).spec["pack"] == "human"  # what else

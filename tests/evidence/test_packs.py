@@ -46,7 +46,7 @@ def test_what_is_not_there_is_said() -> None:
         packs.lps_table,
     )
     assert not any(table.present for table in tables)
-    assert packs.partner_table.source == "knowledge pack edges: not in this workspace"
+    assert packs.partner_table.source == "knowledge pack edges: none for this run"
 
 
 def test_packs_travel_to_other_processes() -> None:

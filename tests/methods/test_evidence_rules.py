@@ -124,7 +124,7 @@ def test_without_packs_the_rules_are_silent_and_the_trace_says_why() -> None:
     assert content.count("[offline: knowledge pack ") == sum(
         rule.tool in ("pathway_neighbours", "protein_interactions", "regulators", "lps_response") for rule in RULES
     )
-    assert "[offline: knowledge pack signs: not in this workspace]" in content
+    assert "[offline: knowledge pack signs: none for this run]" in content
 
 
 def test_it_calls_no_model_and_is_called_a_rule_set() -> None:

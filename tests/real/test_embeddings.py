@@ -8,6 +8,7 @@ import pytest
 
 from core.datasets import PairTable, knowledge_packs, read_path
 from core.embeddings import Space, build_network, build_response, build_text, coverage, match_symbols
+from core.errors import UnknownFormat
 
 pytestmark = pytest.mark.real
 
@@ -66,6 +67,18 @@ def test_coverage_of_the_training_rows(spaces: dict[str, Space], train: PairTabl
 def test_descriptions_without_text_are_reported(spaces: dict[str, Space]) -> None:
     assert spaces["text"].notes[1].startswith("7 zero vectors dropped: ")
     assert len(spaces["text"].symbols) == 2_623 - 7
+
+
+def test_every_pack_is_about_mice(packs: dict[str, knowledge_packs.Pack]) -> None:
+    assert {knowledge_packs.organism_of(pack) for pack in packs.values()} == {"mouse"}
+
+
+def test_gene_sets_and_splits_are_no_packs(shared_data: Path) -> None:
+    files = [*(shared_data / "perturbqa").glob("*.json"), *(shared_data / "norman").glob("*.json")]
+    assert len(files) == 5
+    for file in files:
+        with pytest.raises(UnknownFormat, match=f"{file.name}: JSON that is no knowledge pack: .*; expected descriptions"):
+            knowledge_packs.read_knowledge_path(file)
 
 
 def test_the_ortholog_table_adds_what_case_does_not_find(packs: dict[str, knowledge_packs.Pack]) -> None:
