@@ -7,12 +7,13 @@ import os
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.errors import InputError
-from core.net.addresses import check_address
+from core.net.addresses import check_address, is_loopback
 
 ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 MYGENE = "https://mygene.info/v3"
@@ -37,6 +38,13 @@ def _folder(text: str) -> Path:
     if folder.exists() and not folder.is_dir():
         raise ValueError(text)
     return folder
+
+
+def _folders(text: str) -> tuple[Path, ...]:
+    folders = tuple(Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part)
+    if not folders or not all(folder.is_dir() for folder in folders):
+        raise ValueError(text)
+    return folders
 
 
 def _switch(text: str) -> bool:
@@ -66,6 +74,7 @@ def _ascii(text: str) -> str:
 
 
 _FOLDER = _Type("folder", "a folder", _folder)
+_FOLDERS = _Type("folders", f"folders that are there, separated by {os.pathsep!r}", _folders)
 _YES_OR_NO = _Type("yes or no", "1, true, yes, on, 0, false, no or off", _switch)
 _SECONDS = _Type("seconds", "seconds, 0 or more", _amount)
 _MEGABYTES = _Type("megabytes", "a whole number of megabytes, 1 or more, without a unit", _count)
@@ -88,6 +97,15 @@ class Settings:
     workspace: Path = field(
         default=REPOSITORY,
         metadata=_about("WORKSPACE", _FOLDER, "The folder that holds data/ and cache/.", "the repository"),
+    )
+    import_roots: tuple[Path, ...] = field(
+        default=(),
+        metadata=_about(
+            "IMPORT_ROOTS",
+            _FOLDERS,
+            "The folders that the page Data may import from by path.",
+            "the workspace, the folder the app was started from, the home folder",
+        ),
     )
     read_only: bool = field(default=False, metadata=_about("READ_ONLY", _YES_OR_NO, "Refuse every change.", "no"))
     busy_timeout_s: float = field(
@@ -188,6 +206,26 @@ def load_settings(workspace: Path | None = None) -> Settings:
         if text:
             values[each.name] = _value_of(each.metadata["variable"], text, each.metadata["type"])
     return Settings(**values)
+
+
+def default_import_roots(settings: Settings) -> tuple[Path, ...]:
+    """Returns the folders that pages may import from unless others are set: the workspace, the folder that this process was
+    started from, and the home folder; never the whole machine, which the last two are in some containers."""
+    folders = [settings.workspace, Path.cwd()]
+    with suppress(RuntimeError):  # a user without a home folder
+        folders.append(Path.home())
+    resolved = [folder.resolve() for folder in folders]
+    return tuple(dict.fromkeys(folder for folder in resolved if folder != Path(folder.anchor)))
+
+
+def import_folders(settings: Settings, server_address: str | None) -> tuple[Path, ...]:
+    """Returns the folders below which pages may import by path; none if the app listens beyond this machine.
+
+    server_address: what the app's server listens on; None for every network.
+    """
+    if server_address is None or not is_loopback(server_address):
+        return ()
+    return settings.import_roots or default_import_roots(settings)
 
 
 def environment_of(settings: Settings) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,17 +51,20 @@ def import_paths(workspace: Workspace, paths: Sequence[Path], options: ImportOpt
     """
     workspace.refuse_if_read_only("import", ", ".join(map(str, paths)))
     with collector_paused():
-        return _import_files(workspace, expand(list(paths)), options)
+        return import_files(workspace, expand(list(paths)), options)
 
 
-def _import_files(workspace: Workspace, files: Sequence[FoundFile], options: ImportOptions) -> list[Imported]:
+def import_files(
+    workspace: Workspace, files: Sequence[FoundFile], options: ImportOptions, read: Callable[[Path], FileContent] = recognise
+) -> list[Imported]:
+    """Imports files that were found; see `import_paths`. read: returns what a file holds, or raises DeskError."""
     tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
     for path, chosen, problem in files:
         try:
             if problem:
                 raise UnknownFormat(f"{path}: {problem}")
-            tables.append((path, recognise(path)))
+            tables.append((path, read(path)))
         except UnknownFormat as error:
             outcomes.append(
                 _failed_import(str(path), error) if chosen else Imported(str(path), "unknown", None, message=str(error))

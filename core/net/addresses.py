@@ -36,7 +36,14 @@ def check_address(name: str, url: str, example: str) -> None:
 def is_local(url: str) -> bool:
     """Whether an address is on this machine: no proxy may stand in between. One that cannot be read is not."""
     try:
-        host = urlsplit(url).hostname or ""
+        return is_loopback(urlsplit(url).hostname or "")
+    except ValueError:
+        return False
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or number is this machine's own, which no other machine reaches. Other names are not looked up."""
+    try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False

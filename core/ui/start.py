@@ -7,7 +7,7 @@ import sys
 
 from core import log
 from core.actions.workspace import open_workspace
-from core.config import REPOSITORY
+from core.config import REPOSITORY, Settings, default_import_roots
 from core.errors import DeskError, InputError
 from core.store import datasets
 
@@ -30,9 +30,17 @@ def main() -> None:
     except DeskError as error:  # the app says it again, on screen, with what to do
         log.record_error("the simulated demo", error)
         print(f"error: {error}", file=sys.stderr)
+    _keep_import_roots(workspace.settings)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     server = str(REPOSITORY / "core" / "ui" / "server.py")
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *sys.argv[1:]])
+
+
+def _keep_import_roots(settings: Settings) -> None:
+    """Tells the server from which folder it was started, as one of those that pages may import from."""
+    if not settings.import_roots:
+        roots = [str(folder) for folder in default_import_roots(settings) if folder.is_dir() and os.pathsep not in str(folder)]
+        os.environ["PERTURBDESK_IMPORT_ROOTS"] = os.pathsep.join(roots)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from pathlib import Path
 
 import pytest
 
 from core import log
-from core.actions.workspace import Workspace
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
 from core.errors import InputError
 from core.ui import server, start
 from core.ui.shared import loaders
-from tests import commands
+from tests import commands, mounts
 from tests.ui.conftest import Visit
 
 
@@ -68,3 +71,35 @@ def test_the_server_records_what_no_page_could(small_workspace: Workspace) -> No
         log.close()
     [line] = log.last_problems(small_workspace.settings)
     assert line.endswith("ZeroDivisionError: in a callback")
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/desk"), "no space left on the disk"),
+        (PermissionError(errno.EACCES, "Permission denied", "/desk"), "/desk: permission denied; ask its owner"),
+        (MemoryError(), "out of memory; end other programs"),
+    ],
+)
+def test_what_the_system_refuses_is_a_sentence(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, planted: BaseException, words: str
+) -> None:
+    def fail(*_arguments: object) -> None:
+        raise planted
+
+    monkeypatch.setattr(loaders, "all_runs", fail)
+    app = visit(small_workspace, "debates")
+    assert not app.exception
+    assert [words in error.value.replace("\\", "") for error in app.error] == [True]
+    assert "Traceback" in log.log_file(small_workspace.settings).read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", ["overview", "debates", "breakdown", "data", "launch"])
+def test_pages_of_a_disk_that_nobody_can_write_to(visit: Visit, small_workspace: Workspace, page: str, tmp_path: Path) -> None:
+    place = tmp_path / "copy"
+    shutil.copytree(small_workspace.settings.workspace, place)
+    with mounts.read_only(place):
+        app = visit(open_workspace(Settings(workspace=place)), page)
+        assert not app.exception
+        assert not app.error
+        assert any("read-only" in caption.value for caption in app.sidebar.caption)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.actions import bundles, demo, imports, runs, undo
+from core.actions import bundles, demo, imports, page_imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
+from core.config import import_folders
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext, explain_errors
@@ -56,10 +57,17 @@ def _show_upload(context: PageContext, options: ImportOptions) -> None:
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
     st.markdown("**From this machine**")
-    path = st.text_input("File or folder", placeholder="/data/challenge", key="import_path")
-    if st.button("Import path", disabled=not path):
-        with st.spinner(f"Reading {Path(path).name} …"):
-            _show_after_rerun(imports.import_paths(context.workspace, [Path(path).expanduser()], options))
+    address = st.get_option("server.address")
+    folders = import_folders(context.workspace.settings, address)
+    if not folders:
+        st.caption("Off: this app listens beyond the machine that it runs on. Upload the file instead.")
+        return
+    path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), key="import_path")
+    go = st.button("Import path", disabled=not path)
+    st.caption(f"From {' or '.join(as_text(folder) for folder in folders)}, and below.")
+    if go:
+        with explain_errors(), st.spinner(f"Reading {as_text(Path(path).name)} …"):
+            _show_after_rerun(page_imports.import_path(context.workspace, path, options, address))
 
 
 def _show_public_files(context: PageContext) -> None:

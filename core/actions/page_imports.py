@@ -1,0 +1,88 @@
+"""Import by path from a page: only from folders that whoever starts the app allows, and only while it listens to this machine.
+
+A visitor of the page is not the user whose files the app may read. The command line is, and reads what its user may.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.actions import imports
+from core.actions.files import FileContent, FoundFile, expand, recognise
+from core.actions.import_target import Imported, ImportOptions
+from core.actions.workspace import Workspace
+from core.config import import_folders
+from core.datasets.reader import collector_paused
+from core.errors import DeskError, InputError, MissingPackage, StateError, UnknownFormat
+from core.file_io import read_head
+from core.system_errors import explain
+
+_VARIABLE = "PERTURBDESK_IMPORT_ROOTS"
+
+
+def import_path(workspace: Workspace, text: str, options: ImportOptions, server_address: str | None) -> list[Imported]:
+    """Imports a file, or what is recognised in a folder, by a path that a visitor typed; links are followed before it is looked
+    at. What is no table, pack, bundle or space is refused without a word of what it holds.
+
+    server_address: as in `import_folders`. Raises InputError outside of the allowed folders, StateError if the app listens
+    beyond this machine.
+    """
+    workspace.refuse_if_read_only("import", text)
+    roots = import_folders(workspace.settings, server_address)
+    if not roots:
+        raise StateError("import by path: off, since this app listens beyond this machine; upload the file")
+    path = _inside(text, roots)
+    with collector_paused():
+        return imports.import_files(workspace, [_confine(file, roots) for file in expand([path])], options, _recognise_unseen)
+
+
+def _inside(text: str, roots: Sequence[Path]) -> Path:
+    """Returns the path that a person typed. Raises InputError unless it is inside one of the folders."""
+    try:
+        if "\0" in text:
+            raise ValueError(text)
+        path = Path(text.strip()).expanduser()
+        real = path.resolve()
+    except (OSError, RuntimeError, ValueError):  # a name too long, ~nobody, links in a circle
+        raise InputError(f"{text[:300]!r}: not the path of a file or folder") from None
+    if not _is_below(real, roots):
+        allowed = ", ".join(map(str, roots))
+        raise InputError(
+            f"{text.strip()[:300]}: outside of the folders that pages may import from ({allowed}); upload it, import it with a "
+            f"command, or start the app with {_VARIABLE}"
+        )
+    return path
+
+
+def _confine(file: FoundFile, roots: Sequence[Path]) -> FoundFile:
+    """Returns a file of a folder, with a problem if a link leads out of the allowed folders."""
+    if file.problem or _is_below(Path(os.path.realpath(file.path)), roots):
+        return file
+    return file._replace(problem="a link that leads out of the folders that pages may import from")
+
+
+def _is_below(path: Path, roots: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(root) for root in roots)
+
+
+def _recognise_unseen(path: Path) -> FileContent:
+    """As `recognise`, with errors that tell nothing of what the file holds."""
+    if not path.is_dir():
+        try:
+            read_head(path, 1)
+        except OSError as error:
+            raise InputError(str(explain(error, path))) from None
+    try:
+        return recognise(path)
+    except MissingPackage:
+        raise
+    except UnknownFormat:
+        raise UnknownFormat(_unseen(path, "no reader recognises what it holds")) from None
+    except DeskError:
+        raise InputError(_unseen(path, "damaged, unsafe, or not what it seems to be")) from None
+
+
+def _unseen(path: Path, what: str) -> str:
+    return f"{path}: {what}, which is not shown here; `perturbdesk import` or an upload says more"
