@@ -3,6 +3,7 @@
 workspace      a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log)
 files          recognises a file by its content
 imports        imports files
+page_imports   imports by path for a page, from the allowed folders alone
 import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back
 runs           renames and deletes runs, records public scores, writes notes; saves presets
