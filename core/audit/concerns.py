@@ -12,13 +12,14 @@ from core.types import Flag
 class Concern:
     """One thing to look at; run: an id, or None for the workspace; text: in words; flag: to filter rows by.
 
-    on_launch: whether the page Launch has the buttons for what to do.
+    on_launch: whether the page Launch has the buttons for what to do. cause: of a run's ending, "" if it says no more.
     """
 
     run: str | None
     text: str
     flag: str | None = None
     on_launch: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,13 @@ def find_concerns(runs: Sequence[RunFacts], rejected: int) -> list[Concern]:
     return found
 
 
-# States in which a run waits for a person → what there is to do.
-_TO_DO = {
-    "crashed": "resume it on Launch",
-    "interrupted": "resume it on Launch",
-    "stopped": "mend the cause, then resume it on Launch",
-    "budget": "resume it on Launch with a larger budget",
-    "cancelled": "resume it on Launch, or leave it",
+# States in which a run waits for a person → in words, and what there is to do.
+_ENDINGS = {
+    "crashed": ("crashed", "resume it on Launch"),
+    "interrupted": ("interrupted", "resume it on Launch"),
+    "stopped": ("stopped", "mend the cause, then resume it on Launch"),
+    "budget": ("token budget spent", "resume it on Launch with a larger one"),
+    "cancelled": ("cancelled", "resume it on Launch, or leave it"),
 }
 _SENTENCES = {
     Flag.ROLE_COLLAPSE: "a brief answers the multiple-choice question instead of arguing",
@@ -72,7 +73,7 @@ _SENTENCES = {
 
 def _concerns_of_run(run: RunFacts) -> list[Concern]:
     found = []
-    if run.state in _TO_DO:
+    if run.state in _ENDINGS:
         found.append(_describe_ending(run))
     if run.failed:
         found.append(Concern(run.id, f"{run.failed:,} of {run.done + run.failed:,} rows failed"))
@@ -88,7 +89,6 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
 
 def _describe_ending(run: RunFacts) -> Concern:
     """The concern about a run that ended with rows missing."""
-    cause = f" ({run.cause})" if run.cause else ""
-    to_do = f"; {_TO_DO[run.state]}" if run.can_go_on else ""
-    text = f"{run.state}{cause}: {run.done + run.failed:,} of {run.total:,} rows are finished{to_do}"
-    return Concern(run.id, text, on_launch=run.can_go_on)
+    words, to_do = _ENDINGS[run.state]
+    text = f"{words}: {run.done + run.failed:,} of {run.total:,} rows are finished{f'; {to_do}' if run.can_go_on else ''}"
+    return Concern(run.id, text, on_launch=run.can_go_on, cause=run.cause)

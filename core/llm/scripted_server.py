@@ -101,7 +101,7 @@ class _ScriptedModel:
         await asyncio.sleep(self.script.delay_s)
         if fault == "hang":
             await reader.read()  # until the client leaves
-        if fault in COUNTED and not reader.at_eof():  # the client waits for it, and can read it
+        if fault in COUNTED and not reader.at_eof() and reader.exception() is None:  # the client waits for it, and can read it
             self.counts["tokens"] += answer["usage"]["total_tokens"]
         return respond(answer, fault, draw, self.script.retry_after_s, self.script.drip_s)
 

@@ -16,21 +16,22 @@ FACTS = RunFacts(
 
 
 @pytest.mark.parametrize(
-    ("state", "cause", "beginning", "to_do"),
+    ("state", "text", "to_do"),
     [
-        ("crashed", "no word", "crashed (no word)", "resume it on Launch"),
-        ("stopped", "nobody answered", "stopped (nobody answered)", "mend the cause, then resume it on Launch"),
-        ("budget", "7 tokens are spent", "budget (7 tokens are spent)", "resume it on Launch with a larger budget"),
-        ("interrupted", "", "interrupted", "resume it on Launch"),
-        ("cancelled", "", "cancelled", "resume it on Launch, or leave it"),
+        ("crashed", "crashed", "resume it on Launch"),
+        ("stopped", "stopped", "mend the cause, then resume it on Launch"),
+        ("budget", "token budget spent", "resume it on Launch with a larger one"),
+        ("interrupted", "interrupted", "resume it on Launch"),
+        ("cancelled", "cancelled", "resume it on Launch, or leave it"),
     ],
 )
-def test_a_run_that_ended_early_comes_first_with_what_to_do(state: str, cause: str, beginning: str, to_do: str) -> None:
-    text = f"{beginning}: 123 of 300 rows are finished"
-    facts = replace(FACTS, state=state, cause=cause, done=120, failed=3)
-    assert find_concerns([facts], 0) == [Concern("r1", f"{text}; {to_do}", on_launch=True), Concern("r1", "3 of 123 rows failed")]
+def test_a_run_that_ended_early_comes_first_with_what_to_do(state: str, text: str, to_do: str) -> None:
+    text = f"{text}: 123 of 300 rows are finished"
+    facts = replace(FACTS, state=state, cause="why", done=120, failed=3)
+    first = Concern("r1", f"{text}; {to_do}", on_launch=True, cause="why")
+    assert find_concerns([facts], 0) == [first, Concern("r1", "3 of 123 rows failed")]
     elsewhere = replace(facts, can_go_on=False)  # it came in a bundle: no worker of this workspace can go on with it
-    assert find_concerns([elsewhere], 0)[0] == Concern("r1", text)
+    assert find_concerns([elsewhere], 0)[0] == Concern("r1", text, cause="why")
 
 
 def test_runs_that_wait_for_nobody_are_no_concern() -> None:

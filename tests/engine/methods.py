@@ -217,9 +217,12 @@ def _work_here(workspace: Workspace, run: str, api_key: str = "", *, method: Any
 
 def apart(workspace: Workspace, run: str, api_key: str = "", **options: Any) -> int:
     """Begin a run in a worker of its own that knows the methods of this file; `options` are those of `main`."""
-    folder = workspace.run_folder(run)
-    command = (sys.executable, "-m", "tests.engine.methods", str(workspace.settings.workspace), run, json.dumps(options))
-    return start(folder, workspace.settings, api_key, command)
+    return start(workspace.run_folder(run), workspace.settings, api_key, worker_command(workspace, run, options))
+
+
+def worker_command(workspace: Workspace, run: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The command line of such a worker."""
+    return (sys.executable, "-m", "tests.engine.methods", str(workspace.settings.workspace), run, json.dumps(options))
 
 
 def main(place: str, run: str, options: str) -> int:

@@ -42,7 +42,7 @@ def show_counts(context: PageContext, counts: pd.DataFrame) -> None:
 
 
 def show_concerns(context: PageContext) -> None:
-    """Show what to check before believing a number, each with a link to its rows."""
+    """Show what to check before believing a number, each with a link to its rows; first the runs that wait for a person."""
     rejected = loaders.rejected_rows()
     all_concerns = find_concerns([_facts(run) for run in context.runs], len(rejected))
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
@@ -50,14 +50,18 @@ def show_concerns(context: PageContext) -> None:
         st.caption(
             "Nothing: no run that ended early, no fallback, no mean of fewer seeds, no collapsed role, no rejected row, no leak."
         )
+    by_run = {run.id: [concern for concern in all_concerns if concern.run == run.id] for run in context.runs}
+    waiting = {run for run, concerns in by_run.items() if any(concern.on_launch for concern in concerns)}
+    for run in [run for run in context.runs if run.id in waiting]:
+        _show_concerns_of_run(run, by_run[run.id])
     for leak in leaks:
         name, what = st.columns([0.28, 0.72])
         name.text(leak.name)
         what.markdown(as_text(leak.what))
     if leaks:
         links.to_data("How splits, spaces and runs were checked for leaks", tab="Leakage")
-    for run in context.runs:
-        _show_concerns_of_run(run, [concern for concern in all_concerns if concern.run == run.id])
+    for run in [run for run in context.runs if run.id not in waiting]:
+        _show_concerns_of_run(run, by_run[run.id])
     for concern in all_concerns:
         if concern.run is None:
             links.to_data(concern.text, tab="Rejected rows")
@@ -110,3 +114,5 @@ def _show_concerns_of_run(run: Run, concerns: list[Concern]) -> None:
                 st.caption(as_text(concern.text))
             else:
                 links.to_rows(run, concern.text, flags=FLAG_NAMES[concern.flag])
+            if concern.cause:
+                st.caption(as_text(concern.cause))
