@@ -145,5 +145,5 @@ def _read_vectors(endpoint: Endpoint, content: bytes, n: int) -> NDArray[np.floa
                 "expected one for each, of one length"
             )
         return np.array([vector for _, vector in given], dtype=np.float64)
-    except (TypeError, ValueError, LookupError) as error:  # the server may answer anything
+    except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:  # the server may answer anything
         raise InputError(f"{endpoint.base_url}: answers with no list of vectors ({first_line(error)})") from error

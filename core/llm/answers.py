@@ -92,9 +92,9 @@ def _usage(report: Any) -> Usage:
     """The tokens that the server reports; one uncounted answer if it reports none."""
     if not isinstance(report, Mapping):
         return Usage(uncounted=1)
-    prompt, completion = _count(report.get("prompt_tokens")), _count(report.get("completion_tokens"))
+    prompt, completion = read_token_count(report.get("prompt_tokens")), read_token_count(report.get("completion_tokens"))
     details = report.get("completion_tokens_details")
-    reasoning = _count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
+    reasoning = read_token_count(details.get("reasoning_tokens")) if isinstance(details, Mapping) else None
     return Usage(
         prompt_tokens=prompt or 0,
         completion_tokens=completion or 0,
@@ -103,7 +103,7 @@ def _usage(report: Any) -> Usage:
     )
 
 
-def _count(value: Any) -> int | None:
+def read_token_count(value: Any) -> int | None:
     """A number of tokens; None if it is none, or more than any model writes or reads."""
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
     return value if is_count else None

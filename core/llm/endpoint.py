@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -122,7 +123,7 @@ class ModelTransport:
             return response
         text = self.endpoint.scrub(response.content.decode("utf-8", "replace"))
         if 300 <= response.status < 400:
-            return fault_of_status(response, self._describe_target(response), text)
+            return fault_of_status(response, self._describe_target(response.headers.get("location", "")), text)
         if not 200 <= response.status < 300:
             return fault_of_status(response, f" ({error_message_of(text)})", text)
         try:
@@ -132,11 +133,10 @@ class ModelTransport:
             return Fault("malformed", f"an answer that is not UTF-8 ({where})", True, response.status, raw=text)
         return text
 
-    def _describe_target(self, response: HttpResponse) -> str:
-        """Where a redirect leads: an address without its query, which may hold secrets."""
-        target = response.headers.get("location", "").partition("?")[0].partition("#")[0]
-        shown = "".join(character for character in self.endpoint.scrub(target) if "!" <= character <= "~")[:_MOST_SHOWN]
-        return f" to {shown}" if shown else ""
+    def _describe_target(self, location: str) -> str:
+        """Where a redirect leads: an address without names, passwords and query, which may be secret."""
+        target = re.sub(r"//[^/]*@|[?#].*|[^!-~]", lambda found: "//" if found[0].startswith("//") else "", location)
+        return f" to {self.endpoint.scrub(target)[:_MOST_SHOWN]}" if target else ""
 
     async def _send(self, method: Method, url: str, body: str | None, max_bytes: int) -> HttpResponse:
         from openai import APIConnectionError, APIStatusError
@@ -153,7 +153,7 @@ class ModelTransport:
         except APIConnectionError as error:
             raise ConnectionFailed(self._describe_failure(error.__cause__ or error)) from None
         except TooLong as error:
-            raise TooLong(f"{error}, the most that max_answer_mb = {self.endpoint.max_answer_mb:g} allows") from None
+            raise TooLong(f"{error} (max_answer_mb is {self.endpoint.max_answer_mb:g}, a larger one allows more)") from None
         return HttpResponse(response.status_code, response.headers, response.content)
 
     def _describe_failure(self, cause: BaseException) -> str:

@@ -2,10 +2,10 @@
 
 DeskError
 └── ModelError          any of the errors below: one call without an answer, and what it cost
-    ├── Unanswered      no server listens, or every attempt failed with a retryable fault
-    ├── Refused         the server rejects the request (a 4xx that is not retryable)
+    ├── Unanswered      no server listens, or every attempt failed with a retryable fault: broken HTTP, no answer in time, 5xx
+    ├── Refused         the server rejects the request (a 4xx that is not retryable), or redirects it
     ├── Truncated       the content is missing or cut at the token limit, also with twice the token limit
-    ├── Malformed       every answer was invalid JSON or held no choice
+    ├── Malformed       every answer was no UTF-8, invalid JSON or held no choice, or one was longer than allowed
     └── NoLogprobs      the server does not give the log-probabilities that the request asks for
 """
 
@@ -38,7 +38,7 @@ class Unanswered(ModelError):
 
 
 class Refused(ModelError):
-    """The server rejects the request; sending it again would not help."""
+    """The server rejects or redirects the request; sending it again would not help."""
 
 
 class Truncated(ModelError):
@@ -46,7 +46,7 @@ class Truncated(ModelError):
 
 
 class Malformed(ModelError):
-    """The answer is invalid JSON or holds no choice, after every retry."""
+    """The answer is no UTF-8, invalid JSON or holds no choice, after every retry; or it is longer than allowed."""
 
 
 class NoLogprobs(ModelError):

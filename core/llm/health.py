@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.llm.answers import Answer, read_answer, read_json
+from core.llm.answers import Answer, read_answer, read_json, read_token_count
 from core.llm.client import Client, refuses_logprobs
 from core.llm.endpoint import Endpoint
 from core.llm.messages import Message, Request
@@ -92,6 +92,5 @@ def _context_lengths(text: str) -> dict[str, int | None]:
     lengths: dict[str, int | None] = {}
     for item in listed if isinstance(listed, list) else ():
         if isinstance(item, Mapping) and isinstance(item.get("id"), str):
-            length = item.get("max_model_len")
-            lengths[item["id"]] = length if isinstance(length, int) else None
+            lengths[item["id"]] = read_token_count(item.get("max_model_len"))
     return lengths

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.config import tiktoken_folder
-from core.llm.answers import read_json
+from core.llm.answers import read_json, read_token_count
 from core.llm.client import Client
 from core.net.transport import Fault
 
@@ -59,8 +59,7 @@ class TokenCounter:
             answer = read_json(response)
         except ValueError:
             return None
-        count = answer.get("count") if isinstance(answer, Mapping) else None
-        return count if isinstance(count, int) else None
+        return read_token_count(answer.get("count")) if isinstance(answer, Mapping) else None
 
 
 def count_with_tiktoken(model: str, text: str) -> int | None:

@@ -92,6 +92,7 @@ def test_endpoint_gives_each_text_its_vector() -> None:
         (lambda _: (200, {"data": [{"index": None, "embedding": [1.0]}] * 3}), "3 vectors for 3 texts"),
         (lambda _: (200, {"data": ["x", "y", "z"]}), "no list of vectors"),
         (lambda _: (200, embeddings([["a"], ["b"], ["c"]])), "no list of vectors"),  # type: ignore[list-item]
+        (lambda _: (200, embeddings([[10**400], [2.0], [3.0]])), "no list of vectors"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_an_input_error(answer: Answer, message: str) -> None:

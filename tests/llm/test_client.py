@@ -263,7 +263,7 @@ def test_the_limit_of_an_answer_grows_with_its_logprobs() -> None:
     tokens = replace(WITH_LOGPROBS, max_completion_tokens=20)
     with serving(play(Canned(json.dumps(completion("A", logprobs=LOGPROBS, message={"padding": "x" * 20_000}))))) as (url, _):
         short, with_logprobs = complete(url, ASK, tokens, max_answer_mb=0.01)
-    said(short, Malformed, "an answer of more than 10,000 bytes, the most that max_answer_mb = 0.01 allows", "of m")
+    said(short, Malformed, "an answer of more than 10,000 bytes (max_answer_mb is 0.01, a larger one allows more)", "of m")
     assert isinstance(with_logprobs, Reply)  # 20 tokens × 21 entries × 100 bytes = 42,000
     with serving(play(long)) as (url, _):
         assert isinstance(complete(url, ASK, max_answer_mb=0.03)[0], Reply)

@@ -224,7 +224,7 @@ HOSTILE = {
     ),
     "no UTF-8": (head(LENGTH) + TEXT.replace(b'"A"', b'"\xff"'), "an answer that is not UTF-8 (byte 39 of 69)"),
     "redirect": (
-        head(LENGTH, b"Location: http://elsewhere/sk-open-sesame/9?key=sk-open", status=b"302 Found") + TEXT,
+        head(LENGTH, b"Location: http://me:sk-open@elsewhere/sk-open-sesame/9?key=sk-open", status=b"302 Found") + TEXT,
         "HTTP 302, a redirect to http://elsewhere/[key], which is not followed",
     ),
     "redirect to nowhere": (head(LENGTH, b"Location: http://[", status=b"301 Moved") + TEXT, "a redirect to http://["),

@@ -63,7 +63,11 @@ def test_else_the_bytes_are_a_bound_and_the_server_is_not_asked_again() -> None:
         assert request_counts(url) == {"/tokenize": 1}
 
 
-@pytest.mark.parametrize("answer", [Canned("<html>"), Canned({}), Canned([]), Canned({"count": "7"}), Canned({}, 503)])
+@pytest.mark.parametrize(
+    "answer",
+    [Canned("<html>"), Canned({}), Canned([]), Canned({}, 503), Canned("[" * 100_000)]
+    + [Canned({"count": odd}) for odd in ("7", -1, True, 2.5, 10**400)],
+)
 def test_an_answer_without_a_count_is_none(answer: Canned) -> None:
     with canned.serving(lambda _: answer) as (url, _):
         assert count(url, "für") == [TokenCount(4, "bytes")]
