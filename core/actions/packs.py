@@ -227,6 +227,14 @@ def _is_about(workspace: Workspace, record: PackRecord, organism: str) -> bool:
     return found is not None and (found in ("", organism) or organism not in ORGANISMS)
 
 
+def refuse_missing(db: Cursor, planned: Mapping[str, str]) -> None:
+    """Raises StateError if a pack that a run is about to be planned with has gone since it was asked for."""
+    here = {record.sha256 for record in spaces.list_packs(db)}
+    gone = [name for name, sha256 in planned.items() if sha256 not in here]
+    if gone:
+        raise StateError(f"knowledge packs: {', '.join(gone)} went or came anew since the run was asked for; ask for it again")
+
+
 def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
     """Returns the knowledge packs that a run was planned with, as evidence tools read them.
 
@@ -249,9 +257,11 @@ def read_packs(workspace: Workspace, planned: Mapping[str, str]) -> Packs:
 
 
 def _read_here_or_kept(workspace: Workspace, record: PackRecord) -> Pack:
-    kept = _kept_file(workspace, record.sha256)
-    if kept.exists():
-        pack = read_knowledge(kept.read_bytes(), f"{record.name}.json")
-        if pack.sha256 == record.sha256:
-            return pack
-    return read(workspace, record.name, record.sha256)
+    try:
+        return read(workspace, record.name, record.sha256)
+    except (InputError, StateError):  # replaced, perhaps just now: before that, its contents were kept
+        kept = _kept_file(workspace, record.sha256)
+        pack = read_knowledge(kept.read_bytes(), f"{record.name}.json") if kept.exists() else None
+        if pack is None or pack.sha256 != record.sha256:
+            raise
+        return pack

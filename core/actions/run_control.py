@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import run_writer
+from core.actions import packs, run_writer
 from core.actions.changed_settings import check_change
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.packs import read_packs
 from core.actions.workspace import Workspace
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
@@ -54,7 +53,7 @@ def work_on(
     found = _find(workspace, run)
     dependencies = Dependencies(
         store=workspace.store,
-        read_packs=partial(read_packs, workspace),
+        read_packs=partial(packs.read_packs, workspace),
         cache=workspace.settings.cache / CACHE,
         api_key=api_key or workspace.settings.api_key,
         method=method,
@@ -95,6 +94,7 @@ def start(
         return existing
     with workspace.change("run", name) as (db, detail):
         run_writer.find_same_run(db, workspace, spec, name, replace=replace)  # the name may have been taken meanwhile
+        packs.refuse_missing(db, spec.packs)
         replaced = run_writer.delete_named_run(db, spec, name)
         workspace.run_folder(spec.key).create(spec, settings)
         runs.add(db, _new_run(db, spec, name, calls))

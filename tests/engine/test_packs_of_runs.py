@@ -189,6 +189,26 @@ def test_a_pack_that_is_really_gone_stops_the_run_which_goes_on_with_the_pack(wo
     assert carried_out(workspace, run).status == "done"
 
 
+def test_an_import_that_breaks_off_leaves_the_run_its_pack(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file is replaced already, and the store still has the record of what it was."""
+    run = planned(workspace)
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="power cut"):
+        patched.setattr(packs, "describe_genes", lambda *_: (_ for _ in ()).throw(RuntimeError("power cut")))
+        replace_it(workspace)
+    assert carried_out(workspace, run).done == ROWS
+
+
+def test_a_pack_that_went_between_asking_and_starting_is_refused_before_anything_is_written(workspace: Workspace) -> None:
+    spec = launch.resolve(workspace, RunRequest("evidence_rules", "bmdm", rows="split=test"))
+    replace_it(workspace)
+    with pytest.raises(
+        StateError, match="knowledge packs: edges went or came anew since the run was asked for; ask for it again"
+    ):
+        run_control.start(workspace, spec, "late", fast(), begin=lambda *_: None)
+    assert not workspace.run_folder(spec.key).exists
+    assert core_json(workspace.settings.workspace, "runs")["runs"] == []
+
+
 def test_a_method_that_reads_no_packs_does_not_depend_on_them(workspace: Workspace) -> None:
     """Neither its identity nor its work."""
     with serving() as url:
