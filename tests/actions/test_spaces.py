@@ -277,14 +277,17 @@ def test_what_has_to_be_a_space_is_one_or_is_refused(workspace: Workspace, tmp_p
     assert import_space(workspace, file, "s", replace=True).columns == 2
 
 
+NO_NAME = "expected (a name of 1 to 60 characters without a comma|1 to 255|characters that can be seen)"
+
+
 @pytest.mark.parametrize("name", ["", " ", "a,b", "x" * 61, " a", "a "])
 def test_names_that_are_none(furnished: Workspace, tmp_path: Path, name: str) -> None:
     before = everything(furnished)
-    with pytest.raises(InputError, match="expected a name of 1 to 60 characters without a comma"):
+    with pytest.raises(InputError, match=NO_NAME):
         spaces.embed(furnished, "response", name, {})
     (tmp_path / "file.csv").write_bytes(worlds.table_of({"Ga": [1, 0]}))
     if name:  # without one, an import takes the file's
-        with pytest.raises(InputError, match="expected a name"):
+        with pytest.raises(InputError, match=NO_NAME):
             import_space(furnished, tmp_path / "file.csv", name)
     assert everything(furnished) == before
 
