@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from core.actions.workspace import Workspace
-from core.engine.journal import RunFolder
+from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, StateError, Unreachable

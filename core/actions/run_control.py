@@ -11,8 +11,9 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
 from core.engine.dependencies import INGEST_EVERY_S, Dependencies
 from core.engine.ingest import ingest_journal
-from core.engine.journal import Command, Progress, RunFolder, mark_for_retry, read_progress
-from core.engine.journal import log_tail as tail_of
+from core.engine.journal import Progress, mark_for_retry, read_progress
+from core.engine.run_folder import Command, RunFolder
+from core.engine.run_folder import log_tail as tail_of
 from core.engine.run_state import LIVE_STATES, Counts, Status, exclusive_lock, status_of, write_ending
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.engine.worker import work

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core import log
 from core.actions.workspace import Workspace
-from core.engine.journal import RunFolder
+from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, state_of
 from core.errors import DeskError, StoreBusy
 from core.store import runs

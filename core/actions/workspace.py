@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.config import Settings, load_settings
-from core.engine.journal import RunFolder
+from core.engine.run_folder import RunFolder
 from core.errors import ReadOnly
 from core.log import LOGGER
 from core.store import Cursor, Store, changes, open_store

@@ -11,7 +11,8 @@ retry_cache      asks again for replies that could not be used
 spending         what a run has paid for
 circuit_breaker  tells a server that is gone from rows that fail
 run_state        the state of a run, read from its folder, and the lock of its worker
-journal          the folder of a run
+run_folder       the files of a run
+journal          its finished rows: reads, counts and appends them
 row_codec        rows as lines of the journal
 ingest           from the journal into the store, and a worker's reports: its log, its heartbeats, its ingests
 """

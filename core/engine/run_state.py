@@ -25,7 +25,8 @@ from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from core.engine.journal import Progress, RunFolder, read_json, read_progress, write_json
+from core.engine.journal import Progress, read_progress
+from core.engine.run_folder import RunFolder, read_json, write_json
 from core.engine.spending import read_spent_tokens
 from core.errors import InputError, StateError
 

@@ -15,9 +15,10 @@ from typing import Any
 from core.engine.circuit_breaker import CircuitBreaker
 from core.engine.dependencies import Dependencies, build_context, source_client
 from core.engine.ingest import RunReporter, record_start
-from core.engine.journal import Journal, RunFolder
+from core.engine.journal import Journal
 from core.engine.retry_cache import RetryCache
 from core.engine.row_prediction import describe_traceback, predict_row
+from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.engine.spending import SpendingLog
 from core.errors import DeskError, InputError, NotFound

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from core.config import REPOSITORY, Settings, environment_of
-from core.engine.journal import RunFolder, log_tail
+from core.engine.run_folder import RunFolder, log_tail
 from core.engine.run_state import last_heartbeat
 from core.errors import StateError
 

@@ -12,8 +12,9 @@ from core.actions import run_control
 from core.actions.workspace import Workspace
 from core.engine import ingest as folding_room
 from core.engine.ingest import RunReporter, ingest_journal
-from core.engine.journal import Journal, RunFolder
+from core.engine.journal import Journal
 from core.engine.row_codec import Entry, RetryMark
+from core.engine.run_folder import RunFolder
 from core.engine.run_state import State, last_heartbeat
 from core.errors import NotFound, StoreBusy
 from core.store import Store, calls, changes, predictions, runs

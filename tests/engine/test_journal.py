@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engine.journal import Journal, RunFolder, log_tail, mark_for_retry, read_entries, read_progress
+from core.engine.journal import Journal, mark_for_retry, read_entries, read_progress
 from core.engine.row_codec import Entry, RetryMark, decode_entry, encode_entry
+from core.engine.run_folder import RunFolder, log_tail
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, NotFound, StateError
 from core.types import Call, Evidence, Failed, Flag, Prediction, RowResult, TraceEvent

@@ -16,8 +16,8 @@ from core.actions.imports import ImportOptions, import_upload
 from core.actions.undo import undo
 from core.actions.workspace import Workspace
 from core.engine.dependencies import read_no_pack
-from core.engine.journal import RunFolder
 from core.engine.request import RunRequest
+from core.engine.run_folder import RunFolder
 from core.engine.spec import RunSpec
 from core.errors import StateError
 from core.llm.scripted_server import MODEL, serving

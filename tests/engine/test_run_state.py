@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from core.engine.journal import Journal, RunFolder, write_json
+from core.engine.journal import Journal
+from core.engine.run_folder import RunFolder, write_json
 from core.engine.run_state import (
     STALE_AFTER_S,
     Counts,
