@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from core.datasets.knowledge_packs import (
     organism_of,
     read_knowledge,
 )
-from core.errors import InputError, StateError
+from core.errors import InputError, StateError, UnknownFormat
 from core.evidence.packs import PackName, Packs, Source
 from core.file_io import replace_file
 from core.store import Cursor, changes, pairs, runs, spaces
@@ -55,10 +56,15 @@ def add_pack(workspace: Workspace, db: Cursor, file: PackFile, name: str, source
 
 
 def describe_genes(workspace: Workspace, db: Cursor) -> None:
-    """Sets the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts."""
+    """Sets the descriptions of the workspace's genes from its packs; if several packs have one, the latest counts.
+
+    What an earlier version took for descriptions and is none describes nothing.
+    """
     for record in spaces.list_packs(db):
-        if record.kind == Descriptions.kind and isinstance(pack := read(workspace, record.name), Descriptions):
-            pairs.describe(db, pack.texts)
+        if record.kind == Descriptions.kind:
+            with suppress(UnknownFormat):
+                pack = read(workspace, record.name)
+                pairs.describe(db, pack.texts if isinstance(pack, Descriptions) else {})
 
 
 def keep_for_runs(workspace: Workspace, db: Cursor, record: PackRecord) -> None:
