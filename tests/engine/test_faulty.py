@@ -49,9 +49,10 @@ def test_every_row_is_right_or_a_failure_with_its_cause_and_retry_mends_it(tmp_p
         succeeded = found[found["error"].isna()][NUMBERS].set_index("pair_id")
         pd.testing.assert_frame_equal(succeeded, right.loc[succeeded.index])
         for _ in range(15):
-            if not run.failed:
-                break
-            run = run_control.retry(workspace, "r", begin=here(method))
+            if run.status == "stopped":  # each of the last rows met a fault twice: a server that is gone looks the same
+                run = run_control.resume(workspace, "r", begin=here(method))
+            elif run.failed:
+                run = run_control.retry(workspace, "r", begin=here(method))
         served = request_counts(url)
     assert {name for name in Faults.names() if not served.get(name)} == set()
     assert "Traceback" not in "".join(run_control.log_tail(workspace, run.id, lines=1_000))
