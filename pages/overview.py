@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.plots import label_counts
-from core.ui.overview import ladder, panels, runs_table
+from core.ui.overview import ladder, panels, runs_table, summary
 from core.ui.shared import loaders, shell, widgets
 
 context = shell.open_page(__file__)
@@ -12,6 +12,7 @@ if context.dataset is None:
     panels.show_welcome()
     st.stop()
 
+summary.show_summary(context)
 counts = loaders.dataset_counts()
 counts = counts[counts["dataset"] == context.dataset.id]
 panels.show_counts(context, counts)

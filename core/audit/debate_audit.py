@@ -104,3 +104,16 @@ def audit_debate(facts: DebateFacts) -> DebateAudit:
         dir_fallbacks=facts.flags.get(Flag.DIR_FALLBACK, 0),
         distinct_p_de=len(np.unique(round_for_ranks(facts.p_de[~np.isnan(facts.p_de)]))),
     )
+
+
+def debates_sentence(audits: Mapping[str, DebateAudit]) -> str:
+    """In how many runs with debates (by name) the advocates mostly argued; empty without one."""
+    shares = {run: each.totals["answers"] / each.totals["n"] for run, each in audits.items() if each.totals["n"]}
+    if not shares:
+        return ""
+    most = max(shares, key=lambda run: shares[run])
+    worst = f"{100 * shares[most]:.0f}% of the briefs of {most} answer the multiple-choice question instead of arguing."
+    argued = sum(share < 0.5 for share in shares.values())
+    if len(shares) == 1:
+        return worst
+    return f"In {argued or 'none'} of {len(shares)} runs with debates {'most' if argued else 'do most'} briefs argue: {worst}"

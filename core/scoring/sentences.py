@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from core.scoring.compare_runs import RunComparison
 from core.scoring.controls import Verdict, Verdicts
@@ -289,3 +289,17 @@ def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
         else:
             parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {control} ({', '.join(above)})")
     return f"Against what knows no biology: {'; '.join(parts)}." if parts else ""
+
+
+def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
+    """The run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
+    best = [max(group.items(), key=lambda item: item[1].headline.value.estimate) for group in groups if group]
+    if not best:
+        return ""
+    parts = [
+        f"{run} {interval_text(found.headline.value)} on {found.whole.n_labelled:,} rows"
+        + ("" if found.whole.scored == ALL_ROWS else f" {found.whole.scored}")
+        for run, found in best
+    ]
+    names = dict.fromkeys(found.headline.name for _, found in best)
+    return f"Best so far ({', '.join(names)}): {'; '.join(parts)}."

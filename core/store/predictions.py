@@ -18,13 +18,29 @@ from core.store.queries import arrow_array, insert, one, record_columns, records
 from core.types import RANK_METHODS, Failed, Flag, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
-Order = Literal["file order", "P(DE), high first", "P(DE), low first", "P(up | DE), high first", "P(up | DE), low first"]
+Order = Literal[
+    "file order",
+    "P(DE), high first",
+    "P(DE), low first",
+    "P(up | DE), high first",
+    "P(up | DE), low first",
+    "most confidently wrong first",
+    "most advocates argued first",
+]
+CONFIDENTLY_WRONG: Order = "most confidently wrong first"
+MOST_ARGUED: Order = "most advocates argued first"
 _ORDER_BY: dict[Order, str] = {
     "file order": "p.position",
     "P(DE), high first": "q.p_de DESC NULLS LAST, p.position",
     "P(DE), low first": "q.p_de NULLS LAST, p.position",
     "P(up | DE), high first": "q.p_up_given_de DESC NULLS LAST, p.position",
     "P(up | DE), low first": "q.p_up_given_de NULLS LAST, p.position",
+    # The probability that the run gives to the label, the lowest first.
+    CONFIDENTLY_WRONG: """CASE p.label WHEN 'up' THEN q.prediction_up WHEN 'down' THEN q.prediction_down
+      WHEN 'none' THEN 1 - q.prediction_up - q.prediction_down WHEN 'de' THEN q.prediction_up + q.prediction_down END
+      NULLS LAST, p.position""",
+    MOST_ARGUED: """(SELECT count(DISTINCT t.role) FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id
+        AND t.kind = 'brief' AND NOT list_has_any(t.findings, ['short', 'answers'])) DESC, p.position""",
 }
 # The most probable of up, down and none; a tie goes to none, then to up. A rank score is no probability: no call.
 _CALL = f"""CASE WHEN q.prediction_up IS NULL OR r.method IN {RANK_METHODS} THEN NULL

@@ -9,7 +9,7 @@ from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.store import predictions, runs, traces
-from core.store.predictions import RowFilter
+from core.store.predictions import CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
 from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
@@ -62,6 +62,16 @@ def test_orders(small_workspace: Workspace) -> None:
     assert found(small_workspace, RowFilter(), "P(DE), high first")[0] == "Pc_Gc"
     assert found(small_workspace, RowFilter(), "P(up | DE), high first")[:2] == ["Pa_Ga", "Pa_Gb"]
     assert found(small_workspace, RowFilter(), "P(up | DE), low first")[:2] == ["Pb_Ga", "Pc_Gc"]
+    # The probability of the label: down .2, up .3, none .6, and a row without a label.
+    assert found(small_workspace, RowFilter(), CONFIDENTLY_WRONG) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
+    # Four advocates argued, four, three, and none.
+    assert found(small_workspace, RowFilter(), MOST_ARGUED) == ["Pa_Ga", "Pb_Ga", "Pa_Gb", "Pc_Gc"]
+
+
+def test_a_listed_row_says_hit_or_miss_where_it_has_a_label(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        listed = predictions.list_rows(db, runs.find(db, "debate").id, ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"])
+    assert listed["outcome"].fillna("").tolist() == ["miss", "hit", "miss", ""]  # all say none
 
 
 def test_one_row_and_its_trace(small_workspace: Workspace) -> None:

@@ -156,5 +156,5 @@ def button(page: Page, key: str) -> Locator:
 
 
 def heading(page: Page) -> Locator:
-    """The first heading of a page: in Debates the row's, perturbation ⟶ gene."""
-    return page.locator("[data-testid=stMain] :is(h2, h3)").first
+    """The heading of the row in Debates: perturbation ⟶ gene."""
+    return page.locator("[data-testid=stMain] h3").first

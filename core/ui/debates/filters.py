@@ -8,16 +8,23 @@ from typing import get_args
 import streamlit as st
 
 from core.audit.brief_checks import FINDINGS, SHORT
-from core.store.predictions import GENE_ROWS, Order, RowFilter
+from core.store.predictions import CONFIDENTLY_WRONG, GENE_ROWS, MOST_ARGUED, Order, RowFilter
 from core.store.runs import Run
 from core.ui.shared import links, loaders
-from core.ui.shared.widgets import FLAG_NAMES, score_name, show_empty
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import FLAG_NAMES, as_text, score_name, show_empty
 
 ANY = "any"  # advocate
 ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")
 FLAG_OF_NAME = {name: flag for flag, name in FLAG_NAMES.items()}
 BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()}
 ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
+UNLIKE = "most unlike the run compared with first"
+TITLES = {
+    **{"label": "label", "call": "call", "flags": "flag", "q": "search", "p_de": "P(DE)", "p_up": "P(up | DE)"},
+    **{"pert": "perturbation", "gene": "target gene", "symbol": "symbol", "gene_rows": "gene's rows", "split": "split"},
+    **{"brief": "briefs", "arguing": "advocates who argued", "noted": "only with notes", "failed": "only failed"},
+}
 _OFF: dict[str, object] = {  # the value of each filter that restricts nothing
     **{"label": [], "flags": [], "q": "", "p_de": (0.0, 1.0), "p_up": (0.0, 1.0), "noted": False, "failed": False},
     **dict.fromkeys(("call", "pert", "gene", "symbol", "gene_rows", "split", "brief", "arguing")),
@@ -58,8 +65,55 @@ def show_no_match(run: Run) -> None:
     )
 
 
-def show(run: Run) -> tuple[RowFilter, Order]:
-    """Show the filters that apply to a run; the chosen filter and order."""
+def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> list[str]:
+    """Show the choice of the rows' order; the pair ids that the filter leaves, in that order.
+
+    Another run counts if the page shows one beside this.
+    """
+    names = {other.id: other.name for other in context.runs if other.id != run.id}
+    other = next((key for key in st.query_params.get_all("with") if key in names), None)
+    orders = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
+    chosen = st.selectbox("Order", orders, key="order", bind="query-params", label_visibility="collapsed")
+    if chosen == UNLIKE and other:
+        return loaders.ids_unlike(run.id, other, wanted)
+    return loaders.matching_ids(run.id, wanted, chosen)
+
+
+def _applies(run: Run, order: Order) -> bool:
+    """Whether rows of a run can stand in this order: rank scores are not wrong, and most runs have no advocates."""
+    if order == CONFIDENTLY_WRONG:
+        return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != ["unknown"]
+    return order != MOST_ARGUED or run.method == "debate"
+
+
+def show_active() -> None:
+    """Show each filter that restricts as a button that takes it off."""
+    active = {key: value for key, off in _OFF.items() if (value := st.session_state.get(key, off)) != off and value}
+    if not active:
+        return
+    with st.container(horizontal=True, gap="small", key="active-filters"):
+        for key, value in active.items():
+            st.button(
+                f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=_take_off, args=(key,), help="Take this filter off"
+            )
+
+
+def _describe(key: str, value: object) -> str:
+    """A filter and its value, as text on a button."""
+    if value is True:
+        return TITLES[key]
+    words = (
+        f"{value[0]:g}–{value[1]:g}" if isinstance(value, tuple) else ", ".join(value) if isinstance(value, list) else str(value)
+    )
+    return as_text(f"{TITLES[key]}: {words}")
+
+
+def _take_off(key: str) -> None:
+    st.session_state[key] = _OFF[key]
+
+
+def show(run: Run) -> RowFilter:
+    """Show the filters that apply to a run; the chosen filter."""
     choices = loaders.filter_choices(run.id)
     labelled = choices["label"] != ["unknown"]
     columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
@@ -78,15 +132,15 @@ def show(run: Run) -> tuple[RowFilter, Order]:
     )
     text = columns[-2].text_input("Search", key="q", bind="query-params", placeholder="gene, word or phrase", type="search")
     with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
-        more, order = _show_more_filters(run, choices)
-    wanted = replace(
+        more = _show_more_filters(run, choices)
+    show_active()
+    return replace(
         more,
         labels=tuple(labels),
         outcome=outcome,
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
         text=text or "",
     )
-    return wanted, order
 
 
 def _choose_call(run: Run) -> str:
@@ -97,10 +151,9 @@ def _choose_call(run: Run) -> str:
     return _choose_one("Call", ["hit", "miss"], "call", "Hit: the most probable of up, down and none is the label.")
 
 
-def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> tuple[RowFilter, Order]:
-    """Show the filters that are used less often, and the order."""
-    order = st.selectbox("Order", get_args(Order), key="order", bind="query-params")
-    wanted = RowFilter(
+def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
+    """Show the filters that are used less often."""
+    return RowFilter(
         p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params"),
         p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params"),
         pert=_choose_one("Perturbation", choices["pert"], "pert"),
@@ -113,7 +166,6 @@ def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> tuple[RowFilt
         noted=st.toggle("Only rows with notes", key="noted", bind="query-params"),
         failed=st.toggle("Only rows that failed", key="failed", bind="query-params"),
     )
-    return wanted, order
 
 
 def _choose_one(label: str, options: list[str], key: str, explanation: str | None = None) -> str:

@@ -78,7 +78,7 @@ def _show_speech(event: Event, suffix: str) -> None:
 def _show_event(event: Event) -> None:
     """Show one event that is no part of a debate or of an agent's steps, with the numbers that it predicts."""
     predicted = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
-    numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3g}" for k, v in predicted.items())
+    numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in predicted.items())
     with st.container(border=True):
         show_heading(
             f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers})' if numbers else ''}",

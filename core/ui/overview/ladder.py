@@ -10,7 +10,6 @@ import streamlit as st
 
 from core.plots import ladder as ladder_plot
 from core.scoring.public_noise import PublicNoise, public_noise
-from core.scoring.sentences import standing_sentence
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
@@ -26,11 +25,8 @@ def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
 
 
 def show_ladder(context: PageContext, noise: PublicNoise | None) -> None:
-    """Say whether a run beats what knows no biology, and show the runs of each group, the highest score first."""
+    """Show the runs of each group, the highest score first."""
     standings = {run.id: loaders.standing(run.id) for run in context.runs}
-    sentence = standing_sentence({run.name: standings[run.id].verdicts for run in context.runs})
-    if sentence:
-        st.markdown(as_text(sentence))
     groups = group_runs(context.runs, standings)
     published = sorted((run for run in context.runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
     if not groups and not published:

@@ -14,6 +14,7 @@ DATA = "pages/data.py"
 LAUNCH = "pages/launch.py"
 NEIGHBOURS = "pages/neighbours.py"
 SUBMIT = "pages/submit.py"
+WHAT_IF = "pages/what_if.py"
 
 
 def read_parameters() -> dict[str, list[str]]:
@@ -53,10 +54,15 @@ def page_address(page: str, **parameters: str | list[str]) -> str:
     return f"./{page}?{urlencode(parameters, doseq=True)}"
 
 
-def to_rows(run: Run, label: str, **filters: str | list[str]) -> None:
+def to_page(page: str, label: str, icon: str) -> None:
+    """Show a link to a page about the dataset and run that are chosen."""
+    st.page_link(page, label=label, icon=icon, query_params=dataset_and_run(), width="content")
+
+
+def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | list[str]) -> None:
     """Show a link to a run's rows in Debates, filtered by query parameters."""
     params = {"dataset": run.dataset, "run": run.id, **filters}
-    st.page_link(DEBATES, label=label, query_params=params)
+    st.page_link(DEBATES, label=label, icon=icon, query_params=params, width="content")
 
 
 def to_row(run: Run, pair_id: str, label: str) -> None:

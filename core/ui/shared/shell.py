@@ -22,6 +22,8 @@ from core.ui.shared import links, loaders
 from core.ui.shared.background import background
 from core.ui.shared.widgets import as_text, draw_waiting
 
+PRODUCT = "PerturbDesk"
+PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
 _LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
 _REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
@@ -42,8 +44,9 @@ class PageContext:
 
 def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: the navigation, the sidebar, then the page."""
-    st.set_page_config(page_title="PerturbDesk", page_icon="🧬", layout="wide", initial_sidebar_state=240)
+    st.set_page_config(page_title=PRODUCT, page_icon="🧬", layout="wide", initial_sidebar_state=240)
     page = st.navigation({title: list(group) for title, group in pages.items()}, position="hidden")
+    set_title(page.title)
     if _REQUESTED in st.session_state:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
@@ -56,6 +59,11 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         finally:
             draw_waiting()
             st.session_state.pop(_CONTEXT, None)
+
+
+def set_title(*parts: str) -> None:
+    """Set the title of the browser's tab: what is on the page, the most particular first."""
+    st.set_page_config(page_title=" · ".join((*parts, PRODUCT)))
 
 
 def open_page(page_file: str) -> PageContext:
@@ -136,6 +144,8 @@ def _sidebar(pages: Mapping[str, Sequence[Any]]) -> PageContext:
     parameters = {name: record.id for name, record in (("dataset", dataset), ("run", run)) if record is not None}
     links.set_parameters({"dataset": None, "run": None, **parameters})
     with st.sidebar:
+        st.markdown(f"**{PRODUCT}**")
+        st.caption(PURPOSE)
         _show_navigation(pages, parameters)
         _show_choice("Dataset", "dataset", dataset.id if dataset else None, {d.id: _title(d) for d in datasets})
         _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in runs_of_dataset})

@@ -43,6 +43,7 @@ from core.ui.shared.loaders.rows import (
 from core.ui.shared.loaders.scores import (
     Standing,
     count_score,
+    ids_unlike,
     other_scores,
     protocol_sentences,
     run_controls,
@@ -83,6 +84,7 @@ __all__ = [
     "filter_choices",
     "flag_counts",
     "gene_description",
+    "ids_unlike",
     "labelled_counts",
     "latest_changes",
     "leakage_audit",

@@ -15,13 +15,16 @@ from core.scoring import run_scores, sentences
 from core.scoring.controls import RunControls, Verdicts, control_run, judge_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
+from core.stats.row_changes import rank_movement
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
+from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.shared.loaders.cache import cached, reading, workspace
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
+from core.ui.shared.loaders.rows import matching_ids
 from core.ui.shared.loaders.spaces import row_index
 
 
@@ -133,3 +136,17 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
     except (NotFound, StateError) as error:  # a space that was deleted
         return f"cannot be evaluated again: {error}"
     return sentences.knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
+
+
+@cached("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
+def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
+    """The pair ids that a filter leaves, those first whose rank of P(DE) differs most in another run; the others last."""
+    ids = matching_ids(run, wanted, "file order")
+    both = run_rows(run)[["pair_id", "p_de"]].merge(run_rows(other)[["pair_id", "p_de"]], on="pair_id")
+    moved = np.abs(rank_movement(both["p_de_x"], both["p_de_y"])).round(12)  # equal moves must not differ by their rounding
+    return (
+        pd.Series(moved, both["pair_id"])
+        .reindex(ids)
+        .sort_values(ascending=False, na_position="last", kind="stable")
+        .index.tolist()
+    )
