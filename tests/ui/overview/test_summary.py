@@ -1,0 +1,99 @@
+"""What Overview says first: in words, from the numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from core.actions.workspace import Workspace
+from core.scoring.run_scores import load_scored_rows as load
+from core.scoring.run_scores import score_run
+from core.store import changes, runs
+from tests.ui.conftest import OpenTab, Visit, settle
+from tests.ui.serving import STARTS, Server, serving
+from tests.ui.test_apptest import text_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_debates(
+    visit: Visit, demo_workspace: Workspace
+) -> None:
+    app = visit(demo_workspace, "overview")
+    text = text_of(app).replace("\\", "")
+    with demo_workspace.store.read() as db:
+        scores = {run.name: score_run(load(db, run.name)).headline.value for run in runs.list_all(db)}
+    best = max((name for name, value in scores.items() if not np.isnan(value.estimate)), key=lambda name: scores[name].estimate)
+    shown = f"{best} {scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}]"
+    assert f"Best so far (mean of DE and DIR): {shown} on 2,400 rows" in text
+    assert text.index("Best so far") < text.index("Against what knows no biology") < text.index("runs with debates")
+    assert re.search(r"In \d of \d runs with debates most briefs argue: \d+% of the briefs of simulated collapsed", text)
+    assert "Unfinished" not in text
+
+
+def test_it_names_what_is_unfinished(visit: Visit, small_workspace: Workspace) -> None:
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE run SET status = 'crashed'")
+        changes.bump(db, "runs")
+    text = text_of(visit(small_workspace, "overview")).replace("\\", "")
+    assert "Unfinished: debate (crashed)" in text
+    assert "8% of the briefs of debate answer the multiple-choice question" in text  # 1 of 12
+
+
+@pytest.mark.browser
+def test_the_terms_are_explained_until_somebody_puts_them_away(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url())
+    settle(page)
+    terms = page.get_by_text("0.5 is a coin toss")
+    terms.wait_for()
+    page.get_by_role("button", name="Do not show this again").click()
+    terms.wait_for(state="hidden")
+    page.goto(demo_server.url())
+    settle(page)
+    assert not terms.is_visible()  # this browser remembers
+
+
+@pytest.mark.browser
+def test_tabs_of_the_browser_say_page_and_row(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url())
+    settle(page)
+    assert page.title() == "Overview · PerturbDesk"
+    page.goto(demo_server.url("debates"))
+    settle(page)
+    pair = page.locator("[data-testid=stMain] h3").first.inner_text().replace("⟶", "→")
+    assert page.title() == f"{pair} · Debates · PerturbDesk"
+
+
+FILM = """
+  window.seen = [];
+  const look = () => {
+    const side = document.querySelector('[data-testid=stSidebar]');
+    const raw = document.querySelector('[data-testid=stSidebarNav]')?.innerText?.trim();
+    window.seen.push({width: side ? Math.round(side.getBoundingClientRect().width) : 0, raw: raw || ''});
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("start", STARTS)
+def test_the_first_session_of_a_fresh_server_shows_nothing_raw(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
+    """Frame by frame: no names of files, and a sidebar of one width from the moment that it is there."""
+    page: Page = open_tab()
+    page.add_init_script(FILM)
+    with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
+        page.goto(server.url())
+        settle(page)
+        page.wait_for_timeout(500)
+        frames = page.evaluate("window.seen")
+    assert len(frames) > 10
+    assert {frame["raw"] for frame in frames} == {""}
+    widths = {frame["width"] for frame in frames if frame["width"]}
+    assert len(widths) == 1, widths
