@@ -157,7 +157,7 @@ def test_knn_prints_numbers_or_null_without_labels(place: Path, protocol: str) -
     assert all(0 <= number <= 1 for number in numbers)
     assert set(found["intervals"]["de"]) == {"estimate", "low", "high", "se", "clusters"}
     assert found["intervals"]["de"]["estimate"] == found["de"]
-    assert (told.status, told.out.count("an empty space would score")) == (0, 2)
+    assert (told.status, told.out.count("with no gene information it would be")) == (0, 2)
 
 
 def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -> None:
@@ -181,7 +181,7 @@ def test_under_folds_knn_prints_the_mean_of_ten_cuts_and_its_null(place: Path) -
     told = core(place, *command)
     assert (told.status, told.out.count("permuted vectors 0.")) == (0, 3)
     assert "mean of ten cuts (seeds 0–9), inside 2×2 cells" in told.out
-    assert "an empty space" not in told.out
+    assert "no gene information" not in told.out
     without = core_json(place, "knn", "--space", "near", "--folds", "2", "--permutations", "0")
     assert without["permuted"] is None
     assert {**without, "seconds": 0} == {**core_json(place, *command), "permuted": None, "seconds": 0}

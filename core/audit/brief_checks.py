@@ -23,12 +23,12 @@ _MIN_CITED_LENGTH = 4  # characters; shorter terms occur by chance
 
 FINDINGS: Mapping[str, str] = MappingProxyType(
     {
-        "answers": "answers the multiple-choice question",
-        "answers_against": "answers the question against its own side",
+        "answers": "answers A, B or C",
+        "answers_against": "contradicts its own side",
         "bare": f"a bare letter or nearly: {BARE} characters or fewer",
-        "short": f"shorter than {SHORT} characters",
-        "option": "opens with a multiple-choice option instead of arguing",
-        "against": "opens with an option against its own side",
+        "short": f"under {SHORT} characters",
+        "option": "opens with A), B) or C)",
+        "against": "opens with A), B) or C) against its own side",
         "argues": f"{SHORT} characters or more, and no answer to the question",
         "sentences": f"{FEWEST_SENTENCES} sentences or more",
         "genes": "names both genes",

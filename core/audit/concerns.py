@@ -83,7 +83,7 @@ def _concerns_of_run(run: RunFacts) -> list[Concern]:
             found.append(Concern(run.id, f"{n:,} of {run.done:,} rows: {sentence}", flag))
     found += [Concern(run.id, remark) for remark in run.remarks]
     if 0 < run.tokens_unknown < run.done:
-        found.append(Concern(run.id, f"{run.tokens_unknown:,} of {run.done:,} rows: the number of tokens is unknown"))
+        found.append(Concern(run.id, f"token count missing for {run.tokens_unknown:,} of {run.done:,} rows"))
     return found
 
 

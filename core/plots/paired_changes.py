@@ -13,7 +13,7 @@ from core.stats.comparison import Comparison
 from core.texts import estimate_text
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
-UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "shown": "both axes"}
+UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "shown": "perturbation and gene"}
 
 
 def table(comparison: Comparison) -> pd.DataFrame:

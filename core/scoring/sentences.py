@@ -21,9 +21,10 @@ from core.transfer.permutation_null import PermutationNull, PermutationTest
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 
+TWO_WAY = "allowing for shared perturbations and genes"  # what an interval by both axes does
 FEW_CLUSTERS = 40  # fewer are named beside an interval
 _AXES: dict[Unit, str] = {
-    "two-way": "by perturbations and genes",
+    "two-way": TWO_WAY,
     "pert": "by perturbations",
     "gene": "by genes",
     "row": "by rows",
@@ -174,7 +175,7 @@ def _mean_sentence(change: Interval, a: str, b: str) -> str:
         return f"{b} is better than {a}: mean of DE and DIR {interval}, {axes_text(change)}."
     if change.high < 0:
         return f"{b} is worse than {a}: mean of DE and DIR {interval}, {axes_text(change)}."
-    return f"These rows do not tell {b} from {a}: mean of DE and DIR {interval}, {axes_text(change)}."
+    return f"{b} and {a} cannot be told apart on these rows: mean of DE and DIR {interval}, {axes_text(change)}."
 
 
 def knn_sentences(numbers: KnnNumbers) -> list[str]:
@@ -210,7 +211,7 @@ def _lines_of_protocol(found: Evaluation, protocol: EvaluationProtocol) -> list[
     three = (("DE", found.score.de, found.null.de), ("DIR", found.score.dir, found.null.dir))
     for name, score, null in three:
         lines.append(
-            f"{name} {interval_text(score.shown)} {axes_text(score.shown)}; an empty space would score {null.value:.3f} here"
+            f"{name} {interval_text(score.shown)} {axes_text(score.shown)}; with no gene information it would be {null.value:.3f}"
         )
     some = found.covered
     lines.append(f"over covered rows alone: DE {interval_text(some.de.shown)}, DIR {interval_text(some.dir.shown)}")
@@ -230,7 +231,7 @@ def null_text(test: PermutationTest) -> str:
 def knn_sentence(numbers: KnnNumbers) -> str:
     """The scores of a kNN by itself in one sentence, beside its null if that is known.
 
-    An empty space checks the protocol: its score is named under leave-one-out, which is biased.
+    The score with no gene information checks the protocol: it is named under leave-one-out, which is biased.
     """
     if numbers.cuts is not None:
         return f"neighbours alone, {space_sentence(numbers.cuts, numbers.null)}"
@@ -238,7 +239,7 @@ def knn_sentence(numbers: KnnNumbers) -> str:
     loo = protocol.kind == "loo"
     where = "leave-one-out" if loo else f"inside {protocol.k}×{protocol.k} cells, cut {protocol.seed}"
     scores = ", ".join(
-        f"{name} {_number(part)}" + (f" (an empty space {_number(empty)})" if loo else "")
+        f"{name} {_number(part)}" + (f" (with no gene information: {_number(empty)})" if loo else "")
         for name, part, empty in (("DE", score.de, null.de), ("DIR", score.dir, null.dir))
     )
     return f"neighbours alone, {where}, on {score.n:,} rows: {scores}"
@@ -279,16 +280,16 @@ def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
         known = {run: each for run, each in verdicts.items() if each.beats is not None}
         if not known:
             continue
-        control = next(iter(known.values())).control
+        baseline = f"the no-biology baseline ({next(iter(known.values())).control})"
         above = [run for run, each in known.items() if each.beats]
         of = "the only run with labels" if len(known) == 1 else f"of {len(known)} runs with labels"
         if len(known) == 1:
-            parts.append(f"on {name} {of}, {next(iter(known))}, {'beats' if above else 'does not beat'} {control}")
+            parts.append(f"on {name} {of}, {next(iter(known))}, {'beats' if above else 'does not beat'} {baseline}")
         elif not above:
-            parts.append(f"on {name} none {of} beats {control}")
+            parts.append(f"on {name} none {of} beats {baseline}")
         else:
-            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {control} ({', '.join(above)})")
-    return f"Against what knows no biology: {'; '.join(parts)}." if parts else ""
+            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {baseline}: {', '.join(above)}")
+    return f"{'; '.join(parts)}.".replace("on", "On", 1) if parts else ""
 
 
 def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:

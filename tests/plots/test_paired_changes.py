@@ -14,7 +14,7 @@ from core.stats.scores_and_labels import scores_from_probabilities
 TABLE = pd.DataFrame(
     [
         ("DE", "row", 0.02, 0.01, 0.03, 2499),
-        ("DE", "both axes", 0.02, -0.01, 0.05, 2499),
+        ("DE", "perturbation and gene", 0.02, -0.01, 0.05, 2499),
         ("mean", "row", -0.01, np.nan, np.nan, 2499),
     ],
     columns=list(paired_changes.COLUMNS),
@@ -28,7 +28,7 @@ def test_table_holds_every_interval_of_a_comparison() -> None:
     comparison = compare(labels, a, b, list("ppqqrr"), list("xyxyxy"))
     table = paired_changes.table(comparison)
     assert table["metric"].tolist() == ["DE"] * 4 + ["DIR"] * 4 + ["mean"] * 4
-    assert table["unit"].tolist() == ["row", "perturbation", "gene", "both axes"] * 3
+    assert table["unit"].tolist() == ["row", "perturbation", "gene", "perturbation and gene"] * 3
     # DE: a loses the pairs (.2, .5) and (.3, .5) of 4 · 2, b loses none. DIR: a wins .9 > .8, .9 > .1, .4 > .1, b all 4.
     assert table.groupby("metric")["estimate"].first().to_dict() == pytest.approx({"DE": 0.25, "DIR": 0.25, "mean": 0.25})
     shown = table[(table["metric"] == "DIR") & (table["unit"] == "perturbation")].iloc[0]
@@ -38,13 +38,13 @@ def test_table_holds_every_interval_of_a_comparison() -> None:
 
 def test_differences_stand_under_their_metric() -> None:
     chart = paired_changes.figure(TABLE, 0.024)
-    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by row", "by both axes", "<b>mean</b>", "by row"]
+    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by row", "by perturbation and gene", "<b>mean</b>", "by row"]
     dots = chart.data[0]
     assert (list(dots.x), list(dots.y)) == ([0.02, 0.02, -0.01], [1, 2, 4])
     assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
     words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
     assert list(chart.layout.yaxis2.ticktext) == words
-    assert dots.hovertext[1] == "DE, by both axes<br>+0.020 [−0.010, +0.050]<br>n 2,499"
+    assert dots.hovertext[1] == "DE, by perturbation and gene<br>+0.020 [−0.010, +0.050]<br>n 2,499"
 
 
 def test_no_change_is_drawn_and_named() -> None:

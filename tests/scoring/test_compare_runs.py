@@ -44,7 +44,7 @@ def test_the_verdict_follows_the_interval(demo_workspace: Workspace) -> None:
     assert "is better than" in sentences.comparison_sentences(result, bad.run.name, good.run.name)[0]
     assert "is worse than" in sentences.comparison_sentences(compare_runs(good, bad), good.run.name, bad.run.name)[0]
     words = sentences.comparison_sentences(compare_runs(good, good), "a", "a")
-    assert "do not tell" in words[0]
+    assert "cannot be told apart" in words[0]
     assert "not evidence that they are equal" in words[1]
 
 

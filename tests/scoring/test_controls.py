@@ -184,12 +184,10 @@ def test_the_fingerprint_stands_apart_with_its_reversed_value(demo_workspace: Wo
 def test_one_sentence_says_whether_any_run_beats_what_knows_no_biology() -> None:
     above, below, unknown = (Verdict("count-only", change_of(*ends)) for ends in ((0.1, 0.2), (-0.2, -0.1), (np.nan, np.nan)))
     both = {"a": replace(judge_run(rows_with_counts()), de=above, dir=unknown)}
-    assert sentences.standing_sentence(both) == (
-        "Against what knows no biology: on DE the only run with labels, a, beats count-only."
-    )
+    assert sentences.standing_sentence(both) == ("On DE the only run with labels, a, beats the no-biology baseline (count-only).")
     both["b"] = replace(both["a"], de=below)
-    assert "on DE 1 of 2 runs with labels beats count-only (a)." in sentences.standing_sentence(both)
-    assert "on DE none of 2 runs" in sentences.standing_sentence({"b": both["b"], "c": both["b"]})
+    assert "On DE 1 of 2 runs with labels beats the no-biology baseline (count-only): a." in sentences.standing_sentence(both)
+    assert "On DE none of 2 runs" in sentences.standing_sentence({"b": both["b"], "c": both["b"]})
     assert sentences.standing_sentence({"c": replace(both["a"], de=unknown)}) == ""
 
 

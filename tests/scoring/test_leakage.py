@@ -177,7 +177,11 @@ def test_test_rows_with_training_genes_in_capitals(screened: Workspace) -> None:
 
 def test_aliases_are_leaks_and_paralogs_are_not(screened: Workspace) -> None:
     bring(screened, json.dumps({"Gene0": "ENSMUSP00000000001", "Other0": "ENSMUSP00000000001"}).encode(), "proteins.json")
-    bring(screened, json.dumps({"Gene1": "HUMAN1", "Other1": "HUMAN1", "Other2": "HUMAN1"}).encode(), "orthologs.json")
+    bring(
+        screened,
+        json.dumps({"Gene1": "HUMAN1", "Other1": "HUMAN1", "Other2": "HUMAN1", "Gene2": "HUMAN2", "Gene3": "HUMAN3"}).encode(),
+        "orthologs.json",
+    )
     found = audit(screened)
     [finding] = found["findings"]
     assert finding["what"] == "1 target gene shared, under another name: Gene0 = Other0"

@@ -77,10 +77,10 @@ def test_one_cut_is_named() -> None:
 
 
 @pytest.mark.parametrize("told", [lambda found: knn_sentence(found), lambda found: " ".join(knn_sentences(found))])
-def test_leave_one_out_stands_beside_an_empty_space(told: object) -> None:
+def test_leave_one_out_stands_beside_no_gene_information(told: object) -> None:
     found = numbers(LOO)
     text = told(found)  # type: ignore[operator]
     for score, null in ((found.score.de, found.evaluation.null.de), (found.score.dir, found.evaluation.null.dir)):
         assert f"{score.value:.3f}" in text
         assert f"{null.value:.3f}" in text
-    assert text.count("an empty space") == 2
+    assert text.count("with no gene information") == 2

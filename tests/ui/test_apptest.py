@@ -149,10 +149,10 @@ def test_a_number_of_the_audit_opens_its_rows_and_takes_off_other_filters(visit:
     app = visit(small_workspace, "debates", run="debate", label="up")
     app.session_state["tab"] = "Audit"
     app.run()
-    app.button(key="rows-any: answers the multiple-choice question").click().run()
+    app.button(key="rows-any: answers A, B or C").click().run()
     assert not app.exception
     assert listed(app) == ["Pa_Gb"]
-    assert app.query_params["brief"] == "any: answers the multiple-choice question"
+    assert app.query_params["brief"] == "any: answers A, B or C"
 
 
 # Of the four rows of "debate" (tests/cases.py) all say up .3 and down .1, or .2 and .2, so the most probable is none,
@@ -165,16 +165,16 @@ FILTERS: list[tuple[dict[str, str | Sequence[str]], list[str]]] = [
     ({"label": "unknown"}, ["Pc_Gc"]),
     ({"call": "hit"}, ["Pa_Gb"]),
     ({"call": "miss"}, ["Pa_Ga", "Pb_Ga"]),
-    ({"flags": "collapsed role"}, ["Pa_Gb"]),
-    ({"flags": ["collapsed role", "no answer (.333/.333)"]}, ["Pa_Gb", "Pc_Gc"]),
+    ({"flags": "did not argue its side"}, ["Pa_Gb"]),
+    ({"flags": ["did not argue its side", "no answer (.333/.333)"]}, ["Pa_Gb", "Pc_Gc"]),
     ({"q": "DOES NOT affect"}, ["Pa_Gb"]),
     ({"q": "gc"}, ["Pc_Gc"]),
     ({"pert": "Pa"}, ["Pa_Ga", "Pa_Gb"]),
     ({"gene": "Ga", "label": "down"}, ["Pb_Ga"]),
     ({"p_de": ["0.5", "1.0"]}, ["Pc_Gc"]),
     ({"order": "P(DE), high first"}, ["Pc_Gc", "Pa_Ga", "Pa_Gb", "Pb_Ga"]),
-    ({"brief": "UP: opens with an option against its own side"}, ["Pa_Gb"]),
-    ({"brief": "any: answers the multiple-choice question"}, ["Pa_Gb"]),
+    ({"brief": "UP: opens with A), B) or C) against its own side"}, ["Pa_Gb"]),
+    ({"brief": "any: answers A, B or C"}, ["Pa_Gb"]),
     ({"arguing": "3"}, ["Pa_Gb"]),
     ({"pert": "Pc", "label": "up"}, []),
 ]
@@ -292,6 +292,6 @@ def test_a_reader_of_debates_finds_nothing_to_change(
     assert "Add note" in [button.label for button in writer.button]
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     reader = visit(small_workspace, "debates", run="debate")
-    assert "read-only" in reader.sidebar.caption[0].value
+    assert "read-only" in reader.sidebar.caption[-1].value
     assert [button.label for button in reader.button] == ["‹", "›"]
     assert not reader.text_area

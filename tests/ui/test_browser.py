@@ -79,7 +79,7 @@ def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, de
     run, page = the_run(demo_workspace), open_tab()
     with demo_workspace.store.read() as db:
         row = predictions.find_pair_ids(db, run.id, RowFilter(flags=("role_collapse",), p_de=(0.0, 0.5)))[6]
-    asked = {"run": [run.id], "row": [row], "flags": ["collapsed role"], "p_de": ["0.0", "0.5"]}
+    asked = {"run": [run.id], "row": [row], "flags": ["did not argue its side"], "p_de": ["0.0", "0.5"]}
     with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
         page.goto(server.url("debates", **asked))
         page.get_by_text(ROW_OF).wait_for()
@@ -96,7 +96,9 @@ def test_a_copied_link_shows_the_same_elsewhere(
     open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, demo_copy: Workspace
 ) -> None:
     run, here = the_run(demo_workspace), open_tab()
-    here.goto(demo_server.url("debates", run=run.id, flags="collapsed role", p_up=["0.4", "0.9"], order="P(DE), high first"))
+    here.goto(
+        demo_server.url("debates", run=run.id, flags="did not argue its side", p_up=["0.4", "0.9"], order="P(DE), high first")
+    )
     for _ in range(3):
         before = heading(here).inner_text()
         button(here, "go-right").click()

@@ -108,7 +108,7 @@ def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, mad
     app = visit(made, "what_if", run=LABELLED, **{"with": the_run(made, KNN).id})
     assert {part: metric(app, part) for part in ("DE", "DIR", "mean")} == values(found)
     assert f"Scored {INSIDE}" in text_of(app)
-    assert f"[{found.mean.shown.low:.3f}, {found.mean.shown.high:.3f}] by perturbations and genes" in text_of(app)
+    assert f"[{found.mean.shown.low:.3f}, {found.mean.shown.high:.3f}] {sentences.TWO_WAY}" in text_of(app)
 
 
 def test_compare_scores_both_alike_and_says_how(visit: Visit, made: Workspace) -> None:
@@ -149,7 +149,7 @@ def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Vis
         assert f"scored {scored}" in text_of(visit(made, "breakdown", run=name))
     compared = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
     [changes] = tables_with(compared, "metric", "unit", "estimate")
-    [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "both axes")].to_dict("records")
+    [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "perturbation and gene")].to_dict("records")
     printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]
     assert [both[key] for key in ("estimate", "low", "high")] == pytest.approx([printed[k] for k in ("estimate", "low", "high")])
     assert f"scored {INSIDE}" in text_of(compared)

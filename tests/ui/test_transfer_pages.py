@@ -187,11 +187,11 @@ def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspa
         .evaluation()
         .null
     )
-    told = f"an empty space {null.de.value:.3f}"
+    told = f"with no gene information: {null.de.value:.3f}"
     for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
         text = text_of(visit(copy, page, run=name)).replace("\\", "")
         assert told in text, (page, name)
-    assert "an empty space" in text_of(visit(copy, "what_if", run=LABELLED, protocol="leave-one-out"))
+    assert "with no gene information" in text_of(visit(copy, "what_if", run=LABELLED, protocol="leave-one-out"))
     assert not np.isnan(null.dir.value)
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.scoring.controls import Control, reverse_value
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import interval_text, verdict_sentence
+from core.scoring.sentences import TWO_WAY, interval_text, verdict_sentence
 from core.stats.intervals import Interval
 from core.texts import number_text
 from core.ui.shared import loaders
@@ -31,7 +31,7 @@ def show_baselines(rows: RunRows) -> None:
     st.markdown("  \n".join(as_text(f"{sentence}.") for sentence in sentences))
     _show_table([found.own, *found.controls])
     st.caption(
-        f"{len(rows):,} rows · {found.unit}, scored {found.scored} · 95% intervals by perturbations and genes; of permuted "
+        f"{len(rows):,} rows · {found.unit}, scored {found.scored} · 95% intervals {TWO_WAY}; of permuted "
         "labels and vectors the range of 95% of the permutations"
     )
     st.markdown("**Fingerprint of the sampling**")

@@ -11,7 +11,7 @@ import streamlit as st
 from core.plots import drawing, reliability, score_ways
 from core.scoring.other_scores import METRICS, ways_to_score
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import axes_text, interval_text
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import Reliability
 from core.stats.calibration import reliability as reliability_of
@@ -41,7 +41,7 @@ def show_ways(run: Run, rows: RunRows) -> None:
         columns=list(score_ways.COLUMNS),
     )
     caption = (
-        f"{run.name} · {name}, scored {rows.scored} · 95% intervals by perturbations and genes · "
+        f"{run.name} · {name}, scored {rows.scored} · 95% intervals {TWO_WAY} · "
         "◇ count-only: what row counts alone score in the same way"
     )
     show_figure(score_ways.figure(table, drawing.METRICS[name]), table, f"ways-{name}", caption)

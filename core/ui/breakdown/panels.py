@@ -10,6 +10,7 @@ from core.plots import drawing, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores, slices
 from core.scoring.run_scores import RunRows
+from core.scoring.sentences import TWO_WAY
 from core.stats.calibration import tie_bounds
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
@@ -20,9 +21,10 @@ from core.ui.shared import links, loaders
 from core.ui.shared.widgets import as_text, score_name, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
+GENE_ROWS = "gene's rows"  # the kind of slice by how often the gene was measured
 # Kind of slice → the query parameter of Debates that shows its rows.
 PARAMETERS = {
-    "gene's rows": "gene_rows",
+    GENE_ROWS: "gene_rows",
     "gene's symbol": "symbol",
     "P(DE)": "p_de",
     "P(up | DE)": "p_up",
@@ -30,13 +32,15 @@ PARAMETERS = {
     "perturbation": "pert",
     "target gene": "gene",
 }
+_KINDS = {GENE_ROWS: "how often the gene was measured"}  # on screen, where the kind's name does not do
 INTERVALS = {"perturbation": "by genes", "target gene": "by perturbations"}  # a slice of one cluster has the other axis alone
 
 
 def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
     """Show one kind of slice, costliest first, as figure and table; each slice links to its rows."""
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
-    by = left.selectbox("Slice by", slices.available_slices(rows.frame), key="by", bind="query-params")
+    kinds = slices.available_slices(rows.frame)
+    by = left.selectbox("Slice by", kinds, key="by", bind="query-params", format_func=lambda kind: _KINDS.get(kind, kind))
     metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
     scored_slices = slices.score_slices(rows, by)
     table = pd.DataFrame([_slice_line(run, by, part, metric) for part in scored_slices])
@@ -44,7 +48,7 @@ def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
     overall = getattr(score, metric.lower()).value
     caption = (
         f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
-        f"{metric} inside each slice, scored {rows.scored}, interval {INTERVALS.get(by, 'by perturbations and genes')}"
+        f"{metric} inside each slice, scored {rows.scored}, interval {INTERVALS.get(by, TWO_WAY)}"
     )
     count_only = getattr(loaders.count_score(run.id).whole, metric.lower()).value
     show_figure(
@@ -77,11 +81,15 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     )
 
 
+def _measured(times: str) -> str:
+    return "measured once" if times == "1" else f"measured {times} times"
+
+
 def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object]:
     scored = getattr(part, metric.lower())
     interval = scored.score.shown
     return {
-        "slice": part.name,
+        "slice": _measured(part.name) if by == GENE_ROWS else part.name,
         "n": part.n,
         "n_labelled": part.n_labelled,
         "estimate": interval.estimate,

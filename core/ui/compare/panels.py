@@ -12,7 +12,7 @@ import streamlit as st
 from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
 from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
-from core.scoring.sentences import interval_text
+from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.comparison import Comparison
 from core.stats.multiplicity import adjusted_p_values
 from core.stats.ranks import midranks
@@ -111,12 +111,12 @@ def show_several(run: Run, others: Sequence[Run]) -> None:
         placeholder="–",
         column_config={
             "n": number("labelled rows", format="localized"),
-            "p": number(format="%.3f", help="Two-sided, of the change of the mean, by perturbations and genes."),
+            "p": number(format="%.3f", help=f"Two-sided, of the change of the mean, {TWO_WAY}."),
             "Holm": number(format="%.3f", help=f"Corrected so that one false claim among the {len(table)} is as rare as 5%."),
             "Benjamini–Hochberg": number(format="%.3f", help="Corrected so that 5% of the claims are false."),
         },
     )
-    st.caption(f"{run.name} minus each of the {len(table)} runs · paired 95% intervals by perturbations and genes")
+    st.caption(f"{run.name} minus each of the {len(table)} runs · paired 95% intervals {TWO_WAY}")
 
 
 def has_both_classes(result: Comparison) -> bool:
@@ -131,7 +131,7 @@ def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, scored {found.scored} · "
         "paired 95% intervals · "
-        f"P(better) {result.mean.p_gt_0:.2f} by both axes · shaded: changes of the mean too small to be detected with 80% power"
+        f"P(better) {result.mean.p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
     show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", caption)
 

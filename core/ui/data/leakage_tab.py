@@ -23,7 +23,10 @@ _PROBE = (
     "its own row left out. Chance is 0.5; a space is suspect from {limit:.2f}."
 )
 _SPEARMAN = "Rank correlation of the run's {number} with {control} in the split where it is largest. Above 0.9 is a finding."
-_REPEATS = "AUROC with its 95% interval by perturbations and genes. From 0.95, with a lower end of 0.9, a run repeats the labels."
+_REPEATS = (
+    "AUROC with its 95% interval, allowing for shared perturbations and genes. From 0.95, with a lower end of 0.9, a run "
+    "repeats the labels."
+)
 _COUNT = st.column_config.NumberColumn(format="localized")
 
 
@@ -182,7 +185,7 @@ def _show_counts(counts: CountControls) -> None:
     third.caption(range_text(counts.rarer_up_dir.shown))
     st.caption(
         f"{counts.singletons:,} labelled rows are their gene's only row; {counts.singletons_none:,} of them are labelled none. "
-        "Chance is 0.5. Intervals by perturbations and genes."
+        "Chance is 0.5. Intervals allow for shared perturbations and genes."
     )
 
 

@@ -112,9 +112,9 @@ def _show_rows_by_arguing(audit: DebateAudit) -> None:
 def _show_rows_with_flags(audit: DebateAudit) -> None:
     """Show how many rows collapsed or fell back on a constant, and how many distinct verdicts there are."""
     counts = {
-        "role_collapse": ("rows with a collapsed role", f"{audit.collapsed:,} of {audit.rows:,}"),
-        "de_fallback": ("DE fallbacks", f"{audit.de_fallbacks:,}"),
-        "dir_fallback": ("DIR fallbacks", f"{audit.dir_fallbacks:,}"),
+        "role_collapse": ("rows with a role that did not argue its side", f"{audit.collapsed:,} of {audit.rows:,}"),
+        "de_fallback": ("unreadable verdicts on the effect", f"{audit.de_fallbacks:,}"),
+        "dir_fallback": ("unreadable verdicts on the direction", f"{audit.dir_fallbacks:,}"),
     }
     *places, last = st.columns(4)
     for place, (flag, (title, value)) in zip(places, counts.items(), strict=True):

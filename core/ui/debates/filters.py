@@ -22,7 +22,13 @@ ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
 UNLIKE = "most unlike the run compared with first"
 TITLES = {
     **{"label": "label", "call": "call", "flags": "flag", "q": "search", "p_de": "P(DE)", "p_up": "P(up | DE)"},
-    **{"pert": "perturbation", "gene": "target gene", "symbol": "symbol", "gene_rows": "gene's rows", "split": "split"},
+    **{
+        "pert": "perturbation",
+        "gene": "target gene",
+        "symbol": "symbol",
+        "gene_rows": "times the gene was measured",
+        "split": "split",
+    },
     **{"brief": "briefs", "arguing": "advocates who argued", "noted": "only with notes", "failed": "only failed"},
 }
 _OFF: dict[str, object] = {  # the value of each filter that restricts nothing
@@ -159,7 +165,7 @@ def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
         pert=_choose_one("Perturbation", choices["pert"], "pert"),
         gene=_choose_one("Target gene", choices["gene"], "gene"),
         naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
-        gene_rows=_choose_one("Gene's rows in its split", list(GENE_ROWS), "gene_rows"),
+        gene_rows=_choose_one("How often the gene was measured", list(GENE_ROWS), "gene_rows"),
         split=_choose_one("Split", choices["split"], "split"),
         finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
         arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),

@@ -216,7 +216,7 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     caption = (
         f"{context.dataset.name} · {pair_id} · {rows['positions'].map(len).sum():,} labelled rows · {live.settings.describe()}"
     )
-    st.segmented_control("One point per", PER, default=PER[0], key="per", bind="query-params", required=True)
+    st.segmented_control("Group by", PER, default=PER[0], key="per", bind="query-params", required=True)
     left, right = st.columns(2, gap="medium")
     with left:
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)")

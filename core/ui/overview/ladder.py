@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.plots import ladder as ladder_plot
 from core.scoring.public_noise import PublicNoise, public_noise
+from core.scoring.sentences import TWO_WAY
 from core.store.runs import Run
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
@@ -60,7 +61,7 @@ def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[s
     table = pd.DataFrame([_line(context, run, standings[run.id]) for run in group], columns=_COLUMNS)
     over = f"{whole.n_labelled:,} labelled rows · {whole.scored}"
     st.markdown(f"**{as_text(over)}**")
-    caption = f"{_dataset(context)} · {over} · {headline.name} · 95% interval by perturbations and genes"
+    caption = f"{_dataset(context)} · {over} · {headline.name} · 95% interval {TWO_WAY}"
     if one_question:
         caption += f", over {headline.genes:,} genes"
     show_figure(ladder_plot.figure(table, lines, headline.name if one_question else "mean"), table, name, caption)

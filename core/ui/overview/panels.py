@@ -48,7 +48,8 @@ def show_concerns(context: PageContext) -> None:
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
     if not all_concerns and not leaks:
         st.caption(
-            "Nothing: no run that ended early, no fallback, no mean of fewer seeds, no collapsed role, no rejected row, no leak."
+            "Nothing: no run that ended early, no fallback, no mean of fewer seeds, no role that did not argue its side, "
+            "no rejected row, no leak."
         )
     by_run = {run.id: [concern for concern in all_concerns if concern.run == run.id] for run in context.runs}
     waiting = {run for run, concerns in by_run.items() if any(concern.on_launch for concern in concerns)}

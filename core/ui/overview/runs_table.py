@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.scoring.controls import Verdicts
 from core.scoring.public_noise import PublicNoise
+from core.scoring.sentences import TWO_WAY
 from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
@@ -19,7 +20,7 @@ from core.ui.shared.widgets import show_empty
 
 # A column that shows nothing else is left out.
 _USUAL: dict[str, str | int] = {"origin": "imported", "status": "done", "failed": 0, "scored": ALL_ROWS}
-_INTERVAL = "95% interval by perturbations and genes, over the rows with a label."
+_INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
     "Whether the run is above what knows no biology, by the paired interval over perturbations and genes, on DE (count-only) and "
     "on DIR (rarer gene); where a dataset asks one question, the macro AUROC by gene above 0.5. yes: the interval lies above 0. "
@@ -73,7 +74,7 @@ def _score_line(run: Run) -> dict[str, object]:
         "public score": run.public_score,
         **{name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()},
         "scored": score.scored if score.n_labelled else None,
-        "beats controls": verdicts_text(standing.verdicts),
+        "beats no biology": verdicts_text(standing.verdicts),
     }
 
 
@@ -108,7 +109,7 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "public score": number("public", format="%.3f", help=public, width=60),
         **{name: text(help=f"{score_box.SCORE_HELP[name]} {_INTERVAL}", width=136) for name in ("DE", "DIR", "mean")},
         "scored": text(help="Which pairs of rows count.", width=140),
-        "beats controls": text(help=_VERDICTS, width=100),
+        "beats no biology": text(help=_VERDICTS, width=100),
         "rows": number(format="localized", width=58),
         "labelled": number(format="localized", help="Rows whose label is known here.", width=66),
         "fallbacks": number(format="localized", help="Rows in which a constant replaces an answer."),

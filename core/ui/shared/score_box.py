@@ -22,7 +22,7 @@ HEADLINE_HELP = "The mean over genes of each gene's own AUROC: what knows only h
 
 
 def score_text(value: Estimate) -> str:
-    """A score with its interval by perturbations and genes, "0.621 [0.604, 0.638]"; the reason if there is no estimate."""
+    """A score with its interval over shared perturbations and genes, "0.621 [0.604, 0.638]"; the reason without an estimate."""
     return shown_text(value.shown)
 
 

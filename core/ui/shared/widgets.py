@@ -19,9 +19,9 @@ from core.store.runs import Run
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
 _HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
 FLAG_NAMES = {
-    "role_collapse": "collapsed role",
-    "de_fallback": "DE fallback",
-    "dir_fallback": "DIR fallback",
+    "role_collapse": "did not argue its side",
+    "de_fallback": "unreadable verdict on the effect",
+    "dir_fallback": "unreadable verdict on the direction",
     "uniform_fallback": "no answer (.333/.333)",
     "trace_differs": "changed after its trace",
     "uncovered": "no neighbour",

@@ -27,6 +27,7 @@ from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
+WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
 KNN = "knn"  # the live kNN among the ids of runs
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
 HELP = {
@@ -71,7 +72,7 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     if not options:
         neighbour_controls.show_no_space()
         return None
-    titles = {KNN: "neighbours, live", **same_rows}
+    titles = {KNN: "neighbours", **same_rows}
     first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
     wanted = [key for key in st.query_params.get_all("with") if key in options] or options[:1]
     key = f"with-mix-{base.id}"
@@ -81,7 +82,7 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     )
     links.set_parameter("with", others)
     over = second.segmented_control(
-        "Percentiles over",
+        "Rank among",
         list(REFERENCES),
         default="these rows",
         key="over",
@@ -101,15 +102,18 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled)
 
 
+def _share_of(name: str, number: str) -> str:
+    """What a slider sets, "neighbours' share in P(DE)"."""
+    return f"{as_text(name)}'{'' if name.endswith('s') else 's'} share in {number}"
+
+
 def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Show two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
-    for column, (name, prefix) in zip(st.columns(2, gap="medium"), (("DE", "w_de"), ("DIR", "w_dir")), strict=True):
+    for column, (number, prefix) in zip(st.columns(2, gap="medium"), WEIGHTS, strict=True):
         values = [
-            column.slider(
-                f"Weight of {as_text(titles[key])} for {name}", 0.0, 1.0, even, 0.05, key=f"{prefix}_{key}", bind="query-params"
-            )
+            column.slider(_share_of(titles[key], number), 0.0, 1.0, even, 0.05, key=f"{prefix}_{key}", bind="query-params")
             for key in others
         ]
         total = sum(values)

@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError
 from core.plots import rank_movers as movers_plot
 from core.plots import rank_scatter, weight_heatmap
-from core.scoring.sentences import axes_text, interval_text
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import midranks
@@ -131,7 +131,7 @@ def show_weight_grid(choice: FusionChoice, search: WeightSearch) -> None:
     caption = (
         f"{choice.dataset.name} · {choice.base.name} · weight of {of} · "
         f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
-        f"ring: within one standard error ({found.se:.3f}, by perturbations and genes)"
+        f"ring: within one standard error ({found.se:.3f}, {TWO_WAY})"
     )
     if not math.isnan(optimism.optimism):
         caption += (

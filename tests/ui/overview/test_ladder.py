@@ -35,7 +35,7 @@ def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, copy:
     assert {"fused"} in tables
     assert "labelled rows · all rows" in text
     assert "labelled rows · inside 5×5 cells, cut 0" in text
-    assert "Against what knows no biology: on DE" in text
+    assert "runs with labels beats the no-biology baseline" in text
     # the noise of a public score is computed, and the page says how
     assert "Public scores" in text
     assert "half of those without a label" in text
@@ -51,7 +51,7 @@ def test_the_best_of_a_group_comes_first(visit: Visit, demo_workspace: Workspace
 def test_the_table_of_runs_shows_scores_or_what_runs_took(visit: Visit, demo_workspace: Workspace) -> None:
     scores = next(each.value for each in visit(demo_workspace, "overview").dataframe if "run" in each.value)
     assert list(scores)[:1] == ["run"]
-    assert list(scores)[-1] == "beats controls"
+    assert list(scores)[-1] == "beats no biology"
     work = next(each.value for each in visit(demo_workspace, "overview", columns="Rows and tokens").dataframe)
     assert {"method", "fallbacks", "tokens"} <= set(work)
     assert "DE" not in work

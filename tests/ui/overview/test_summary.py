@@ -30,7 +30,7 @@ def test_it_names_the_best_run_whether_it_beats_counts_and_whether_debates_were_
     best = max((name for name, value in scores.items() if not np.isnan(value.estimate)), key=lambda name: scores[name].estimate)
     shown = f"{best} {scores[best].estimate:.3f} [{scores[best].low:.3f}, {scores[best].high:.3f}]"
     assert f"Best so far (mean of DE and DIR): {shown} on 2,400 rows" in text
-    assert text.index("Best so far") < text.index("Against what knows no biology") < text.index("runs with debates")
+    assert text.index("Best so far") < text.index("no-biology baseline") < text.index("runs with debates")
     assert re.search(r"In \d of \d runs with debates most briefs argue: \d+% of the briefs of simulated collapsed", text)
     assert "Unfinished" not in text
 
