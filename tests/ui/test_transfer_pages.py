@@ -23,7 +23,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import press, text_of, the_run
+from tests.ui.test_apptest import drawn, press, text_of, the_run
 
 LABELLED, TEST = "simulated debate", "simulated debate test"
 
@@ -207,9 +207,8 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: 
     assert "%" not in "".join(str(each.value) for each in app.metric)
     assert "P(DE)" not in text
     assert "Call" not in {each.label for each in app.selectbox}
-    assert "rank" in app.dataframe[0].value
+    assert drawn(app)["name"] == "DE rank score"
     work = visit(copy, "overview", columns="Rows and tokens").dataframe[0].value.set_index("run")
     assert work.loc["fused", "method"] == "fusion (rank scores)"
-    row = app.dataframe[0].value["row"][0]
-    gene = row.split(" ⟶ ")[1]
+    gene = drawn(app)["genes"][0]
     assert "fused (rank score)" in visit(copy, "gene", name=gene).dataframe[0].value
