@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import traceback
+from contextlib import suppress
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
@@ -132,6 +133,7 @@ class _SharedRotatingFile(RotatingFileHandler):
         self.works = False
 
     def _close_stream(self) -> None:
-        if self.stream is not None:
-            self.stream.close()
-            self.stream = None
+        stream, self.stream = self.stream, None
+        if stream is not None:
+            with suppress(OSError):  # of what a full disk did not take; closed it is all the same
+                stream.close()

@@ -65,9 +65,11 @@ def existing_folder(path: Path) -> Path:
 
 
 def _disk_full(where: str) -> DiskFull:
-    folder = existing_folder(Path(where or os.curdir).absolute())
+    if not where:  # such as standard output
+        return DiskFull("no space left where the output is written; free some space and try again")
+    folder = existing_folder(Path(where).absolute())
     try:
         free = f"{shutil.disk_usage(folder).free / 1e6:,.1f} MB are free in {folder}"
     except OSError:
         free = f"in {folder}"
-    return DiskFull(f"{where or folder}: no space left on the disk ({free}); free some space and try again")
+    return DiskFull(f"{where}: no space left on the disk ({free}); free some space and try again")

@@ -6,18 +6,23 @@ import hashlib
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
+from core.actions import runs
 from core.actions.imports import import_upload
 from core.actions.workspace import open_workspace
 from core.config import Settings
 from tests import cases, commands
 from tests.attacks import ATTACKS, Attack
 
+ROOT = Path(__file__).resolve().parent.parent
 LONGEST_S = 60  # no limit on speed: it ends what waits for ever
 
 
@@ -86,3 +91,56 @@ def test_it_is_one_line_and_changes_nothing(attack: Attack, desk: Path, tmp_path
 
 def test_there_are_eighty_of_them() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS) >= 80
+
+
+def in_a_process(*arguments: str | bytes, **more: Any) -> subprocess.CompletedProcess[bytes]:
+    """A command in a process of its own."""
+    environment = {**os.environ, **more.pop("environment", {})}
+    command = [sys.executable, "-m", "core", *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, check=False, timeout=LONGEST_S, **more)
+
+
+def test_bytes_that_are_no_text(desk: Path) -> None:
+    done = in_a_process("--workspace", str(desk), "import", b"/tmp/\xff\xfe.csv")
+    assert done.returncode == 1
+    assert b"byte 0xFF is not UTF-8" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_output_that_cannot_be_written(desk: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = in_a_process("--workspace", str(desk), "runs", stdout=full)
+    assert done.returncode == 1
+    [line] = done.stderr.decode().splitlines()
+    assert line == "error: no space left where the output is written; free some space and try again"
+
+
+def test_a_terminal_without_the_characters(desk: Path) -> None:
+    done = in_a_process(
+        "--workspace", str(desk), "score", "debate", stdout=subprocess.PIPE, environment={"PYTHONIOENCODING": "ascii"}
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.isascii()
+
+
+def test_a_workspace_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for environment in (
+        {"PERTURBDESK_WORKSPACE": str(tmp_path / "file")},
+        {"PERTURBDESK_WORKSPACE": str(tmp_path / "file" / "x")},
+    ):
+        done = in_a_process("runs", environment=environment)
+        assert done.returncode == 1
+        assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_error_that_nobody_foresaw_is_one_line(desk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("planted\nin two lines")
+
+    monkeypatch.setattr(runs, "rename", fail)
+    done = commands.core(desk, "rename", "debate", "other")
+    assert (done.status, len(done.err.splitlines())) == (1, 1)
+    assert done.err.startswith("error: ZeroDivisionError: planted in two lines; nobody foresaw this")
+    assert "Traceback" in (desk / "data" / "desk.log").read_text("utf-8")

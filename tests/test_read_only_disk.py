@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.workspace import Workspace
+from core.store import runs
 from tests import commands, mounts
 
 RUN = "simulated debate"
@@ -79,3 +81,21 @@ def test_a_disk_without_a_workspace(disk: Path) -> None:
     done = commands.core(disk / "data" / "embeddings", "runs")
     assert (done.status, done.err.count("\n")) == (1, 1)
     assert "the file system is read-only; choose another place, or mount it for writing" in done.err
+
+
+def test_a_run_whose_worker_was_killed_is_crashed_there_too(small_workspace: Workspace, tmp_path: Path) -> None:
+    """The store still says that it is running, and cannot be told otherwise."""
+    place = small_workspace.settings.workspace
+    assert commands.core(place, "run", "evidence_rules", "--name", "killed").status == 0
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "killed").id
+        runs.change_by_worker(db, run, status="running")
+    small_workspace.run_folder(run).done.unlink()
+    os.utime(small_workspace.run_folder(run).heartbeat, (0, 0))
+    copy = tmp_path / "copy"
+    shutil.copytree(place, copy)
+    with mounts.read_only(copy):
+        for command in (["runs"], ["doctor"], ["log", "killed"]):
+            assert commands.core(copy, *command).status == 0
+        found = {each["name"]: each["status"] for each in commands.core_json(copy, "runs")["runs"]}
+    assert found["killed"] == "crashed"

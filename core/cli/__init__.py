@@ -71,7 +71,7 @@ def _flush() -> None:
     except OSError as error:
         with suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise explain(error, "standard output") from error
+        raise explain(error) from error
 
 
 def _refuse_undecodable(arguments: list[str]) -> None:

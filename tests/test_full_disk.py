@@ -1,0 +1,61 @@
+"""Commands on a disk without space: what reads works, what writes says how much is free and where, and nothing is torn."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.actions.workspace import Workspace
+from tests import cases, commands, mounts
+
+MB = 1 << 20
+READING = [["runs"], ["doctor"], ["score", "debate"], ["audit", "debate", "debate"], ["export", "debate"], ["embed", "list"]]
+WRITING = [
+    ["import", "FILE"],
+    ["rename", "debate", "other"],
+    ["set", "debate", "note=x"],
+    ["demo"],
+    ["run", "evidence_rules"],
+    ["bundle", "debate", "--out", "DISK/run.zip"],
+    ["export", "debate", "--out", "DISK/rows.csv"],
+    ["fetch", "challenge"],
+]
+
+
+@pytest.fixture(params=["with its lock", "without"])
+def disk(request: pytest.FixtureRequest, small_workspace: Workspace, tmp_path: Path) -> Iterator[Path]:
+    """A workspace on a full disk; the file that readers lock may be there or not."""
+    with mounts.small_disk(tmp_path / "disk", 8 * MB) as folder:
+        shutil.copytree(small_workspace.settings.workspace, folder / "workspace")
+        if request.param == "without":
+            for file in (folder / "workspace" / "data").glob("desk.duckdb.lock*"):
+                file.unlink()
+        mounts.fill(folder)
+        yield folder / "workspace"
+
+
+def test_what_reads_works(disk: Path) -> None:
+    for arguments in READING:
+        done = commands.core(disk, *arguments)
+        assert (done.status, "Traceback" in done.err) == (0, False), (arguments, done.err)
+
+
+def test_what_writes_says_how_much_is_free_and_where(disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "more.csv").write_bytes(cases.as_csv(["id", "pert", "gene"], [[f"P{i}_G", f"P{i}", "G"] for i in range(500)]))
+    monkeypatch.setenv("PERTURBDESK_MIRROR", "http://127.0.0.1:9")  # nobody answers there, if the disk is ever reached
+    before = commands.core_json(disk, "runs")
+    for arguments in WRITING:
+        done = commands.core(disk, *(a.replace("FILE", str(tmp_path / "more.csv")).replace("DISK", str(disk)) for a in arguments))
+        assert done.status == 1, arguments
+        line = done.err.splitlines()[-1]
+        assert "Traceback" not in done.err
+        if arguments[0] != "fetch":
+            assert re.search(r"no space left on the disk \(0\.0 MB are free in /.*\); free some space and try again", line), line
+    assert commands.core_json(disk, "runs") == before
+    (disk.parent / "filler").unlink()
+    assert commands.core(disk, "rename", "debate", "other").status == 0
+    assert commands.core_json(disk, "score", "other")["n"] == 4
