@@ -63,12 +63,15 @@ def _has_more_rows(folder: RunFolder, start: int) -> bool:
 def settle_ended(workspace: Workspace) -> list[Run]:
     """Brings the store up to date with every run that no worker is on any more; returns those runs. Writes nothing in read-only
     mode. What fails is in the log and tried again the next time: whoever reads the runs goes on."""
-    from core.actions import run_control  # brings the methods, which most readers do without
-
     with workspace.store.read() as db:
         recorded = runs.list_all(db)
+    unsettled = unsettled_runs(workspace, recorded)
+    if not unsettled:
+        return []
+    from core.actions import run_control  # brings the methods, which most readers do without
+
     settled = []
-    for run in unsettled_runs(workspace, recorded):
+    for run in unsettled:
         try:
             settled.append(run_control.settle(workspace, run.id))
         except StoreBusy as error:

@@ -11,7 +11,7 @@ from core.actions import run_states
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
-from core.store import datasets, predictions, runs
+from core.store import datasets, runs
 from core.store.runs import Run
 from core.types import Flag
 
@@ -27,7 +27,7 @@ def list_records(workspace: Workspace, chosen: list[Run] | None = None) -> list[
     """Returns the chosen runs, or all, as `runs --json` prints them."""
     with workspace.store.read() as db:
         names = {d.id: d.name for d in datasets.list_all(db)}
-        fewer = predictions.rows_with_flag(db, Flag.FEWER_SEEDS)
+        fewer = runs.rows_with_flag(db, Flag.FEWER_SEEDS)
         recorded = runs.list_all(db) if chosen is None else chosen
     present = run_states.with_present_states(workspace, recorded)
     return [_record(run, names[run.dataset], fewer.get(run.id, 0)) for run in present]

@@ -15,7 +15,7 @@ from core.errors import NotFound
 from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one, record_columns, records
-from core.types import RANK_METHODS, Failed, Flag, Prediction, RowResult
+from core.types import RANK_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
 Order = Literal[
@@ -250,12 +250,6 @@ def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
     rows = cursor.execute(
         "SELECT f, count(*) FROM (SELECT unnest(flags) AS f FROM prediction WHERE run = ?) GROUP BY f ORDER BY f", [run]
     )
-    return dict(rows.fetchall())
-
-
-def rows_with_flag(cursor: Cursor, flag: Flag) -> dict[str, int]:
-    """Run id → how many of its rows carry a flag; runs without such a row are absent."""
-    rows = cursor.execute("SELECT run, count(*) FROM prediction WHERE list_contains(flags, ?) GROUP BY run", [str(flag)])
     return dict(rows.fetchall())
 
 

@@ -162,3 +162,9 @@ def folded_bytes(cursor: Cursor, run: str) -> int | None:
     """Bytes of a run's journal that are in the store; None if the store has no such run."""
     row = one(cursor, "SELECT coalesce(folded_bytes, 0) FROM run WHERE id = ?", [run])
     return None if row is None else int(row[0])
+
+
+def rows_with_flag(cursor: Cursor, flag: Flag) -> dict[str, int]:
+    """Run id → how many of its rows carry a flag; runs without such a row are absent."""
+    rows = cursor.execute("SELECT run, count(*) FROM prediction WHERE list_contains(flags, ?) GROUP BY run", [str(flag)])
+    return dict(rows.fetchall())
