@@ -117,7 +117,7 @@ def state_of(folder: RunFolder) -> tuple[State, str]:
 def status_of(folder: RunFolder) -> Status:
     """Returns the state of a run. Raises NotFound if the folder holds no run. Reads the whole journal of a crashed run."""
     found = _observe(folder)
-    worker, record = found.heartbeat or {}, found.record
+    worker, record = found.heartbeat or last_heartbeat(folder) or {}, found.record
     if record is None:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
@@ -126,7 +126,8 @@ def status_of(folder: RunFolder) -> Status:
 
 
 class _Observed(NamedTuple):
-    """What a run's folder shows. record: the file that has its total and counts, None if only the journal has them."""
+    """What a run's folder shows. heartbeat: None if it is too old for a live worker. record: the file that has its total and
+    counts, None if only the journal has them."""
 
     state: State
     cause: str
@@ -136,24 +137,25 @@ class _Observed(NamedTuple):
 
 
 def _observe(folder: RunFolder) -> _Observed:
-    heartbeat = last_heartbeat(folder)
-    pid = _live_worker(folder, heartbeat)
+    is_fresh = time.time() - _changed_at(folder.heartbeat) <= STALE_AFTER_S
+    heartbeat = last_heartbeat(folder) if is_fresh else None
+    pid = _live_worker(heartbeat)
     ending = read_json(folder.done)  # read after the heartbeat, since a worker may have ended in between
     if ending is not None:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None and pid is not None:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, pid)
-    if _is_awaited(folder, heartbeat):
+    if _is_awaited(folder):
         return _Observed("waiting", "", heartbeat)
     return _Observed("crashed", WITHOUT_A_WORD, heartbeat)
 
 
-def _is_awaited(folder: RunFolder, heartbeat: Mapping[str, Any] | None) -> bool:
+def _is_awaited(folder: RunFolder) -> bool:
     """Returns whether a worker was asked for a short while ago and has written nothing since."""
     if folder.command() != "run":
         return False
     asked_at = _changed_at(folder.control)
-    began_at = max(_changed_at(folder.heartbeat) if heartbeat else 0.0, _changed_at(folder.rows))
+    began_at = max(_changed_at(folder.heartbeat) if last_heartbeat(folder) else 0.0, _changed_at(folder.rows))
     return began_at < asked_at and time.time() - asked_at <= STALE_AFTER_S
 
 
@@ -179,15 +181,13 @@ def last_heartbeat(folder: RunFolder) -> dict[str, Any] | None:
         return None
 
 
-def _live_worker(folder: RunFolder, heartbeat: Mapping[str, Any] | None) -> int | None:
-    """Returns the process id of the worker that wrote the heartbeat; None if it does not live any more."""
+def _live_worker(heartbeat: Mapping[str, Any] | None) -> int | None:
+    """Returns the process id of the worker that wrote a heartbeat of late; None if it does not live any more."""
     if heartbeat is None:
         return None
-    age_s = time.time() - _changed_at(folder.heartbeat)
     elsewhere = heartbeat["host"] != socket.gethostname()
-    if age_s > STALE_AFTER_S or not (elsewhere or process_start(heartbeat["pid"]) == heartbeat["born"]):
-        return None
-    return int(heartbeat["pid"])
+    lives = elsewhere or process_start(heartbeat["pid"]) == heartbeat["born"]
+    return int(heartbeat["pid"]) if lives else None
 
 
 def process_start(pid: int) -> str | None:

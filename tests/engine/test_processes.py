@@ -157,7 +157,7 @@ def test_memory_stays_bounded_while_rows_are_large(tmp_path: Path) -> None:
     begin = partial(apart, fat=5_000, ingest_every_s=0.5, peak=str(peak))
     run = run_control.start(workspace, wish(workspace, Counting()), "fat", fast(), begin=begin)
     ended = until_state(workspace, run, "done", "crashed", "stopped")
-    until(peak.exists, "the worker's last word")
+    until(lambda: peak.exists() and peak.read_text() != "", "the worker's last word")
     assert (ended.state, ended.counts.done) == ("done", 2000)
     assert float(peak.read_text()) < 400
     assert workspace.run_folder(run.id).rows.stat().st_size > 2000 * 15_000
