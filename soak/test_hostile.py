@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,8 +24,20 @@ MOST_ADDRESSES = 4 << 30  # libraries reserve more than they use
 LONGEST_S = 60
 
 
+@pytest.fixture(scope="module")
+def used() -> Iterator[list[tuple[float, float, str]]]:
+    """Takes seconds, megabytes and the name of each attack; prints the largest at the end."""
+    found: list[tuple[float, float, str]] = []
+    yield found
+    seconds, _, slowest = max(found)
+    _, megabytes, largest = max(found, key=lambda one: one[1])
+    print(f"\n{len(found)} attacks: at most {seconds:.1f} s ({slowest}) and {megabytes:.0f} MB ({largest})")
+
+
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-def test_it_is_one_line_in_little_time_and_memory(attack: Attack, desk: Path, tmp_path: Path) -> None:
+def test_it_is_one_line_in_little_time_and_memory(
+    attack: Attack, desk: Path, tmp_path: Path, used: list[tuple[float, float, str]]
+) -> None:
     folder = tmp_path / "files"
     folder.mkdir()
     arguments = [argument.replace("WORKSPACE", str(desk)) for argument in attack.make(folder)]
@@ -42,9 +55,10 @@ def test_it_is_one_line_in_little_time_and_memory(attack: Attack, desk: Path, tm
             stderr=out,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_ADDRESSES, MOST_ADDRESSES)),
         )
-        status, used = _wait(process.pid, began + LONGEST_S)
-    seconds, megabytes = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024  # of its processors: others may be at work
+        status, usage = _wait(process.pid, began + LONGEST_S)
+    seconds, megabytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024  # of its processors: others may be at work
     process.returncode = os.waitstatus_to_exitcode(status)
+    used.append((seconds, megabytes, attack.name))
     lines = said.read_text("utf-8", "replace").splitlines()
     assert process.returncode == 1, lines
     assert len(lines) == 1 + attack.rejects
@@ -57,9 +71,9 @@ def test_it_is_one_line_in_little_time_and_memory(attack: Attack, desk: Path, tm
 def _wait(pid: int, deadline: float) -> tuple[int, resource.struct_rusage]:
     """The status of a process and what it used; kills it at the deadline."""
     while True:
-        found, status, used = os.wait4(pid, os.WNOHANG)
+        found, status, usage = os.wait4(pid, os.WNOHANG)
         if found:
-            return status, used
+            return status, usage
         if time.monotonic() > deadline:
             os.kill(pid, 9)
         time.sleep(0.01)
