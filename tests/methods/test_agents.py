@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -209,13 +210,19 @@ def test_prompts_hold_all_that_is_sent_but_the_pair_and_what_tools_say() -> None
             assert one.body["messages"][0]["content"] in texts, method.name
 
 
-def test_a_tool_that_raises_shows_no_path() -> None:
+def test_a_tool_that_raises_shows_no_path(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(query: Query) -> Answer:
         raise ZeroDivisionError(f"{__file__} is broken for {query.symbol}")
 
+    monkeypatch.setattr(logging.getLogger("perturbdesk"), "propagate", True)
     with another_tool(broken):
-        found, asked = act(react.METHOD, step("odd", symbol="Abc"), DONE, probabilities(), tools="odd")
+        odd = step("odd", symbol="Abc")
+        found, asked = act(react.METHOD, odd, odd, DONE, probabilities(), tools="odd")
     assert_no_paths(asked)
+    assert "Traceback" not in capfd.readouterr().err  # which is the run's log
+    assert [record.name for record in caplog.records] == ["perturbdesk"]  # one for the two of a kind
     observed = next(event for event in found.events if event.kind == "observation")
     assert observed.content == "This tool failed, so it gives no evidence either way."
     assert observed.meta["error"] == "ZeroDivisionError"
