@@ -14,13 +14,6 @@ from core.store import runs
 from core.store.runs import Run
 
 
-def list_runs(workspace: Workspace, dataset: str | None = None) -> list[Run]:
-    """Returns the runs of a dataset (id), or of the whole workspace, oldest first, each in its present state."""
-    with workspace.store.read() as db:
-        recorded = runs.list_all(db, dataset)
-    return with_present_states(workspace, recorded)
-
-
 def with_present_states(workspace: Workspace, recorded: Sequence[Run]) -> list[Run]:
     """Returns runs of the store, each in its present state; their counts are those of the rows that the store has."""
     return [_with_present_state(workspace, run) for run in recorded]

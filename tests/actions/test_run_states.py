@@ -24,6 +24,12 @@ from tests.engine.methods import Counting, here
 from tests.engine.test_journal import row
 
 
+def list_runs(workspace: Workspace) -> list[Run]:
+    with workspace.store.read() as db:
+        recorded_runs = runs.list_all(db)
+    return run_states.with_present_states(workspace, recorded_runs)
+
+
 @pytest.fixture
 def killed(tmp_path: Path) -> tuple[Workspace, Run]:
     return killed_run(tmp_path / "workspace")
@@ -55,7 +61,7 @@ def test_a_reader_sees_the_state_and_writes_nothing(killed: tuple[Workspace, Run
     assert commands.core_json(workspace.settings.workspace, "doctor")["runs"] == {"crashed": 1}
     assert recorded(workspace, run).status == "running"
     reader = open_workspace(replace(workspace.settings, read_only=True))
-    assert [found.status for found in run_states.list_runs(reader)] == ["crashed"]
+    assert [found.status for found in list_runs(reader)] == ["crashed"]
     assert run_states.settle_ended(reader) == []
 
 
@@ -93,7 +99,7 @@ def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> No
     run = run_control.start(workspace, wish(workspace, method), "r", fast(), begin=here(method))
     with workspace.store.write() as db:
         runs.change_by_worker(db, run.id, status="running")
-    assert [found.status for found in run_states.list_runs(workspace)] == ["done"]
+    assert [found.status for found in list_runs(workspace)] == ["done"]
     request = RunRequest(method.name, "bmdm", rows="split=test", name="r")
     again = launch.start(workspace, request, method=lambda _: method, spec=wish(workspace, method))
     assert again.status == "done"
@@ -102,10 +108,10 @@ def test_an_ending_that_the_store_was_too_busy_for_is_told(tmp_path: Path) -> No
 def test_a_worker_that_never_began_is_awaited_for_a_while_and_then_missed(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path, 4)
     run = run_control.start(workspace, wish(workspace, Counting()), "r", fast(), begin=lambda *_: None)
-    assert [found.status for found in run_states.list_runs(workspace)] == ["waiting"]
+    assert [found.status for found in list_runs(workspace)] == ["waiting"]
     past = time.time() - STALE_AFTER_S - 1
     os.utime(workspace.run_folder(run.id).control, (past, past))
-    assert [found.status for found in run_states.list_runs(workspace)] == ["crashed"]
+    assert [found.status for found in list_runs(workspace)] == ["crashed"]
     assert [settled.status for settled in run_states.settle_ended(workspace)] == ["crashed"]
     method = Counting()
     assert run_control.resume(workspace, "r", begin=here(method)).status == "done"
@@ -118,7 +124,7 @@ def test_a_run_that_is_taken_up_again_is_awaited_until_its_worker_begins(tmp_pat
     assert run.failed == 1
     run_control.retry(workspace, "r", begin=lambda *_: None)
     workspace.run_folder(run.id).heartbeat.unlink()  # its worker was this process, which lives
-    assert [found.status for found in run_states.list_runs(workspace)] == ["waiting"]
+    assert [found.status for found in list_runs(workspace)] == ["waiting"]
     assert (status(workspace, run).counts.done, status(workspace, run).counts.failed) == (3, 0)
 
 
@@ -128,14 +134,14 @@ def test_a_folder_that_cannot_be_read_is_said_to_be_so_and_hides_no_other_run(tm
     run = run_control.start(workspace, wish(workspace, method), "broken", fast(), begin=here(method))
     run_control.start(workspace, wish(workspace, method, seed=1), "sound", fast(), begin=here(method))
     workspace.run_folder(run.id).done.write_text("{")
-    by_name = {found.name: found for found in run_states.list_runs(workspace)}
+    by_name = {found.name: found for found in list_runs(workspace)}
     assert (by_name["broken"].status, by_name["sound"].status) == ("crashed", "done")
     assert "done.json: cannot be read" in by_name["broken"].cause
     assert commands.core(workspace.settings.workspace, "runs").status == 0
 
 
 def test_runs_of_others_keep_the_state_that_they_came_with(small_workspace: Workspace) -> None:
-    assert [found.status for found in run_states.list_runs(small_workspace)] == ["done"]
+    assert [found.status for found in list_runs(small_workspace)] == ["done"]
     assert run_states.settle_ended(small_workspace) == []
 
 
@@ -146,7 +152,7 @@ def test_a_state_is_read_without_the_rows(tmp_path: Path, monkeypatch: pytest.Mo
     folder = workspace.run_folder(run.id)
     write_ending(folder, "stopped", Counts(), 4, "nobody answered")
     monkeypatch.setattr("core.engine.run_state.read_progress", lambda _: pytest.fail("the journal was read"))
-    assert [(found.status, found.cause) for found in run_states.list_runs(workspace)] == [("stopped", "nobody answered")]
+    assert [(found.status, found.cause) for found in list_runs(workspace)] == [("stopped", "nobody answered")]
     folder.done.unlink()
     folder.heartbeat.unlink()  # its worker was this process, which lives
-    assert [found.status for found in run_states.list_runs(workspace)] == ["crashed"]
+    assert [found.status for found in list_runs(workspace)] == ["crashed"]
