@@ -4,15 +4,12 @@ request          what a person asks for, which rows, and the calls, tokens, time
 resolve          from a request to a specification
 spec             a run's specification, which is its identity, and its execution settings
 worker           predicts the rows that are missing
-row_prediction   predicts one row, whose error becomes the row's failure
+row_prediction   predicts one row, whose error becomes the row's failure; tells a server that is gone from rows that fail
 worker_process   starts a worker that outlives the process that started it
-dependencies     what a worker needs besides the run's folder, and the context that a method gets
-retry_cache      asks again for replies that could not be used
-spending         what a run has paid for
-circuit_breaker  tells a server that is gone from rows that fail
+dependencies     what a worker needs besides the run's folder, the context that a method gets, and the response cache
 run_state        the state of a run, read from its folder, and the lock of its worker
 run_folder       the files of a run
-journal          its finished rows: reads, counts and appends them
+journal          its finished rows: reads, counts and appends them; and what it has paid for
 row_codec        rows as lines of the journal
 ingest           from the journal into the store, and a worker's reports: its log, its heartbeats, its ingests
 """

@@ -13,7 +13,8 @@ from core.evidence.label_view import TRAIN, LabelView, all_training, blinded_vie
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
-from core.llm.client import Client
+from core.llm.client import Client, ReplyCache
+from core.llm.messages import Reply
 from core.methods.base import Context, Method, method_named, packs_read
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, pairs, spaces
@@ -139,3 +140,17 @@ def _refuse_changed(what: str, present: Mapping[str, str], planned: Mapping[str,
 
 def _list_contents(contents: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {sha256[:10]}" for name, sha256 in sorted(contents.items())) or "none"
+
+
+class RetryCache(ReplyCache):
+    """A response cache that lacks each of `rejected_keys` once, so that a reply that made its row fail is asked for again."""
+
+    def __init__(self, path: Path, rejected_keys: set[str]) -> None:
+        super().__init__(path)
+        self._rejected_keys = set(rejected_keys)
+
+    def get(self, key: str) -> Reply | None:
+        if key in self._rejected_keys:
+            self._rejected_keys.discard(key)
+            return None
+        return super().get(key)

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from core.audit import brief_checks
-from core.engine.journal import Progress, read_entries
+from core.engine.journal import Progress, read_entries, read_spent_tokens
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
-from core.engine.spending import read_spent_tokens
 from core.errors import DiskFull, NotFound, StoreBusy
 from core.log import record_error
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces

@@ -25,9 +25,8 @@ from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from core.engine.journal import Progress, read_progress
+from core.engine.journal import Progress, read_progress, read_spent_tokens
 from core.engine.run_folder import RunFolder, read_json, write_json
-from core.engine.spending import read_spent_tokens
 from core.errors import InputError, StateError
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]

@@ -12,15 +12,12 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
 
-from core.engine.circuit_breaker import CircuitBreaker
-from core.engine.dependencies import Dependencies, build_context, source_client
+from core.engine.dependencies import Dependencies, RetryCache, build_context, source_client
 from core.engine.ingest import RunReporter, record_start
-from core.engine.journal import Journal
-from core.engine.retry_cache import RetryCache
-from core.engine.row_prediction import describe_traceback, predict_row
+from core.engine.journal import Journal, SpendingLog
+from core.engine.row_prediction import CircuitBreaker, describe_traceback, predict_row
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
-from core.engine.spending import SpendingLog
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
 from core.llm.messages import Usage

@@ -17,11 +17,10 @@ import pandas as pd
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.engine.journal import read_entries, read_progress
+from core.engine.journal import read_entries, read_progress, read_spent_tokens
 from core.engine.row_codec import RetryMark, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import STALE_AFTER_S
-from core.engine.spending import read_spent_tokens
 from core.llm.scripted_server import Script, request_counts, serving
 from core.store.runs import Run
 from tests import commands

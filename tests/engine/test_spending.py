@@ -11,8 +11,8 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
+from core.engine.journal import SpendingLog, read_spent_tokens
 from core.engine.run_folder import RunFolder
-from core.engine.spending import SpendingLog, read_spent_tokens
 from core.llm.messages import Usage
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.store.runs import Run

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -210,13 +209,10 @@ def test_prompts_hold_all_that_is_sent_but_the_pair_and_what_tools_say() -> None
             assert one.body["messages"][0]["content"] in texts, method.name
 
 
-def test_a_tool_that_raises_shows_no_path(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tool_that_raises_shows_no_path(capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture) -> None:
     def broken(query: Query) -> Answer:
         raise ZeroDivisionError(f"{__file__} is broken for {query.symbol}")
 
-    monkeypatch.setattr(logging.getLogger("perturbdesk"), "propagate", True)
     with another_tool(broken):
         odd = step("odd", symbol="Abc")
         found, asked = act(react.METHOD, odd, odd, DONE, probabilities(), tools="odd")

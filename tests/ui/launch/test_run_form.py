@@ -96,7 +96,7 @@ def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Wo
     assert run.done == 2  # nothing could be read: base rates, flagged
     assert run.fallbacks == 2
     page = text_of(visit(small_workspace, "debates", run=run.id))
-    assert "no answer" in page or "fallback" in page
+    assert "unreadable verdict on the effect" in page
 
 
 def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
