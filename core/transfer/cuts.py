@@ -7,7 +7,7 @@ the variance between cuts, divided by their number, is added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,13 +70,20 @@ class MeanOfCuts:
     covered: CutScores
 
 
-def predict_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> list[Cut]:
-    """The query rows under each cut of perturbations and genes into k parts. Raises what `prepare_cuts` raises."""
-    cuts = []
+def predict_cuts(
+    knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS, progress: Callable[[float], object] | None = None
+) -> list[Cut]:
+    """The query rows under each cut of perturbations and genes into k parts. progress: is told the share that is done.
+
+    Raises what `prepare_cuts` raises.
+    """
+    cuts: list[Cut] = []
     for cut in prepare_cuts(knn, k, seeds):
         [priors] = cut.predict([None])
         scores = scores_with_stand_ins(priors, cut.base_rates)
         cuts.append(Cut(cut.seed, cut.cells, scores, without_stand_ins(scores, priors), priors.covered))
+        if progress is not None:
+            progress(len(cuts) / len(seeds))
     return cuts
 
 

@@ -1,8 +1,8 @@
 """Results that take long, computed one after the other by one thread of the server while its pages go on.
 
 Nobody waits: a page asks again every now and then. What was asked for last is computed first, and not before nobody has
-asked for anything new for a moment, so that a slider that moves starts nothing. A computation pauses while a page runs, and one
-that nobody asks for any more gives way if another waits.
+asked for anything new for a moment, so that a slider that moves starts nothing. A computation pauses while a page runs, and for a
+moment after, in which the browser draws it; one that nobody asks for any more gives way if another waits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ FORGOTTEN_S = 10.0  # since a result was last asked for, before its computation 
 MAX_WAITING = 32  # the oldest is dropped; whoever still wants it asks again
 MAX_RESULTS = 256
 NICENESS = 10  # of the thread: pages go first
-LONGEST_PAUSE_S = 2.0  # so that a computation gets on while pages never rest
+REST_S = 1.5  # after a page has run
+LONGEST_PAUSE_S, LEAST_WORK_S = 10.0, 1.0  # so that a computation gets on while pages never rest
 _PAUSE_S = 0.01  # between two looks at whether pages rest
 
 Progress = Callable[[float], object]
@@ -54,6 +55,7 @@ class Background:
         self._current: Hashable | None = None
         self._last_request = 0.0
         self._pages_running = 0
+        self._rest_until = self._work_until = 0.0
         self._thread: threading.Thread | None = None
 
     def ask(self, key: Hashable, compute: Callable[[Progress], Any]) -> Result:
@@ -80,7 +82,7 @@ class Background:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Keeps computations waiting, at their next report of progress, while a page runs inside the block."""
+        """Keeps computations waiting, at their next report of progress, while a page runs inside the block and just after."""
         with self._lock:
             self._pages_running += 1
         try:
@@ -88,6 +90,7 @@ class Background:
         finally:
             with self._lock:
                 self._pages_running -= 1
+                self._rest_until = time.monotonic() + REST_S
 
     def _forget(self, key: Hashable) -> None:
         self._waiting.pop(key, None)
@@ -123,13 +126,21 @@ class Background:
             time.sleep(wait_s)
 
     def _give_way(self, _share: float) -> None:
-        """Waits while pages run. Raises Abandoned if nobody has asked for the current result for long, and another waits."""
-        until = time.monotonic() + LONGEST_PAUSE_S
-        while self._pages_running and time.monotonic() < until:
-            time.sleep(_PAUSE_S)
+        """Waits for pages. Raises Abandoned if nobody has asked for the current result for long, and another waits."""
+        self._wait_for_pages()
         with self._lock:
             if self._waiting and self._asked.get(self._current, 0.0) < time.monotonic() - FORGOTTEN_S:
                 raise Abandoned
+
+    def _wait_for_pages(self) -> None:
+        begun = time.monotonic()
+        if begun < self._work_until:
+            return
+        while self._pages_running or time.monotonic() < self._rest_until:
+            if time.monotonic() > begun + LONGEST_PAUSE_S:
+                self._work_until = time.monotonic() + LEAST_WORK_S
+                return
+            time.sleep(_PAUSE_S)
 
     def _put(self, key: Hashable, result: Result | None) -> None:
         with self._lock:

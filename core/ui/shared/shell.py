@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -123,13 +123,14 @@ def _address() -> str:
 def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
     """Make a part of a page that runs again by itself, when one of its widgets changes and every `every_s` seconds.
 
-    Its expected errors are explained like those of a page.
+    Its expected errors are explained like those of a page. What runs by itself does not keep the background waiting: nobody
+    has done anything.
     """
 
     @st.fragment(run_every=every_s)
     @wraps(draw)
     def run() -> None:
-        with background().pause(), _record_unexpected_errors(), explain_errors():
+        with nullcontext() if every_s else background().pause(), _record_unexpected_errors(), explain_errors():
             draw()
 
     return run

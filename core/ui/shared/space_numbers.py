@@ -48,8 +48,8 @@ def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None
 def ask_cuts(task: SpaceTask) -> Result:
     """The mean of ten cuts, a MeanOfCuts, as soon as it is computed."""
 
-    def compute(_progress: Progress) -> MeanOfCuts:
-        found = cuts.predict_cuts(task.inputs, task.k)
+    def compute(progress: Progress) -> MeanOfCuts:
+        found = cuts.predict_cuts(task.inputs, task.k, progress=progress)
         return cuts.score_cuts(task.labels, task.inputs.queries, found, task.k)
 
     return background().ask(("cuts", task.key), compute)

@@ -104,23 +104,37 @@ def test_old_results_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not results.ask("a", returns(0)).ready
 
 
-def test_a_computation_pauses_while_pages_run_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST_PAUSE_S", 60.0)
-    results, steps, begun = Background(), [], threading.Event()
+def steps_of(results: Background, key: str, steps: list[str], begun: threading.Event) -> Callable[[], Result]:
+    """Asks for a result whose computation notes that it went on after a report of progress."""
 
     def compute(progress: Progress) -> str:
         begun.set()
         progress(0.5)
-        steps.append("after the page")
-        return "found"
+        steps.append(key)
+        return key
 
+    return lambda: results.ask(key, compute)
+
+
+def test_a_computation_pauses_while_pages_run_and_a_moment_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REST_S", 0.5)
+    monkeypatch.setattr(module, "LONGEST_PAUSE_S", 60.0)
+    results, steps, begun = Background(), [], threading.Event()
+    ask = steps_of(results, "a", steps, begun)
     with results.pause():
         with results.pause():
-            results.ask("a", compute)
+            ask()
             assert begun.wait(30)
         time.sleep(0.1)
         assert steps == []  # another page runs still
-    until(lambda: results.ask("a", compute).value == "found")
+    ended_at = time.monotonic()
+    until(lambda: ask().ready)
+    assert time.monotonic() - ended_at > 0.4
+
+
+def test_a_computation_gets_on_while_pages_never_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST_PAUSE_S", 0.05)
+    results, steps = Background(), []
     with results.pause():
-        until(lambda: results.ask("b", compute).ready)
+        until(lambda: steps_of(results, "b", steps, threading.Event())().ready)
+    assert steps == ["b"]
