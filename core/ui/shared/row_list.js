@@ -6,6 +6,8 @@ const SPARE = 10; // rows drawn above and below those in sight
 const LEAST_PX = 240;
 const BELOW_PX = 24; // between the list and the window's lower edge
 const REST_MS = 120; // moves closer together than this open only the last row
+const LOST_MS = 5000; // a row that has not come by then is asked for again
+const SETTLE_MS = 1000; // after the last move, the list and the page are brought to agree
 const KEYS = [
   ["↑ ↓ or j k", "previous, next row"],
   ["/", "search"],
@@ -38,6 +40,7 @@ class RowList {
     this.drawn = "";
     this.at = -1;
     this.sentAt = 0;
+    this.movedAt = -SETTLE_MS;
     this.fillKeys();
     this.box.addEventListener("scroll", () => this.draw());
     this.box.addEventListener("click", (event) => {
@@ -57,6 +60,7 @@ class RowList {
     document.removeEventListener("keydown", this.onKey);
     window.removeEventListener("resize", this.onResize);
     clearTimeout(this.timer);
+    clearTimeout(this.settling);
     lists.delete(this.root);
   }
 
@@ -68,6 +72,9 @@ class RowList {
       this.space.style.height = `${data.ids.length * ROW_PX}px`;
       this.drawn = "";
       this.waiting = null;
+      clearTimeout(this.timer);
+      clearTimeout(this.settling);
+      this.movedAt = -SETTLE_MS;
       this.at = -1;
       this.box.scrollTop = 0;
     }
@@ -83,26 +90,41 @@ class RowList {
     this.draw();
   }
 
-  // Marks the row that the page shows, unless the person has moved on since it was asked for.
+  // Marks the row that the page shows. Just after a move it does not: what the page shows then may be of an earlier move.
   follow(id) {
-    const place = this.places?.get(id);
-    if (place === undefined) return;
     if (this.waiting === id) this.waiting = null;
-    if (!this.waiting) this.mark(place);
+    if (performance.now() - this.movedAt < SETTLE_MS) return;
+    const place = this.places?.get(id);
+    if (place !== undefined && !this.waiting) this.mark(place);
+  }
+
+  // Once nobody moves any more: asks again for a row that never came, and marks what somebody opened elsewhere.
+  settle() {
+    if (this.waiting) {
+      if (performance.now() - this.sentAt > LOST_MS) this.ask();
+      this.settling = setTimeout(() => this.settle(), SETTLE_MS);
+    } else {
+      this.movedAt = -SETTLE_MS;
+      this.follow(globalThis.openedRow);
+    }
+  }
+
+  ask() {
+    this.sentAt = performance.now();
+    this.send(this.waiting);
   }
 
   open(place) {
     if (place < 0 || place >= this.data.ids.length || place === this.at) return;
     this.mark(place);
     this.waiting = this.data.ids[place];
+    this.movedAt = performance.now();
     clearTimeout(this.timer);
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.settle(), SETTLE_MS);
     const since = performance.now() - this.sentAt;
-    const send = () => {
-      this.sentAt = performance.now();
-      this.send(this.waiting);
-    };
-    if (since > REST_MS) send();
-    else this.timer = setTimeout(send, REST_MS - since);
+    if (since > REST_MS) this.ask();
+    else this.timer = setTimeout(() => this.ask(), REST_MS - since);
   }
 
   mark(place) {

@@ -80,7 +80,7 @@ def shows(page: Page, pair_id: str) -> None:
     pair = pair_id.replace("_", " ⟶ ")
     page.locator("[data-testid=stMain] h3").get_by_text(pair, exact=True).first.wait_for()
     page.wait_for_function("id => new URLSearchParams(location.search).get('row') === id", arg=pair_id)
-    assert selected(page).get_attribute("aria-label", timeout=5000).startswith(f"{pair}, P(DE) ")
+    page.locator(f"[role=option][aria-selected=true][aria-label^='{pair}, P(DE) ']").wait_for()
 
 
 def selected(page: Page) -> Locator:
