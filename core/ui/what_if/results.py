@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,7 @@ from core.ui.what_if.fusion_controls import FusionChoice
 LISTED = 20  # rows that move most
 MOVED = ("P(DE)", "P(up | DE)")
 MOVED_PX = 340
+DRAWN_S = 0.04  # so that the browser draws the numbers before figures reach it, which take it longer
 _SEARCH = "_tuned"  # session key: the weight search of the fusion on screen, which weights do not change
 
 
@@ -59,6 +61,7 @@ def show_numbers_in(place: DeltaGenerator, choice: FusionChoice, found: FusionCo
         cuts = cut_noise.make_cuts(choice)
     with place.container():
         show_numbers(choice, cut_noise.add_noise(found, choice, baseline, cuts), baseline)
+    time.sleep(DRAWN_S)
 
 
 def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
