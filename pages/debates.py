@@ -25,8 +25,7 @@ def rows() -> None:
     with row_side:
         shell.set_title(pair_id.replace("_", " → "), "Debates")
         details = loaders.row_details(run.id, pair_id)
-        compare = run_browser.show_toolbar(context, run, ids, pair_id, details.runs)
-        row.show(context, run, details, compare)
+        row.show(context, run, details, ids)
 
 
 widgets.show_tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, *loaders.debate_audit(run.id))})

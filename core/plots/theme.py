@@ -21,6 +21,7 @@ WARNING: Final = "#E69F00"
 
 LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
 LABEL_SIGNS: Final = {"up": "▲", "down": "▼", "none": "●", "de": "◆", "unknown": "○"}
+OUTCOME_SIGNS: Final = {"hit": "✓", "miss": "✗"}
 ROLE_COLOURS: Final = {"EFFECT": EFFECT, "NULL": NULL, "UP": UP, "DOWN": DOWN, "JUDGE": CHOSEN}
 
 SURFACES: Final = {

@@ -48,6 +48,7 @@ _CALL = f"""CASE WHEN q.prediction_up IS NULL OR r.method IN {RANK_METHODS} THEN
   WHEN q.prediction_up >= q.prediction_down THEN 'up' ELSE 'down' END"""
 # A change of unknown direction is hit by either direction.
 _HIT = f"CASE WHEN p.label = 'de' THEN ({_CALL}) IN ('up', 'down') ELSE ({_CALL}) = p.label END"
+_OUTCOME = f"CASE {_HIT} WHEN true THEN 'hit' WHEN false THEN 'miss' END AS outcome"
 _FROM = """prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
   LEFT JOIN gene g ON g.symbol = p.gene"""
 
@@ -193,7 +194,7 @@ def list_rows(cursor: Cursor, run: str, pair_ids: Sequence[str]) -> pd.DataFrame
     cursor.register("wanted", pa.table({"pair_id": list(pair_ids), "place": range(len(pair_ids))}))
     frame = cursor.execute(
         f"""SELECT q.pair_id, p.pert, p.gene, p.label, q.p_de, q.p_up_given_de, q.flags,
-              CASE {_HIT} WHEN true THEN 'hit' WHEN false THEN 'miss' END AS outcome,
+              {_OUTCOME},
               (SELECT count(*) FROM note n WHERE n.run = q.run AND n.pair_id = q.pair_id) AS notes
             FROM {_FROM} JOIN wanted w ON w.pair_id = q.pair_id WHERE q.run = ? ORDER BY w.place""",
         [run],
@@ -221,16 +222,16 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
-    """One row as a mapping of every column, with pert, gene, label, split, call, and what is known of both genes.
+    """One row as a mapping of every column, with pert, gene, label, split, call, outcome, and what is known of both genes.
 
-    call: the most probable of up, down and none; None for a rank score.
+    call: the most probable of up, down and none; None for a rank score. outcome: as in `list_rows`.
 
     Raises NotFound if the run has no such row.
     """
     rows = records(
         cursor,
-        f"""SELECT q.*, p.pert, p.gene, p.label, p.split, {_CALL} AS call, g.naming, g.description,
-              h.description AS pert_description
+        f"""SELECT q.*, p.pert, p.gene, p.label, p.split, {_CALL} AS call, {_OUTCOME},
+              g.naming, g.description, h.description AS pert_description
             FROM {_FROM} LEFT JOIN gene h ON h.symbol = p.pert WHERE q.run = ? AND q.pair_id = ?""",
         [run, pair_id],
     )

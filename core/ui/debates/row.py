@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,35 +10,26 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import runs as run_actions
-from core.plots import theme
 from core.store.runs import Run
-from core.texts import number_text
 from core.types import Call
-from core.ui.debates import trace
+from core.ui.debates import row_header, trace
 from core.ui.debates.trace import Event
-from core.ui.shared import links, loaders, run_browser
+from core.ui.shared import loaders
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import (
-    FLAG_HELP,
     FLAG_NAMES,
-    PROBABILITY_HELP,
-    RANK_HELP,
     as_text,
-    pair_text,
-    percent_text,
     score_name,
-    show_bar,
-    symbol_text,
 )
 
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 
 
-def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[str]) -> None:
-    """Show everything about one row, and the same row in the runs `compare` (ids)."""
+def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> None:
+    """Show everything about one row of those that are listed (ids), and the same row in the runs that are compared."""
     row = details.numbers
-    _show_numbers(run, row, run_browser.rank_sentence(run, row))
+    compare = row_header.show(context, run, details, ids)
     if not row["error"]:
         with st.expander("How these numbers came about"):
             _show_arithmetic(run, row, details.events)
@@ -50,60 +40,6 @@ def show(context: PageContext, run: Run, details: RowDetails, compare: Sequence[
         trace.show(details.events)
         _show_calls(run, row["pair_id"], details.calls)
     _show_notes(context, run, row["pair_id"], details.notes)
-
-
-def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
-    """Show the pair and its label, the predicted probabilities, and what each of the row's flags means."""
-    _show_title(run, row)
-    if row["error"]:
-        st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
-        return
-    if run.has_rank_scores:
-        _show_rank_scores(run, row, rank)
-    else:
-        _show_probabilities(row, rank)
-    for flag in row["flags"]:
-        st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
-
-
-def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
-    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
-    for column, name, value in ((first, "P(DE)", row["p_de"]), (second, "P(up | DE)", row["p_up_given_de"])):
-        column.metric(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), help=RANK_HELP)
-    third.caption(f"{rank} {RANK_HELP}")
-
-
-def _show_probabilities(row: dict[str, Any], rank: str) -> None:
-    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
-    first.metric("P(DE)", percent_text(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
-    second.metric("P(up | DE)", percent_text(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
-    up, down = row["prediction_up"], row["prediction_down"]
-    with third:
-        show_bar(
-            [
-                (f"▲ up {percent_text(up)}", up, theme.UP),
-                (f"▼ down {percent_text(down)}", down, theme.DOWN),
-                (f"● none {percent_text(1 - up - down)}", 1 - up - down, theme.NONE),
-            ]
-        )
-
-
-def _show_title(run: Run, row: dict[str, Any]) -> None:
-    title, label = st.columns([0.62, 0.38], vertical_alignment="center")
-    with title.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
-        with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
-            _show_genes(row)
-        links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
-    colour, sign = theme.LABEL_COLOURS[row["label"] or "unknown"], theme.LABEL_SIGNS[row["label"] or "unknown"]
-    text = row["label"] or "not known here"
-    label.html(f'<div style="text-align:right">label: <b style="color:{colour}">{sign}</b> {text}</div>')
-
-
-def _show_genes(row: dict[str, Any]) -> None:
-    for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
-        links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
-        st.text(description or "No description of this gene is in the workspace.")
 
 
 def _show_calls(run: Run, pair_id: str, calls: Sequence[Call]) -> None:

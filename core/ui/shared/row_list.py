@@ -24,7 +24,7 @@ _SAY_OPENED = """export default ({ data }) => {
   globalThis.openedRow = data.row;
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
 };"""
-_SIGNS = {"hit": "✓", "miss": "✗", "flags": "⚠", "notes": "✎"}
+_SIGNS = {**theme.OUTCOME_SIGNS, "flags": "⚠", "notes": "✎"}
 _NO_LABEL = "unknown"
 _LABELS = [*theme.LABEL_SIGNS]
 

@@ -1,0 +1,102 @@
+"""What stays in sight above a row of Debates: previous and next, the pair, its label, hit or miss, and the numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.plots import theme
+from core.store.runs import Run
+from core.texts import number_text
+from core.ui.shared import links, run_browser
+from core.ui.shared.loaders import RowDetails
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import (
+    FLAG_HELP,
+    FLAG_NAMES,
+    PROBABILITY_HELP,
+    RANK_HELP,
+    as_text,
+    pair_text,
+    percent_text,
+    score_name,
+    show_bar,
+    symbol_text,
+)
+
+
+def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> list[str]:
+    """Show the header of a row of those that are listed (ids), and its flags; return the ids of the runs to compare with.
+
+    The style sheet keeps the container in sight while the page scrolls.
+    """
+    row = details.numbers
+    with st.container(key="row-header", gap="small"):
+        compare = run_browser.show_toolbar(context, run, ids, row["pair_id"], details.runs)
+        _show_title(run, row)
+        if not row["error"]:
+            _show_numbers(run, row, run_browser.rank_sentence(run, row))
+    if row["error"]:
+        st.error(f"This row failed: {as_text(row['error'])}", icon=":material/error:")
+        return compare
+    for flag in row["flags"]:
+        st.caption(f":orange[⚠ {FLAG_NAMES.get(flag, flag)}] – {FLAG_HELP.get(flag, '')}")
+    return compare
+
+
+def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
+    if run.has_rank_scores:
+        _show_rank_scores(run, row, rank)
+    else:
+        _show_probabilities(row, rank)
+
+
+def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
+    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
+    for column, name, value in ((first, "P(DE)", row["p_de"]), (second, "P(up | DE)", row["p_up_given_de"])):
+        column.metric(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), help=RANK_HELP)
+    third.caption(f"{rank} {RANK_HELP}")
+
+
+def _show_probabilities(row: dict[str, Any], rank: str) -> None:
+    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
+    first.metric("P(DE)", percent_text(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
+    second.metric("P(up | DE)", percent_text(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
+    up, down = row["prediction_up"], row["prediction_down"]
+    with third:
+        show_bar(
+            [
+                (f"▲ up {percent_text(up)}", up, theme.UP),
+                (f"▼ down {percent_text(down)}", down, theme.DOWN),
+                (f"● none {percent_text(1 - up - down)}", 1 - up - down, theme.NONE),
+            ]
+        )
+
+
+def _show_title(run: Run, row: dict[str, Any]) -> None:
+    title, label = st.columns([0.62, 0.38], vertical_alignment="center")
+    with title.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
+        with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
+            _show_genes(row)
+        links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
+    label.html(f'<div style="text-align:right">{describe_label(row)}</div>')
+
+
+def describe_label(row: dict[str, Any]) -> str:
+    """The label of a row as HTML, and whether it is a hit or a miss if that can be said."""
+    known = row["label"] or "unknown"
+    said = f'label: <b style="color:{theme.LABEL_COLOURS[known]}">{theme.LABEL_SIGNS[known]}</b> '
+    said += html.escape(row["label"] or "not known here")
+    outcome = row["outcome"]
+    return f"{said} · {theme.OUTCOME_SIGNS[outcome]} {outcome}" if outcome else said
+
+
+def _show_genes(row: dict[str, Any]) -> None:
+    for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
+        links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
+        st.text(description or "No description of this gene is in the workspace.")

@@ -1,0 +1,68 @@
+"""The header of a row: what it says, and that it stays in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from core.actions.workspace import Workspace
+from core.store import predictions, runs
+from core.ui.debates.row_header import describe_label
+from tests.ui.conftest import OpenTab, Visit, button, settle
+from tests.ui.serving import Server
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"label": "up", "outcome": "hit"}, "up · ✓ hit"),
+        ({"label": "none", "outcome": "miss"}, "none · ✗ miss"),
+        ({"label": "none", "outcome": None}, "none"),  # a rank score makes no call
+        ({"label": None, "outcome": None}, "not known here"),
+    ],
+)
+def test_the_label_stands_with_what_became_of_the_call(row: dict[str, Any], said: str) -> None:
+    assert describe_label(row).endswith(f"</b> {said}")
+
+
+def test_a_row_is_a_hit_where_its_list_says_so(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        run = runs.find(db, "debate").id
+        listed = predictions.list_rows(db, run, predictions.find_pair_ids(db, run, predictions.RowFilter()))
+        shown = [predictions.row(db, run, pair_id)["outcome"] for pair_id in listed["pair_id"]]
+    assert shown == [value if isinstance(value, str) else None for value in listed["outcome"]]
+    assert {"hit", "miss"} <= set(shown)
+
+
+def test_a_row_that_failed_has_a_header_without_numbers(visit: Visit, small_workspace: Workspace) -> None:
+    with small_workspace.store.write() as db:
+        db.execute("UPDATE prediction SET error = 'Timeout: <b>late</b>' WHERE pair_id = 'Pa_Ga'")
+    app = visit(small_workspace, "debates", run="debate", row="Pa_Ga")
+    assert "### *Pa* ⟶ *Ga*" in [text.value for text in app.markdown]
+    assert not app.metric
+    assert "Timeout" in app.error[0].value
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_header_stays_in_sight(open_tab: OpenTab, demo_server: Server, scheme: str) -> None:
+    page = open_tab(color_scheme=scheme)
+    page.goto(demo_server.url("debates", run="simulated debate"))
+    settle(page)
+    main, header = page.get_by_test_id("stMain"), page.locator(".st-key-row-header")
+    main.evaluate("main => main.scrollTo(0, 500)")
+    box = header.bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 20
+    pair = header.locator("h3")
+    assert pair.evaluate(  # nothing lies over it, and nothing shines through
+        """pair => { const box = pair.getBoundingClientRect();
+             const seen = document.elementFromPoint(box.x + 5, box.y + box.height / 2);
+             return pair.contains(seen) || seen.contains(pair) }"""
+    )
+    paper = "app => getComputedStyle(app).backgroundColor"
+    assert header.locator("xpath=..").evaluate(paper) == page.get_by_test_id("stApp").evaluate(paper)
+    before = pair.inner_text()
+    button(page, "go-right").click()
+    page.wait_for_function("before => document.querySelector('.st-key-row-header h3').innerText !== before", arg=before)
