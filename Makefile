@@ -26,7 +26,7 @@ lint: .venv/dev.ok
 	$(BIN)/python -m pytest -p no:randomly -n 0 tests/test_imports.py
 
 bench: .venv/dev.ok
-	@for name in store pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
+	@for name in store search pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
 
 clean:
 	rm -rf .venv .venv-serve

@@ -7,6 +7,7 @@ base        the application, its workspace, how results are printed
 lazy_group  which module has which command; imports the one that is run
 files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
+search      search
 numbers     score, compare, bench
 controls    controls, baselines
 audit       audit: debates, leakage

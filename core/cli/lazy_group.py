@@ -21,6 +21,7 @@ MODULES = (
     "files",
     "numbers",
     "runs",
+    "search",
     "submission",
     "transfer",
     "doctor",

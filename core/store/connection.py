@@ -258,6 +258,7 @@ def _closed_connection(folder: Path, scratch: Path, memory_mb: int) -> Cursor:
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "python_enable_replacements = false",
+        "enable_progress_bar = false",  # DuckDB draws one on standard output where it takes a process for an interactive one
         f"temp_directory = {_quote_path(scratch / 'duckdb')}",
         f"memory_limit = '{memory_mb}MB'",
         f"allowed_directories = [{allowed}]",

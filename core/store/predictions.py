@@ -15,6 +15,7 @@ from core.errors import NotFound
 from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one, record_columns, records
+from core.store.text_search import contains, json_pattern_of, pattern_of
 from core.types import RANK_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
@@ -65,7 +66,7 @@ class RowFilter:
     label is de), "miss" if it is not; rows of rank scores are neither. p_de, p_up: ranges, closed below and open above unless
     1. gene_rows: a key of GENE_ROWS. finding: (role, what the audit found), such as ("UP", "option"), or ("any", …) for a
     brief of any role. arguing: how many advocates wrote a brief that is not short, of rows that have briefs. text: searched
-    in briefs, traces, dossiers and both gene symbols, without regard to case. failed: only rows without a prediction.
+    in traces, dossiers and both gene symbols (see `text_search`). failed: only rows without a prediction.
     """
 
     labels: tuple[str, ...] = ()
@@ -169,13 +170,14 @@ def _trace_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
                  HAVING count(DISTINCT role) FILTER (NOT list_contains(findings, 'short')) = ?)""",
             (run, wanted.arguing),
         )
-    if wanted.text:
+    if wanted.text.strip():
+        pattern = pattern_of(wanted.text)
         yield (
-            """(contains(lower(p.pert || ' ' || p.gene), lower(?)) OR q.pair_id IN (
-                 SELECT pair_id FROM trace_event WHERE run = ? AND regexp_matches(content, regexp_escape(?), 'i')
+            f"""({contains("p.pert || ' ' || p.gene")} OR q.pair_id IN (
+                 SELECT pair_id FROM trace_event WHERE run = ? AND {contains("content")}
                  UNION ALL SELECT pair_id FROM row_evidence WHERE run = ? AND evidence IN (
-                   SELECT id FROM evidence WHERE regexp_matches(body, regexp_escape(?), 'i'))))""",
-            (wanted.text, run, wanted.text, run, wanted.text),
+                   SELECT id FROM evidence WHERE {contains("body")})))""",
+            (pattern, run, pattern, run, json_pattern_of(wanted.text)),
         )
 
 

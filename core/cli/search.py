@@ -1,0 +1,52 @@
+"""The command that searches the text of all runs of a dataset: search."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from core.actions import component_loader
+from core.cli.base import Json, show
+from core.errors import InputError
+from core.store import runs, text_search
+from core.store.text_search import LIMIT, Found, TextQuery
+
+app = typer.Typer()
+
+
+@app.command()
+def search(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="A word or phrase; case does not matter.")],
+    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many hits to list.")] = LIMIT,
+    as_json: Json = False,
+) -> None:
+    """Find a word or phrase in the traces and dossiers of all runs of a dataset."""
+    if not text.strip():
+        raise InputError(f"search {text!r}: got no word, expected a word or phrase")
+    chosen = component_loader.default_dataset(context.obj, dataset)
+    with context.obj.store.read() as db:
+        names = {run.id: run.name for run in runs.list_all(db, chosen.id)}
+        found = text_search.search(db, chosen.id, TextQuery(text, limit=limit))
+    result = {
+        "dataset": chosen.name,
+        "texts": found.texts,
+        "counts": [{"run": names[run], "role": role, "texts": n} for (run, role), n in found.counts.items()],
+        "hits": [{**asdict(hit), "run": names[hit.run]} for hit in found.hits],
+    }
+    show(result, as_json, "\n".join(_lines(found, names)))
+
+
+def _lines(found: Found, names: dict[str, str]) -> list[str]:
+    """The result for people: how many texts, by run and role, then the hits."""
+    return [
+        f"{found.texts:,} text{'s' * (found.texts != 1)}; showing {len(found.hits):,}",
+        *(f"{n:>9,}  {names[run]}  {role}" for (run, role), n in found.counts.items()),
+        *(
+            f"{names[hit.run]}  {hit.pair_id}  {hit.role}: {' '.join(f'{hit.before}[{hit.hit}]{hit.after}'.split())}"
+            for hit in found.hits
+        ),
+    ]

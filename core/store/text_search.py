@@ -1,0 +1,188 @@
+"""Text search: what it means that a text holds a phrase, and the texts of all runs of a dataset that hold one.
+
+A phrase is its words in their order with any white space between them, without regard to case. `contains` says so for the
+rows of one run and for all runs alike. The texts are scanned: an index would save less than half a second over 500 MB.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.store.connection import Cursor
+from core.texts import replace_surrogates
+
+DOSSIER = "dossier"  # the role of an evidence tool's answer
+LIMIT = 200  # hits that are listed
+_BEFORE, _AFTER = 100, 200  # characters around a hit
+_JSON_SPACE = r"(?:\s|\\[nrt])+"  # JSON writes a line break as two characters
+_JSON_MARKS = re.compile(r'[{}\[\]"]+|(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """What to look for in all runs of a dataset: a phrase, and of which run (id) and role to list hits; empty is any."""
+
+    phrase: str
+    run: str = ""
+    role: str = ""
+    limit: int = LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A text that holds the phrase: whose it is, and its first hit with the words around it.
+
+    role: as in the trace, or DOSSIER.
+    """
+
+    run: str
+    pair_id: str
+    pert: str
+    gene: str
+    role: str
+    before: str
+    hit: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """counts: (run, role) → how many texts hold the phrase, the oldest run first. hits: those that are listed, in that order."""
+
+    counts: dict[tuple[str, str], int]
+    hits: list[Hit]
+
+    @property
+    def texts(self) -> int:
+        """How many texts hold the phrase."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A text by the number of its row in its table, which lasts as long as the cursor."""
+
+    run: str
+    is_evidence: bool
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A run's texts of a role that hold the phrase: how many, and the first of their rows."""
+
+    run: str
+    role: str
+    n: int
+    rows: list[int]
+    is_evidence: bool
+
+
+def contains(column: str) -> str:
+    """The SQL condition that a column's text holds a phrase; its parameter is the phrase's pattern."""
+    return f"regexp_matches({column}, ?, 'i')"
+
+
+def pattern_of(phrase: str) -> str:
+    """The regular expression of a phrase in plain text, to be used without regard to case."""
+    return r"\s+".join(re.escape(word) for word in phrase.split())
+
+
+def json_pattern_of(phrase: str) -> str:
+    """The same for text stored as JSON, where letters beyond ASCII, quotation marks and line breaks are escaped."""
+    return _JSON_SPACE.join("".join(map(_json_letter, word)) for word in phrase.split())
+
+
+def _json_letter(letter: str) -> str:
+    forms = {letter} if letter.isascii() else {letter, letter.lower(), letter.upper()}  # what is escaped has no case
+    return "(?:" + "|".join(re.escape(json.dumps(form)[1:-1]) for form in sorted(forms)) + ")"
+
+
+def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
+    """The texts of all runs of a dataset (id) that hold a phrase: traces and dossiers. Counts are of every run and role.
+
+    Where not all hits are listed, every run gets its first ones. Nothing holds an empty phrase.
+    """
+    query = "SELECT id FROM run WHERE dataset = ? ORDER BY created_at, name"
+    order = {run: place for place, (run,) in enumerate(cursor.execute(query, [dataset]).fetchall())}
+    if not wanted.phrase.split() or not order:
+        return Found({}, [])
+    groups = sorted(_find_groups(cursor, list(order), wanted), key=lambda group: order[group.run])
+    places = [
+        _Place(group.run, group.is_evidence, row)
+        for group in groups
+        if wanted.run in ("", group.run) and wanted.role in ("", group.role)
+        for row in group.rows
+    ]
+    chosen = _share_out(sorted(places, key=lambda place: (order[place.run], place.is_evidence, place.row)), wanted.limit)
+    return Found({(group.run, group.role): group.n for group in groups}, _read_hits(cursor, dataset, wanted.phrase, chosen))
+
+
+def _find_groups(cursor: Cursor, runs: Sequence[str], wanted: TextQuery) -> list[_Group]:
+    """The texts that hold the phrase, by run and role."""
+    of_runs = f"run IN ({', '.join('?' * len(runs))})"
+    traces = f"""SELECT run, role, count(*), min(rowid, ?) FROM trace_event WHERE {of_runs} AND {contains("content")}
+                 GROUP BY run, role ORDER BY role"""
+    dossiers = f"""SELECT run, '{DOSSIER}', count(*), min(rowid, ?) FROM row_evidence
+                   WHERE {of_runs} AND evidence IN (SELECT id FROM evidence WHERE {contains("body")}) GROUP BY run"""
+    return [
+        _Group(run, role, n, rows, is_evidence)
+        for query, pattern, is_evidence in (
+            (traces, pattern_of(wanted.phrase), False),
+            (dossiers, json_pattern_of(wanted.phrase), True),
+        )
+        for run, role, n, rows in cursor.execute(query, [wanted.limit, *runs, pattern]).fetchall()
+    ]
+
+
+def _share_out(places: Sequence[_Place], limit: int) -> list[_Place]:
+    """As many places as the limit allows, every run's first ones, in the order of `places`."""
+    in_run: defaultdict[str, int] = defaultdict(int)
+    ranked = []
+    for i, place in enumerate(places):
+        ranked.append((in_run[place.run], i))
+        in_run[place.run] += 1
+    return [places[i] for i in sorted(i for _, i in sorted(ranked)[:limit])]
+
+
+def _read_hits(cursor: Cursor, dataset: str, phrase: str, places: Sequence[_Place]) -> list[Hit]:
+    """The hits at these places, in their order."""
+    traces = "SELECT rowid, run, pair_id, role, content FROM trace_event"
+    dossiers = f"""SELECT s.rowid, s.run, s.pair_id, '{DOSSIER}' AS role, e.body AS content
+                   FROM row_evidence s JOIN evidence e ON e.id = s.evidence"""
+    found = {}
+    for is_evidence, query, pattern, read in (
+        (False, traces, pattern_of(phrase), str),
+        (True, dossiers, json_pattern_of(phrase), _read_json),
+    ):
+        rows = [place.row for place in places if place.is_evidence == is_evidence]
+        if not rows:
+            continue
+        result = cursor.execute(
+            f"""SELECT t.rowid, t.run, t.pair_id, p.pert, p.gene, t.role, regexp_extract(t.content, ?, ['b', 'h', 'a'], 'is')
+                FROM ({query}) t JOIN pair p ON p.dataset = ? AND p.pair_id = t.pair_id
+                WHERE t.rowid IN ({", ".join(map(str, rows))})""",
+            [f"(.{{0,{_BEFORE + 1}}}?)({pattern})(.{{0,{_AFTER + 1}}})", dataset],
+        )
+        for row, run, pair_id, pert, gene, role, parts in result.fetchall():
+            words = _words_around(parts["b"], parts["h"], parts["a"], read)
+            found[_Place(run, is_evidence, row)] = Hit(run, pair_id, pert, gene, role, *words)
+    return [found[place] for place in places]
+
+
+def _words_around(before: str, hit: str, after: str, read: Callable[[str], str]) -> tuple[str, str, str]:
+    """A hit and what stands around it, each as `read` reads it; what was cut off ends at a word, with an ellipsis."""
+    cut_before, cut_after = len(before) > _BEFORE, len(after) > _AFTER
+    before, hit, after = read(before), read(hit), read(after)
+    if cut_before:
+        before = f"… {before.split(' ', 1)[-1]}"
+    return before, hit, f"{after.rsplit(' ', 1)[0]} …" if cut_after else after
+
+
+def _read_json(fragment: str) -> str:
+    """A piece of JSON as a person reads it: without its marks and escapes, of which the ends may hold a part."""
+    return replace_surrogates(_JSON_MARKS.sub(lambda mark: json.loads(f'"{mark[0]}"') if mark[0][0] == "\\" else "", fragment))
