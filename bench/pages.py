@@ -33,11 +33,11 @@ SLIDERS = {"weight": "w_de_knn", "power": "power"}  # of What-if: the key of its
 CONTENT = {
     "overview": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
     "debates": ("debates", {}, "[data-testid=stMain] h3"),
-    "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] [data-testid=stMetricValue]"),
-    "breakdown": ("breakdown", {}, "[data-testid=stMain] :is(strong, [data-testid=stMetricValue])"),
+    "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
+    "breakdown": ("breakdown", {}, "[data-testid=stMain] strong"),
     "compare": ("compare", {}, "[data-testid=stMain] [data-testid=stText]"),
-    "neighbours": ("neighbours", {}, "[data-testid=stMain] [data-testid=stMetricValue]"),
-    "what-if": ("what_if", {}, "[data-testid=stMain] [data-testid=stMetricValue]"),
+    "neighbours": ("neighbours", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
+    "what-if": ("what_if", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
 }
 # Resolves with the time of the first frame after `content` is there, since the navigation began.
@@ -59,7 +59,7 @@ WATCHED = """selector => {
   });
   observer.observe(document.body, {subtree: true, childList: true, characterData: true});
 }"""
-CHANGE = "[data-testid=stMain] [data-testid=stMarkdownContainer] strong"  # the change of the mean, in What-if
+CHANGE = "[data-testid=stMain] [data-testid=stMarkdownContainer] p > strong:first-child"  # the change of the mean, in What-if
 # Clicks, and resolves with the time until the first frame after the heading's text is another, and with that text.
 CLICKED = """([button, heading]) => new Promise(resolve => {
   const text = () => document.querySelector(heading)?.innerText;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,12 @@ def drawn(app: AppTest) -> dict[str, Any]:
 def listed(app: AppTest) -> list[str]:
     """The list of rows in Debates, as ids."""
     return drawn(app).get("ids", [])
+
+
+def numbers(app: AppTest) -> dict[str, str]:
+    """The numbers that a page shows to be read first, by their names."""
+    found = [re.match(r"(.+)  \n\*\*(.+)\*\*", re.sub(r"\\(.)", r"\1", str(each.value))) for each in app.main.markdown]
+    return {match[1]: match[2] for match in found if match}
 
 
 def press(app: AppTest, label: str) -> AppTest:

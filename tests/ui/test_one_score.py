@@ -18,8 +18,8 @@ from core.transfer.protocols import EvaluationProtocol
 from tests.commands import core_json
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import text_of, the_run
-from tests.ui.test_transfer_pages import LABELLED, copy, metric
+from tests.ui.test_apptest import numbers, text_of, the_run
+from tests.ui.test_transfer_pages import LABELLED, copy
 
 __all__ = ["copy"]  # a fixture
 KNN, FUSED = "knn by folds", "fused with it"
@@ -98,7 +98,7 @@ def test_every_page_shows_it(visit: Visit, made: Workspace) -> None:
         assert {part: line[part] for part in ("DE", "DIR", "mean")} == texts(found.whole)
         assert line["scored"] == scored
         breakdown = visit(made, "breakdown", run=name)
-        assert {part: metric(breakdown, part) for part in ("DE", "DIR", "mean")} == values(found.whole)
+        assert {part: numbers(breakdown)[part] for part in ("DE", "DIR", "mean")} == values(found.whole)
         [sentence, *_] = sentences.scoring_sentences(found)
         assert sentence in text_of(breakdown).replace("\\", "")
 
@@ -106,7 +106,7 @@ def test_every_page_shows_it(visit: Visit, made: Workspace) -> None:
 def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, made: Workspace) -> None:
     found = score_of(made, FUSED).whole
     app = visit(made, "what_if", run=LABELLED, **{"with": the_run(made, KNN).id})
-    assert {part: metric(app, part) for part in ("DE", "DIR", "mean")} == values(found)
+    assert {part: numbers(app)[part] for part in ("DE", "DIR", "mean")} == values(found)
     assert f"Scored {INSIDE}" in text_of(app)
     assert f"[{found.mean.shown.low:.3f}, {found.mean.shown.high:.3f}] {sentences.TWO_WAY}" in text_of(app)
 

@@ -23,7 +23,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import drawn, press, text_of, the_run
+from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 
 LABELLED, TEST = "simulated debate", "simulated debate test"
 
@@ -35,11 +35,6 @@ def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
     return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
 
 
-def metric(app: object, label: str) -> str:
-    [found] = [each.value for each in app.metric if each.label == label]  # type: ignore[attr-defined]
-    return str(found)
-
-
 def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_workspace: Workspace) -> None:
     dataset = component_loader.default_dataset(demo_workspace, None)
     with demo_workspace.store.read() as db:
@@ -47,11 +42,11 @@ def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_w
     found = {key: derived_runs.neighbours_of(demo_workspace, dataset, key, KnnSettings(("simulated",))).why for key in pair_ids}
     pair_id, why = next((key, why) for key, why in found.items() if why.prior_up > 0)
     app = visit(demo_workspace, "neighbours", row=pair_id)
-    assert metric(app, "Prior P(DE)") == f"{why.prior_de:.3f}"
-    assert metric(app, "Prior P(up | DE)") == f"{why.prior_up:.3f}"
-    assert metric(app, "Neighbours") == f"{len(why.neighbours):,}"
+    assert numbers(app)["Prior P(DE)"] == f"{why.prior_de:.3f}"
+    assert numbers(app)["Prior P(up | DE)"] == f"{why.prior_up:.3f}"
+    assert numbers(app)["Neighbours"] == f"{len(why.neighbours):,}"
     loo = visit(demo_workspace, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
-    assert metric(loo, "Prior P(DE)") != metric(app, "Prior P(DE)")
+    assert numbers(loo)["Prior P(DE)"] != numbers(app)["Prior P(DE)"]
     assert "share its perturbation" in text_of(loo)
 
 
@@ -86,9 +81,9 @@ def test_a_space_from_these_labels_is_not_offered(visit: Visit, copy: Workspace)
 
 def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, copy: Workspace) -> None:
     app = visit(copy, "what_if", run=LABELLED)
-    before = metric(app, "DE")
+    before = numbers(app)["DE"]
     app.slider(key="w_de_knn").set_value(0.8).run()
-    after = metric(app, "DE")
+    after = numbers(app)["DE"]
     assert before != after
     app.text_input(key="mix_name").input("mixed")
     press(app, "Save")
@@ -102,7 +97,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert [run.spec["options"][name] for name in ("w_de", "w_dir")] == ["0.8", "0.5"]
     assert parent.method == "knn"
     loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
-    assert metric(loo, "DE") != after  # other neighbours
+    assert numbers(loo)["DE"] != after  # other neighbours
     # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
     alone = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
     base = the_run(copy, LABELLED)
@@ -110,7 +105,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
         own = run_scores.load_scored_rows(db, base.id)
     # from the trace: the file's sums are rounded
     ranked = scores_from_probabilities(own.frame["p_de"], own.frame["p_up_given_de"])
-    assert metric(alone, "DE") == f"{point_score(own.labels, ranked).de:.3f}"
+    assert numbers(alone)["DE"] == f"{point_score(own.labels, ranked).de:.3f}"
     assert len(saved) == len(own)
 
 
@@ -136,7 +131,7 @@ def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspac
     app = visit(demo_workspace, "what_if", run=TEST)
     assert not app.exception
     assert "No labels here" in text_of(app)
-    assert not app.metric
+    assert not numbers(app)
     correlation = re.search(r"rank correlation with .* is (0\.\d+) for DE", text_of(app))
     assert correlation is not None
     assert float(correlation[1]) < 1
@@ -202,9 +197,9 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: 
     app = visit(copy, "debates", run="fused")
     text = text_of(app)
     assert not app.exception
-    assert {"DE rank score", "DIR rank score"} <= {each.label for each in app.metric}
-    assert "P(DE)" not in {each.label for each in (*app.metric, *app.slider)}
-    assert "%" not in "".join(str(each.value) for each in app.metric)
+    assert {"DE rank score", "DIR rank score"} <= set(numbers(app))
+    assert "P(DE)" not in {*numbers(app), *(each.label for each in app.slider)}
+    assert "%" not in "".join(numbers(app).values())
     assert "P(DE)" not in text
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"

@@ -21,6 +21,7 @@ from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text
 from core.ui.shared.widgets import show_figure
 
@@ -62,12 +63,12 @@ def show_top(run: Run, rows: RunRows) -> None:
     for column, (name, metric) in zip(st.columns(2, gap="medium"), METRICS.items(), strict=True):
         auprc = found.auprc[metric]
         with column:
-            st.metric(f"AUPRC of {name}", number_text(auprc.estimate.value), help=_AUPRC)
             shown = auprc.estimate.shown
-            st.caption(
+            below = (
                 f"{range_text(shown)} {axes_text(shown)}  \nbase rate {number_text(auprc.base_rate)}, "
                 f"n = {auprc.estimate.n:,}, positive: {_POSITIVE[name]}"
             )
+            show_numbers(f"auprc-{name}", [Number(f"AUPRC of {name}", number_text(auprc.estimate.value), _AUPRC, below)], 1)
             table = pd.DataFrame(
                 [(one.k, interval_text(one.precision.shown), interval_text(one.enrichment.shown)) for one in found.top[metric]],
                 columns=["top", "precision", "enrichment"],

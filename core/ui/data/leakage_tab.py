@@ -14,6 +14,7 @@ from core.stats.count_controls import CountControls
 from core.stats.space_probe import SUSPECT_DE, SUSPECT_DIR
 from core.texts import number_text
 from core.ui.shared import loaders
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, show_figure
@@ -172,17 +173,17 @@ def _show_counts(counts: CountControls) -> None:
         "**Row counts**  \nHow far row counts alone predict an effect. Such a score is a control to compare a model with, "
         "never an input to one."
     )
-    first, second, third = st.columns(3)
-    first.metric("count-only DE", number_text(counts.count_only_de.value), help="AUROC of a score made from row counts.")
-    first.caption(range_text(counts.count_only_de.shown))
-    second.metric("without single-row genes", number_text(counts.count_only_de_without_singletons.value))
-    second.caption(range_text(counts.count_only_de_without_singletons.shown))
-    third.metric(
-        "rarer gene → up, DIR",
-        number_text(counts.rarer_up_dir.value),
-        help="AUROC of the rule: the fewer rows a gene has, the more likely it goes up.",
+    controls = (
+        ("count-only DE", counts.count_only_de, "AUROC of a score made from row counts."),
+        ("without single-row genes", counts.count_only_de_without_singletons, ""),
+        (
+            "rarer gene → up, DIR",
+            counts.rarer_up_dir,
+            "AUROC of a rule: the fewer rows a gene has, the more likely it goes up.",
+        ),
     )
-    third.caption(range_text(counts.rarer_up_dir.shown))
+    numbers = [Number(name, number_text(found.value), meaning, range_text(found.shown)) for name, found, meaning in controls]
+    show_numbers("row-counts", numbers, 3)
     st.caption(
         f"{counts.singletons:,} labelled rows are their gene's only row; {counts.singletons_none:,} of them are labelled none. "
         "Chance is 0.5. Intervals allow for shared perturbations and genes."

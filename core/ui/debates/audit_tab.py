@@ -12,6 +12,7 @@ from core.audit.debate_audit import DebateAudit
 from core.plots import brief_lengths
 from core.store.runs import Run
 from core.ui.debates import filters
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, show_empty, show_figure
 
 # Finding → the title of its column.
@@ -116,10 +117,10 @@ def _show_rows_with_flags(audit: DebateAudit) -> None:
         "de_fallback": ("unreadable verdicts on the effect", f"{audit.de_fallbacks:,}"),
         "dir_fallback": ("unreadable verdicts on the direction", f"{audit.dir_fallbacks:,}"),
     }
-    *places, last = st.columns(4)
-    for place, (flag, (title, value)) in zip(places, counts.items(), strict=True):
-        with place:
-            st.metric(title, value, help=FLAG_HELP[flag])
-            if not value.startswith("0"):
+    numbers = [Number(title, value, FLAG_HELP[flag]) for flag, (title, value) in counts.items()]
+    numbers.append(Number("distinct values of P(DE)", f"{audit.distinct_p_de:,}", "Few distinct values mean many ties."))
+    places = show_numbers("flags", numbers, len(numbers))
+    for place, (flag, (_, value)) in zip(places, counts.items(), strict=False):
+        if not value.startswith("0"):
+            with place:
                 filters.show_rows_button("see the rows", flags=[FLAG_NAMES[flag]])
-    last.metric("distinct values of P(DE)", f"{audit.distinct_p_de:,}", help="Few distinct values mean many ties.")

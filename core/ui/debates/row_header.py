@@ -14,6 +14,7 @@ from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import links, run_browser
 from core.ui.shared.loaders import RowDetails
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import (
     FLAG_HELP,
@@ -27,6 +28,8 @@ from core.ui.shared.widgets import (
     show_bar,
     symbol_text,
 )
+
+_WIDTHS = (0.2, 0.22, 0.58)  # of both probabilities, and of what belongs to them
 
 
 def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]) -> list[str]:
@@ -56,16 +59,21 @@ def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
 
 
 def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
-    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
-    for column, name, value in ((first, "P(DE)", row["p_de"]), (second, "P(up | DE)", row["p_up_given_de"])):
-        column.metric(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), help=RANK_HELP)
+    values = {"P(DE)": row["p_de"], "P(up | DE)": row["p_up_given_de"]}
+    numbers = [
+        Number(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), RANK_HELP)
+        for name, value in values.items()
+    ]
+    *_, third = show_numbers("row", numbers, _WIDTHS)
     third.caption(f"{rank} {RANK_HELP}")
 
 
 def _show_probabilities(row: dict[str, Any], rank: str) -> None:
-    first, second, third = st.columns([0.2, 0.22, 0.58], vertical_alignment="center")
-    first.metric("P(DE)", percent_text(row["p_de"]), help=PROBABILITY_HELP["P(DE)"] + f" {rank}")
-    second.metric("P(up | DE)", percent_text(row["p_up_given_de"]), help=PROBABILITY_HELP["P(up | DE)"])
+    numbers = (
+        Number("P(DE)", percent_text(row["p_de"]), PROBABILITY_HELP["P(DE)"] + f" {rank}"),
+        Number("P(up | DE)", percent_text(row["p_up_given_de"]), PROBABILITY_HELP["P(up | DE)"]),
+    )
+    *_, third = show_numbers("row", numbers, _WIDTHS)
     up, down = row["prediction_up"], row["prediction_down"]
     with third:
         show_bar(

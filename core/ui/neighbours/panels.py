@@ -12,12 +12,14 @@ import streamlit as st
 from core.plots import cumulative_share, gene_map
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
+from core.texts import number_text
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, space_numbers, widgets
 from core.ui.shared.neighbour_controls import LiveNeighbours
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_figure
 
@@ -74,18 +76,17 @@ def _table_key(live: LiveNeighbours, pair_id: str) -> str:
 
 def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Provenance, label: str | None) -> None:
     """Show the priors, how they change without the picked neighbours, and the row's label."""
-    columns = st.columns(4)
-    for column, name, before, after in (
-        (columns[0], "P(DE)", provenance.prior_de, without_picked.prior_de),
-        (columns[1], "P(up | DE)", provenance.prior_up, without_picked.prior_up),
+    numbers = []
+    for name, before, after in (
+        ("P(DE)", provenance.prior_de, without_picked.prior_de),
+        ("P(up | DE)", provenance.prior_up, without_picked.prior_up),
     ):
-        change = (
-            None if without_picked is provenance or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
-        )
-        shown = "–" if math.isnan(after) else f"{after:.3f}"
-        column.metric(f"Prior {name}", shown, change, delta_color="off", help=widgets.PROBABILITY_HELP[name])
-    columns[2].metric("Neighbours", f"{len(without_picked.neighbours):,}", help="Labelled rows with a weight above 0.")
-    columns[3].metric("Label", widgets.label_text(label), help="The result of the screen; the priors are computed without it.")
+        change = "" if without_picked is provenance or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
+        numbers.append(Number(f"Prior {name}", number_text(after), widgets.PROBABILITY_HELP[name], as_text(change)))
+    numbers.append(Number("Neighbours", f"{len(without_picked.neighbours):,}", "Labelled rows with a weight above 0."))
+    meaning = "The result of the screen; the priors are computed without it."
+    numbers.append(Number("Label", widgets.label_text(label), meaning))
+    show_numbers("priors", numbers, 4)
     if live.settings.setting.strength:
         st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
 

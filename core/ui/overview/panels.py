@@ -11,6 +11,7 @@ from core.audit.concerns import Concern, RunFacts, find_concerns
 from core.engine.run_state import LIVE_STATES
 from core.store.runs import Run
 from core.ui.shared import links, loaders, shell
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty
 
@@ -34,11 +35,13 @@ def show_counts(context: PageContext, counts: pd.DataFrame) -> None:
             "its genes do not exist, and nothing here is a finding."
         )
     labelled = counts["rows"] - counts["unlabelled"]
-    first, second, third, fourth = st.columns(4)
-    first.metric("labelled rows", f"{int(labelled.sum()):,}", help="Rows whose label (up, down, none) is known here.")
-    second.metric("rows without a label", f"{int(counts['unlabelled'].sum()):,}", help="Runs on these have no score here.")
-    third.metric("perturbations", f"{int(counts['perts'].sum()):,}", help=_SUM)
-    fourth.metric("target genes", f"{int(counts['genes'].sum()):,}", help=_SUM)
+    numbers = (
+        Number("labelled rows", f"{int(labelled.sum()):,}", "Rows whose label (up, down, none) is known here."),
+        Number("rows without a label", f"{int(counts['unlabelled'].sum()):,}", "Runs on these have no score here."),
+        Number("perturbations", f"{int(counts['perts'].sum()):,}", _SUM),
+        Number("target genes", f"{int(counts['genes'].sum()):,}", _SUM),
+    )
+    show_numbers("dataset", numbers, 4)
 
 
 def show_concerns(context: PageContext) -> None:

@@ -11,6 +11,7 @@ from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.texts import number_text
 from core.ui.shared import loaders
+from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import as_text
 
 SCORE_HELP = {
@@ -44,28 +45,32 @@ def show_run_score(found: RunScore) -> None:
 
 def show_score(score: ScoreIntervals) -> None:
     """Show DE, DIR and their mean side by side."""
-    for column, (name, part, n) in zip(
-        st.columns(3),
-        (("DE", score.de, score.n_labelled), ("DIR", score.dir, score.dir.n), ("mean", score.mean, score.n_labelled)),
-        strict=True,
-    ):
-        column.metric(name, f"{part.value:.3f}" if part.value == part.value else "–", help=SCORE_HELP[name])
-        column.caption(
-            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5"
+    parts = (("DE", score.de, score.n_labelled), ("DIR", score.dir, score.dir.n), ("mean", score.mean, score.n_labelled))
+    numbers = [
+        Number(
+            name,
+            number_text(part.value),
+            SCORE_HELP[name],
+            f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5",
         )
+        for name, part, n in parts
+    ]
+    show_numbers("score", numbers, 3)
 
 
 def _show_headline(found: RunScore) -> None:
     """Show the headline of a dataset that asks one question, and the pooled score beside it."""
     headline, whole = found.headline, found.whole
     name, part = ("DE", whole.de) if whole.dir.value != whole.dir.value else ("DIR", whole.dir)
-    first, second = st.columns([0.5, 0.5])
-    first.metric(headline.name, number_text(headline.value.estimate), help=HEADLINE_HELP)
-    first.caption(
+    by_gene = (
         f"{range_text(headline.value)} {axes_text(headline.value)}  \n{headline.genes:,} genes with both classes, chance 0.5"
     )
-    second.metric(f"{name}, pooled", number_text(part.value), help=f"{SCORE_HELP[name]} A mean by gene would raise it.")
-    second.caption(f"{range_text(part.shown)} {axes_text(part.shown)}  \nn = {part.n:,}, chance 0.5")
+    pooled = f"{range_text(part.shown)} {axes_text(part.shown)}  \nn = {part.n:,}, chance 0.5"
+    numbers = (
+        Number(headline.name, number_text(headline.value.estimate), HEADLINE_HELP, by_gene),
+        Number(f"{name}, pooled", number_text(part.value), f"{SCORE_HELP[name]} A mean by gene would raise it.", pooled),
+    )
+    show_numbers("score", numbers, 2)
 
 
 def range_text(interval: Interval) -> str:
