@@ -11,7 +11,6 @@ run, dataset = context.run, context.dataset
 if run is None or dataset is None:
     run_browser.show_no_run(context)
     st.stop()
-save_controls.show_saved()
 
 
 @shell.fragment

@@ -115,7 +115,7 @@ def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
     assert not app.error
-    assert "Check and export as a submission" in text_of(app)
+    assert "Check and export the submission" in text_of(app)
     run, base = the_run(copy, "to submit"), the_run(copy, TEST)
     with copy.store.read() as db:
         parent = runs.find(db, run.parents[1])

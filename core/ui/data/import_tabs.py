@@ -11,11 +11,14 @@ from core.actions import bundles, demo, imports, page_imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
-from core.ui.shared import loaders
+from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
-_RESULTS = "_import_results"  # session key: shown after the rerun that lets the sidebar see what is new
+_PROBLEMS = "_import_problems"  # session key: the outcomes that need reading, shown after the rerun
+_NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
+_OF_RUNS = ("submission", "bundle")
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": "the published entry's five submissions, with their public scores",
@@ -41,9 +44,10 @@ def show_import(context: PageContext) -> None:
         _show_public_files(context)
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
         with st.spinner("Simulating …"):
-            demo.make_demo(context.workspace)
+            made = demo.make_demo(context.workspace)
+        confirm(f"Made the simulated demo: {len(made)} runs.", lambda: links.to_rows(made[0], "Open rows"))
         st.rerun()
-    _show_results()
+    _show_problems()
 
 
 def _show_upload(context: PageContext, options: ImportOptions) -> None:
@@ -87,22 +91,51 @@ def _fetch(context: PageContext, group: str) -> None:
 
 
 def _show_after_rerun(results: list[Imported]) -> None:
-    """Run the page again, so that the sidebar lists what is new, and show the results there."""
-    st.session_state[_RESULTS] = results
+    """Run the page again, so that the sidebar lists what is new, and say there what was imported and what was not."""
+    st.session_state[_PROBLEMS] = [each for each in results if each.kind in _NOTHING or each.rejected or each.message]
+    imported = [each for each in results if each.kind not in _NOTHING]
+    if not results:
+        confirm("Nothing to import was found there.")
+    if imported:
+        confirm(_describe_import(imported), lambda: _show_link_to(imported[-1]))
     st.rerun()
 
 
-def _show_results() -> None:
-    results: list[Imported] = st.session_state.pop(_RESULTS, [])
-    for result in results:
+def _describe_import(imported: list[Imported]) -> str:
+    """What was imported, in one line: the file and what it holds, or how many files."""
+    new = [each for each in imported if each.new]
+    if not new:
+        return "Nothing new: what these files hold is here already."
+    if len(new) > 1:
+        return f"Imported {len(new)} files, {sum(each.rows for each in new):,} rows."
+    [file] = new
+    rows = f"{file.rows:,} row{'s' * (file.rows != 1)}"
+    return f"Imported {Path(file.path).name}: {file.kind.replace('_', ' ')}, {rows} in {file.name}."
+
+
+def _show_link_to(imported: Imported) -> None:
+    """Show a link to what came of a file: the run's rows, the spaces and packs, or the dataset."""
+    run = next((run for run in reversed(loaders.all_runs()) if run.name == imported.name), None)
+    dataset = next((each for each in loaders.all_datasets() if each.name == imported.name), None)
+    if imported.kind in _OF_RUNS and run is not None:
+        links.to_rows(run, "Open rows")
+    elif dataset is not None:
+        links.to_dataset(dataset.id, "Open the dataset")
+    else:
+        links.to_data("Open spaces and packs", tab="Spaces")
+
+
+def _show_problems() -> None:
+    """Show every file of the last import of which something was rejected or has to be said."""
+    problems: list[Imported] = st.session_state.pop(_PROBLEMS, [])
+    for result in problems:
         name = as_text(Path(result.path).name)
-        if result.kind in ("failed", "unknown"):
+        if result.kind in _NOTHING:
             st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
             continue
-        words = f"{name}: {result.kind.replace('_', ' ')}, {result.rows:,} rows in {as_text(result.name or '')}"
-        rejected = f", **{len(result.rejected):,} rows rejected** (see Rejected rows)" if result.rejected else ""
+        rejected = f": **{len(result.rejected):,} rows rejected** (see Rejected rows)" if result.rejected else ""
         note = f" – {as_text(result.message)}" if result.message else ""
-        (st.warning if result.rejected else st.success if result.new else st.info)(words + rejected + note)
+        (st.warning if result.rejected else st.info)(name + rejected + note)
 
 
 def show_imports(context: PageContext, files: pd.DataFrame) -> None:
@@ -118,7 +151,19 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     chosen = which.selectbox("Undo an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which")
     with_runs = which.toggle("also delete the runs on its rows", key="undo_with_runs")
     if go.button("Undo import", disabled=chosen is None):
-        undo.undo(context.workspace, str(chosen), with_runs=with_runs)
+        _undo(context, str(chosen), with_runs)
+
+
+def _undo(context: PageContext, chosen: str, with_runs: bool) -> None:
+    """Undo an import, and say what went with it."""
+    before = loaders.all_runs()
+    with explain_errors():
+        found = undo.undo(context.workspace, chosen, with_runs=with_runs)
+        loaders.refresh()
+        left = {run.id for run in loaders.all_runs()}
+        gone = [run.name for run in before if run.id not in left]
+        runs_gone = f", and {'the run' if len(gone) == 1 else 'the runs'} {', '.join(gone)}" if gone else ""
+        confirm(f"Undone: {found.file} with {found.rows:,} rows{runs_gone}.", lambda: links.to_data("Changes", tab="Changes"))
         st.rerun()
 
 
@@ -158,6 +203,7 @@ def show_run(context: PageContext) -> None:
         st.markdown(f"Deletes {run.done:,} rows with their traces and notes. An imported file can be imported again.")
         if st.button("Delete", type="primary"):
             runs.delete(context.workspace, run.id)
+            confirm(f"Deleted {run.name} with its {run.done:,} rows.", lambda: links.to_data("Changes", tab="Changes"))
             st.query_params.pop("run", None)
             st.session_state.pop("_run", None)
             st.rerun()
@@ -186,6 +232,8 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         if name != run.name:
             runs.rename(context.workspace, run.id, name)
         runs.set_values(context.workspace, run.id, {"public_score": score, "note": note})
+        text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
+        confirm(text, lambda: links.to_rows(run, "Open rows"))
         st.rerun()
 
 

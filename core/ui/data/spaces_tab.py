@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -18,7 +17,8 @@ from core.transfer import cuts
 from core.transfer.knn_numbers import means_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.shared import loaders, neighbour_controls, space_numbers
+from core.ui.shared import links, loaders, neighbour_controls, space_numbers
+from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
@@ -174,7 +174,18 @@ def _show_build(context: PageContext) -> None:
         options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
         options |= {"dataset": context.dataset.name, "of": "gene"} if kind == "coresponse" and context.dataset else {}
-        _run_and_rerun(lambda: actions.embed(context.workspace, kind, name.strip(), options), "Building …")
+        _build(context, kind, name.strip(), options)
+
+
+def _build(context: PageContext, kind: str, name: str, options: dict[str, Any]) -> None:
+    with explain_errors():
+        with st.spinner("Building …"):
+            space = actions.embed(context.workspace, kind, name, options)
+        confirm(
+            f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.",
+            lambda: links.to_page(links.NEIGHBOURS, "Open its neighbours", space=space.name),
+        )
+        st.rerun()
 
 
 def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
@@ -184,15 +195,10 @@ def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
     )
     st.caption("Runs that were made with it are kept.")
     if st.button("Delete space", disabled=name is None):
-        _run_and_rerun(lambda: actions.delete(context.workspace, str(name)), "Deleting …")
-
-
-def _run_and_rerun(action: Callable[[], object], progress: str) -> None:
-    """Run an action that changes the spaces, then the page again, so that it shows the change."""
-    with explain_errors():
-        with st.spinner(progress):
-            action()
-        st.rerun()
+        with explain_errors():
+            actions.delete(context.workspace, str(name))
+            confirm(f"Deleted {name}.", lambda: links.to_data("Changes", tab="Changes"))
+            st.rerun()
 
 
 def _show_packs() -> None:

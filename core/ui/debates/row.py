@@ -14,7 +14,8 @@ from core.store.runs import Run
 from core.types import Call
 from core.ui.debates import row_header, trace
 from core.ui.debates.trace import Event
-from core.ui.shared import loaders
+from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import (
@@ -173,4 +174,5 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
             author = st.text_input("Author", value=context.workspace.settings.author, key="note_author")
             if st.form_submit_button("Add note") and text.strip():
                 run_actions.add_note(context.workspace, run.id, pair_id, text, author)
+                confirm(f"Note on {pair_id} saved.", lambda: links.to_rows(run, "Rows with notes", noted="true"))
                 st.rerun()

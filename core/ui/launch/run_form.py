@@ -18,17 +18,19 @@ from core.llm.health import START_COMMAND, Health
 from core.log import record_error
 from core.methods.base import DerivedMethod, Method, Option, methods
 from core.store.datasets import Dataset
+from core.store.runs import Run
 from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
-STARTED = "_started"  # session key: the run that was started, shown after the rerun
 MOST_CALLS = 512  # at once
+_BUDGET_HELP = "The run stops when it has spent so many tokens; it can be resumed with more."
 LABELS = {
-    "auto": "none of the row's own fold (labelled rows), else all",
+    "auto": "for labelled rows those of other folds, for the others all",
     "all": "all training labels",
     "blinded": "none of any chosen row's perturbation or gene",
-    "folds": "none of the row's own fold",
+    "folds": "those of other folds",
 }
 
 
@@ -73,7 +75,7 @@ def _show_rows(dataset: Dataset) -> str:
     one, two, three = st.columns(3)
     split = one.selectbox("Rows of split", splits, key="launch_split")
     sample = two.number_input("Only a sample of", 1, None, None, key="launch_sample", placeholder="all of them")
-    seed = three.number_input("Sample's seed", 0, None, 0, key="launch_seed", disabled=sample is None)
+    seed = three.number_input("Sample seed", 0, None, 0, key="launch_seed", disabled=sample is None)
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
@@ -84,7 +86,7 @@ def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
     needed = [option for option in method.options if option.kind in ("spaces", "run", "runs")]  # they have no default
     values = {option.name: _show_sources(dataset, method, option) for option in needed}
     rest = [option for option in method.options if option not in needed]
-    with st.expander(f"{len(rest)} options, each with its default"):
+    with st.expander(f"{len(rest)} more options; the defaults are set"):
         values |= {option.name: _show_option(method, option) for option in rest}
     return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
 
@@ -114,7 +116,7 @@ def _show_option(method: Method, option: Option) -> Any:
             title,
             choices,
             index=choices.index(option.default),
-            format_func=lambda choice: choice or "as the server likes",
+            format_func=lambda choice: choice or "the server's default",
             key=key,
             help=option.help,
         )
@@ -128,7 +130,7 @@ def _show_option(method: Method, option: Option) -> Any:
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
     """Show the model server, what it can do, and how many calls it gets; nothing for methods that need none."""
     if not method.needs_model:
-        st.markdown("No model is needed: this method runs at once.")
+        st.markdown("This method needs no model.")
         return wanted, None
     address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help="An address ending in /v1.")
     health = _read_health(workspace, address)
@@ -145,18 +147,18 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     model = st.selectbox("Model", health.models, key="model", disabled=not health.models, placeholder="none answers")
     one, two, three = st.columns(3)
     concurrency = one.number_input(
-        "Calls at once", 1, MOST_CALLS, 16, key="concurrency", help="vLLM queues without bound: a cap."
+        "Calls at once", 1, MOST_CALLS, 16, key="concurrency", help="How many requests are open at a time, at most."
     )
-    budget = two.number_input("Token budget", 1, None, None, key="budget", placeholder="none", help="Stops cleanly when spent.")
+    budget = two.number_input("Token budget", 1, None, None, key="budget", placeholder="none", help=_BUDGET_HELP)
     seed = three.number_input("Seed", 0, None, 0, key="run_seed")
-    cached = st.toggle("Take answers that were given before from the cache", True, key="cached")
+    cached = st.toggle("Reuse cached answers to identical requests", True, key="cached")
     return (
         replace(wanted, endpoint=address, model=model, concurrency=concurrency, token_budget=budget, seed=seed, cached=cached),
         health,
     )
 
 
-@st.cache_data(ttl=20, show_spinner="Asking the model server …", max_entries=8)
+@st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
 def _cached_health(address: str, _workspace: Workspace) -> Health:
     return asyncio.run(launch.health(_workspace, address))
 
@@ -167,7 +169,7 @@ def _read_health(workspace: Workspace, address: str) -> Health:
     except DeskError as error:
         record_error(f"endpoint {address}", error)
         return Health(False, problem=str(error))
-    if st.button("Ask again", icon=":material/refresh:", key="ask-again"):
+    if st.button("Check again", icon=":material/refresh:", key="check-again"):
         _cached_health.clear()
         st.rerun()
     return found
@@ -191,15 +193,22 @@ def _show_start(context: PageContext, wanted: RunRequest, health: Health | None)
         st.caption("This workspace is open for reading only: nothing can be started.")
         return
     if st.button("Start run", type="primary", icon=":material/play_arrow:", key="start-run"):
+        known = {run.id for run in loaders.all_runs()}
         try:
-            with st.spinner("Starting its worker …"):
+            with st.spinner("Starting …"):
                 run = launch.start(context.workspace, wanted, spec=spec, detach=True)
         except DeskError as error:
             show_error(error)
             return
-        st.session_state[STARTED] = run.id
-        links.set_parameter("watched", None)
+        _confirm_start(run, is_new=run.id not in known)
+        links.set_parameter("watched", run.id)
         st.rerun()
+
+
+def _confirm_start(run: Run, *, is_new: bool) -> None:
+    """Say that a run was started, or that the one with the same settings is here already."""
+    text = f"Started {run.name}." if is_new else f"{run.name} has these settings already: no second run was started."
+    confirm(text, lambda: st.markdown("[Watch](#launch)", width="content"), lambda: links.to_rows(run, "Open rows"))
 
 
 def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
@@ -212,5 +221,5 @@ def _describe_estimate(spec: RunSpec, expected: Expectation) -> str:
             parts.append(f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens")
             parts.append(f"about {describe_duration(expected.seconds)}")
         if expected.money is not None:
-            parts.append(f"about {expected.money:,.2f} by the price that is set")
+            parts.append(f"about {expected.money:,.2f} at the price in the settings")
     return " · ".join(parts)

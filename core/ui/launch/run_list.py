@@ -14,20 +14,29 @@ from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
 from core.errors import DeskError
 from core.store.runs import Run
-from core.ui.launch.run_form import MOST_CALLS, STARTED
+from core.ui.launch.run_form import MOST_CALLS
 from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration, show_empty
 
 WATCH_S = 2.0  # between two refreshes of the list
 LOG_LINES = 12
+TABLE = "started-runs"  # widget key
+_COLUMNS = {
+    "run": st.column_config.TextColumn(width=290),
+    "state": st.column_config.TextColumn(width=80),
+    "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0, width=110),
+    **{name: st.column_config.NumberColumn(format="localized", width=60) for name in ("rows", "failed")},
+    "tokens spent": st.column_config.NumberColumn(format="localized", width=100),
+}
 STATES = {
-    "waiting": "waiting for its worker",
+    "waiting": "waiting to start",
     "running": "running",
-    "pausing": "finishing rows in flight",
+    "pausing": "pausing: the rows that have begun are finished first",
     "paused": "paused",
     "crashed": "crashed; can be resumed",
-    "interrupted": "its worker was told to end; can be resumed",
+    "interrupted": "interrupted; can be resumed",
     "stopped": "stopped; can be resumed",
     "budget": "token budget spent; can be resumed with a larger one",
     "cancelled": "cancelled; can be resumed",
@@ -44,38 +53,45 @@ def show_runs(context: PageContext) -> None:
         show_empty("No run was started here yet.")
         return
     loaders.settle_runs()
-    wanted = next(key for key in (st.query_params.get("watched"), st.session_state.get(STARTED), next(iter(here))) if key in here)
-    chosen = st.selectbox(
-        "Run", list(here), index=list(here).index(wanted), format_func=lambda key: _title(here[key], states[key]), key="watched"
-    )
+    chosen = _choose_run(here, states)
     _show_run(context, here[chosen], states[chosen])
+
+
+def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
+    """Show the table of runs, newest first, and return the id of the selected one: the one in the address, or the newest."""
+    ids = list(here)
+    wanted = st.query_params.get("watched")
+    place = ids.index(wanted) if wanted in ids else 0
+
+    def select() -> None:
+        links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])
+
+    st.session_state[TABLE] = {"selection": {"rows": [place]}}
     st.dataframe(
         [_table_row(run, states[key]) for key, run in here.items()],
         hide_index=True,
         placeholder="–",
-        column_config={
-            "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
-            **{name: st.column_config.NumberColumn(format="localized") for name in ("rows", "failed", "tokens spent")},
-        },
+        alt="Runs that were started here",
+        on_select=select,
+        selection_mode="single-row-required",
+        key=TABLE,
+        column_config=_COLUMNS,
     )
-
-
-def _title(run: Run, status: Status) -> str:
-    return f"{run.name} · {status.state}"
+    return ids[place]
 
 
 def _table_row(run: Run, status: Status) -> dict[str, Any]:
     counts = status.counts
     return {
         "run": run.name,
-        "method": run.method.replace("_", " "),
         "state": status.state,
         "progress": (counts.done + counts.failed) / max(status.total, 1),
         "rows": counts.done,
         "failed": counts.failed,
-        "tokens spent": counts.spent,
-        "rows/s": None if status.rows_per_s is None else round(status.rows_per_s, 2),
         "time left": None if status.left_s is None else describe_duration(status.left_s),
+        "rows/s": None if status.rows_per_s is None else round(status.rows_per_s, 2),
+        "tokens spent": counts.spent,
+        "method": run.method.replace("_", " "),
         "model": run.model,
     }
 
@@ -86,6 +102,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     words = STATES[status.state] + (f": {status.cause}" if status.cause else "")
     left = f" · {describe_duration(status.left_s)} left" if status.left_s is not None else ""
     rate = _tokens_per_s(status)
+    st.markdown(f"**{as_text(run.name)}**")
     st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
     if counts.failed:
         kinds = read_progress(context.workspace.run_folder(run.id).rows).kinds
@@ -93,13 +110,13 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         st.markdown(f":orange[{counts.failed:,} rows failed]: {text}")
     may_change = not context.workspace.settings.read_only
     changes = _show_settings(context.workspace, run, status) if may_change else {}
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if may_change:
             _show_controls(context.workspace, run, status, changes)
-        links.to_rows(run, "Read its rows")
+        links.to_rows(run, "Open rows")
         if counts.failed:
-            links.to_rows(run, "Read the failures", failed="true")
-    with st.expander("Its worker's log", expanded=status.state in ("crashed", "stopped")):
+            links.to_rows(run, "Open failed rows", failed="true")
+    with st.expander("Log", expanded=status.state in ("crashed", "stopped")):
         st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")
 
 
@@ -119,7 +136,7 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
     over = status.state == "done" and not status.counts.failed
     if over or not present.base_url or status.state in (*LIVE_STATES, "waiting"):
         return {}
-    with st.expander("Go on elsewhere, or with more tokens", expanded=status.state in ("budget", "stopped")):
+    with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         address, budget, calls = st.columns([0.5, 0.25, 0.25])
         return {
             "base_url": address.text_input(
@@ -147,18 +164,21 @@ def _show_controls(workspace: Workspace, run: Run, status: Status, changes: Mapp
         present = run_control.settings_of(workspace, run.id)
         action(workspace, run.id, settings=change_settings(present, **changes) if changes else None)
 
-    live = status.state in LIVE_STATES
-    actions: dict[str, tuple[Callable[[], object], bool]] = {
-        "Pause": (lambda: run_control.pause(workspace, run.id), status.state == "running"),
-        "Resume": (lambda: go_on(run_control.resume), status.state not in ("running", "pausing", "waiting", "done")),
-        "Cancel": (lambda: run_control.cancel(workspace, run.id), live),
-        "Retry failed rows": (lambda: go_on(run_control.retry), not live and status.counts.failed > 0),
+    live, n_failed = status.state in LIVE_STATES, status.counts.failed
+    can_resume = status.state not in ("running", "pausing", "waiting", "done")
+    retrying = f"Retrying {n_failed:,} failed row{'s' * (n_failed != 1)} of {run.name}."
+    actions: dict[str, tuple[bool, Callable[[], object], str]] = {
+        "Pause": (status.state == "running", lambda: run_control.pause(workspace, run.id), f"Pausing {run.name}."),
+        "Resume": (can_resume, lambda: go_on(run_control.resume), f"Resumed {run.name}."),
+        "Cancel": (live, lambda: run_control.cancel(workspace, run.id), f"Cancelled {run.name}; its finished rows are kept."),
+        "Retry failed rows": (not live and n_failed > 0, lambda: go_on(run_control.retry), retrying),
     }
-    for name, (act, possible) in actions.items():
+    for name, (possible, act, done) in actions.items():
         if possible and st.button(name, key=f"{name}-{run.id}"):
             try:
                 act()
             except DeskError as error:
                 show_error(error)
             else:
-                st.rerun(scope="fragment")
+                confirm(done, lambda: links.to_rows(run, "Open rows"))
+                st.rerun()

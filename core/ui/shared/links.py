@@ -13,6 +13,7 @@ DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
 LAUNCH = "pages/launch.py"
 NEIGHBOURS = "pages/neighbours.py"
+OVERVIEW = "pages/overview.py"
 SUBMIT = "pages/submit.py"
 WHAT_IF = "pages/what_if.py"
 
@@ -54,9 +55,9 @@ def page_address(page: str, **parameters: str | list[str]) -> str:
     return f"./{page}?{urlencode(parameters, doseq=True)}"
 
 
-def to_page(page: str, label: str, icon: str) -> None:
+def to_page(page: str, label: str, icon: str | None = None, **parameters: str) -> None:
     """Show a link to a page about the dataset and run that are chosen."""
-    st.page_link(page, label=label, icon=icon, query_params=dataset_and_run(), width="content")
+    st.page_link(page, label=label, icon=icon, query_params={**dataset_and_run(), **parameters}, width="content")
 
 
 def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | list[str]) -> None:
@@ -73,12 +74,12 @@ def to_row(run: Run, pair_id: str, label: str) -> None:
 def to_submit(run: Run, label: str) -> None:
     """Show a link to a run in Submit; for a fusion, with its arithmetic added to the traces."""
     more = {"fusion_trace": "true"} if run.method == "fusion" else {}
-    st.page_link(SUBMIT, label=label, query_params={"dataset": run.dataset, "run": run.id, **more})
+    st.page_link(SUBMIT, label=label, query_params={"dataset": run.dataset, "run": run.id, **more}, width="content")
 
 
 def to_launch(run: Run, label: str) -> None:
     """Show a link to Launch with a run chosen there."""
-    st.page_link(LAUNCH, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id})
+    st.page_link(LAUNCH, label=label, query_params={"dataset": run.dataset, "run": run.id, "watched": run.id}, width="content")
 
 
 def to_neighbours(dataset: str, pair_id: str, label: str) -> None:
@@ -92,6 +93,11 @@ def to_symbol(role: str, symbol: str, label: str) -> None:
     st.page_link(page, label=label, query_params={**dataset_and_run(), "name": symbol})
 
 
+def to_dataset(dataset: str, label: str) -> None:
+    """Show a link to a dataset (id) in Overview."""
+    st.page_link(OVERVIEW, label=label, query_params={"dataset": dataset}, width="content")
+
+
 def to_data(label: str, **parameters: str) -> None:
     """Show a link to the Data page."""
-    st.page_link(DATA, label=label, query_params={**dataset_and_run(), **parameters})
+    st.page_link(DATA, label=label, query_params={**dataset_and_run(), **parameters}, width="content")

@@ -20,6 +20,7 @@ from core.store.runs import Run
 from core.system_errors import explain
 from core.ui.shared import links, loaders
 from core.ui.shared.background import background
+from core.ui.shared.confirmation import show_confirmation
 from core.ui.shared.widgets import as_text, draw_waiting
 
 PRODUCT = "PerturbDesk"
@@ -54,6 +55,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     with background().pause(), _record_unexpected_errors(), explain_errors():
         loaders.refresh(*_QUERIES.get(page.url_path, ()))
         st.session_state[_CONTEXT] = _sidebar(pages)
+        show_confirmation()
         try:
             page.run()
         finally:

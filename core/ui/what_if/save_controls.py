@@ -15,6 +15,7 @@ from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared.confirmation import confirm
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
@@ -22,7 +23,6 @@ from core.ui.what_if.fusion_controls import KNN, FusionChoice
 PAGE = "what-if"
 # Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
 STARTERS = {"half and half": (0.5, 0.5), "direction more": (0.5, 0.7), "base alone": (0.0, 0.0)}
-_SAVED = "_kept"  # session key: what was saved, shown after the rerun that lets the sidebar see it
 
 
 def show_save_controls(context: PageContext, choice: FusionChoice) -> Run:
@@ -54,16 +54,6 @@ def _show_baseline(context: PageContext, base: Run) -> Run:
     return options[chosen]
 
 
-def show_saved() -> None:
-    """Show the run that was just saved, with links to it."""
-    kept: list[str] = st.session_state.pop(_SAVED, [])
-    for run in [run for run in loaders.all_runs() if run.id in kept]:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"✓ Saved as **{as_text(run.name)}**: {run.total:,} rows.", width="content")
-            links.to_rows(run, "Read its rows")
-            links.to_submit(run, "Check and export as a submission")
-
-
 def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     for name, (w_de, w_dir) in STARTERS.items():
         settings = {
@@ -80,10 +70,12 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
     name = st.text_input("Keep these settings as", key="preset_name")
     if st.button("Keep", disabled=not name.strip(), key="keep-preset"):
         runs.save_preset(workspace, PAGE, name, _widget_values(choice))
+        confirm(f"Kept these settings as {name.strip()}.")
         st.rerun()
     gone = st.selectbox("Forget", list(named), index=None, key="preset_gone", disabled=not named, placeholder="a preset")
     if gone is not None and st.button("Forget it", key="forget-preset"):
         runs.delete_preset(workspace, PAGE, gone)
+        confirm(f"Forgot the settings {gone}.")
         st.rerun()
 
 
@@ -155,7 +147,12 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
     except DeskError as error:
         show_error(error)
         return
-    st.session_state[_SAVED] = [run.id]
+    text = f"Applied to {base.name}, saved as {run.name}" if on_test else f"Saved as {run.name}"
+    confirm(
+        f"{text}: {run.total:,} rows.",
+        lambda: links.to_rows(run, "Open rows"),
+        lambda: links.to_submit(run, "Check and export the submission"),
+    )
     st.rerun()
 
 

@@ -17,6 +17,7 @@ from core.llm import scripted_server
 from core.store import calls
 from core.store.runs import Run
 from tests.ui.conftest import Visit
+from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import press, text_of, the_run
 
 NOBODY = "http://127.0.0.1:9/v1"  # the discard port: nothing listens
@@ -42,11 +43,15 @@ def ended(workspace: Workspace, name: str, within_s: float = 60.0) -> Run:
 def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspace: Workspace) -> None:
     app = visit(small_workspace, "launch", method="evidence_rules")
     assert "No run was started here yet" in text_of(app)
-    assert "No model is needed" in text_of(app)
+    assert "This method needs no model" in text_of(app)
     assert "2 rows" in text_of(app)  # Pc_Gc and Pc_Gm12, tests/cases.py
     press(app, "Start run")
     assert not app.error
     run = ended(small_workspace, "evidence_rules split=test")
+    assert confirmation_of(app) == ("Started evidence_rules split=test.", ["Watch", "Open rows"])
+    assert app.query_params["watched"] == run.id
+    again = press(app, "Start run")
+    assert confirmation_of(again)[0] == f"{run.name} has these settings already: no second run was started."
     assert (run.status, run.total, run.done, run.failed) == ("done", 2, 2, 0)
     again = visit(small_workspace, "launch")
     assert "done · 2 of 2 rows" in "".join(element.proto.text for element in again.main.get("progress"))

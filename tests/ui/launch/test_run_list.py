@@ -17,14 +17,14 @@ from core.ui.launch.run_list import STATES
 from tests.engine.cases import fast, until_state, wish, workspace_with
 from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit
-from tests.ui.test_apptest import press
+from tests.ui.test_apptest import press, text_of
 
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
 def test_every_state_of_a_run_has_words() -> None:
     assert set(STATES) == set(get_args(State))
-    assert STATES["interrupted"] == "its worker was told to end; can be resumed"
+    assert STATES["interrupted"] == "interrupted; can be resumed"
 
 
 def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit: Visit, tmp_path: Path) -> None:
@@ -41,6 +41,7 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
         app.number_input(key=f"calls-{run.id}").set_value(3).run()
         press(app, "Resume")
         assert not app.error
+        assert "✓ Resumed r." in text_of(app)
         until_state(workspace, run, "done")
     kept = run_control.settings_of(workspace, run.id)
     assert (kept.base_url, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)

@@ -1,0 +1,111 @@
+"""Every action says in one line what it did, with a link; the line goes with the next thing that somebody does."""
+
+from __future__ import annotations
+
+import html
+
+import pytest
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Element
+
+from core.actions.workspace import Workspace
+from tests import cases
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, the_run
+
+
+def confirmation_of(app: AppTest) -> tuple[str, list[str]]:
+    """What the page says that the last action did, and the labels of the links beside it; empty if it says nothing."""
+    for block in app.main.children.values():
+        inside = list(getattr(block, "children", {}).values())
+        for line in [each for each in inside if each.type == "html" and 'role="status"' in each.proto.body]:
+            links = [_label(each) for each in inside if each.type in ("page_link", "markdown")]
+            return html.unescape(line.proto.body.partition("✓ ")[2].removesuffix("</span>")), links
+    return "", []
+
+
+def _label(link: Element) -> str:
+    """The words of a link to a page, or of one in Markdown."""
+    return link.proto.label if link.type == "page_link" else link.value.partition("]")[0].removeprefix("[")
+
+
+def test_a_note_is_confirmed_until_the_next_run(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "debates", run="debate", row="Pa_Gb")
+    assert confirmation_of(app) == ("", [])
+    app.text_area(key="note_text").input("read this")
+    press(app, "Add note")
+    assert confirmation_of(app) == ("Note on Pa_Gb saved.", ["Rows with notes"])
+    app.button(key="dismiss").click().run()
+    assert confirmation_of(app) == ("", [])
+
+
+def test_changes_of_a_run_are_confirmed(visit: Visit, small_workspace: Workspace) -> None:
+    run = the_run(small_workspace)
+    app = visit(small_workspace, "data", tab="Runs")
+    app.text_area(key=f"note-{run.id}").input("base")
+    press(app, "Save")
+    assert confirmation_of(app) == ("Saved debate.", ["Open rows"])
+    app.text_input(key=f"name-{run.id}").input("<b>other</b>")
+    press(app, "Save")
+    assert confirmation_of(app) == ("Renamed debate to <b>other</b>.", ["Open rows"])
+    assert "<b>" not in str([each.proto.body for each in app.get("html")])
+    press(app, "Delete")
+    assert confirmation_of(app) == (f"Deleted <b>other</b> with its {run.done} rows.", ["Changes"])
+
+
+def test_undo_says_what_went(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "data", tab="Imported files")
+    chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
+    app.selectbox(key="undo_which").select(chosen).run()
+    app.toggle(key="undo_with_runs").set_value(True).run()
+    press(app, "Undo import")
+    assert not app.error
+    said, links = confirmation_of(app)
+    assert said.startswith("Undone: train.csv with ")
+    assert said.endswith(" rows, and the run debate.")
+    assert links == ["Changes"]
+
+
+def test_an_undo_that_is_refused_confirms_nothing(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "data", tab="Imported files")
+    chosen = next(key for key in app.selectbox(key="undo_which").options if "train.csv" in key)
+    app.selectbox(key="undo_which").select(chosen).run()
+    press(app, "Undo import")
+    assert "runs predict its rows" in app.error[0].value
+    assert confirmation_of(app) == ("", [])
+
+
+@pytest.mark.parametrize(("name", "links"), [("again.csv", ["Open rows"]), ("test2.csv", ["Open the dataset"])])
+def test_an_import_leads_to_what_came_of_it(visit: Visit, small_workspace: Workspace, name: str, links: list[str]) -> None:
+    files = {
+        "again.csv": cases.submission([("Pa_Ga", 0.2, 0.3, "x")]),
+        "test2.csv": cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]]),
+    }
+    app = visit(small_workspace, "data")
+    app.file_uploader(key="upload").upload(name, files[name])
+    app.run()
+    press(app, "Import uploaded files")
+    assert not app.error
+    said, shown = confirmation_of(app)
+    assert said.startswith(f"Imported {name}: ")
+    assert shown == links
+
+
+def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "data", tab="Spaces")
+    app.selectbox(key="build_kind").select("genes with similar responses in this dataset").run()
+    app.text_input(key="build_name").input("mine").run()
+    app.number_input(key="build_columns_coresponse").set_value(1).run()
+    press(app, "Build")
+    assert not app.error
+    said, links = confirmation_of(app)
+    assert said.startswith("Built mine: ")
+    assert links == ["Open its neighbours"]
+    app.selectbox(key="space_gone").select("mine").run()
+    press(app, "Delete space")
+    assert confirmation_of(app) == ("Deleted mine.", ["Changes"])
+
+
+def test_the_demo_leads_to_its_rows(visit: Visit, small_workspace: Workspace) -> None:
+    app = press(visit(small_workspace, "data"), "Make the simulated demo")
+    assert confirmation_of(app) == ("Made the simulated demo: 3 runs.", ["Open rows"])
