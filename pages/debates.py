@@ -15,17 +15,22 @@ if run is None:
 
 def rows() -> None:
     wanted = filters.show(run)
-    list_side, row_side = st.columns([0.34, 0.66], gap="medium")
-    with list_side:
-        ids = filters.choose_rows(context, run, wanted)
-        if not ids:
-            filters.show_no_match(run)
-            return
-        pair_id = run_browser.choose_row(run, ids)
-    with row_side:
-        shell.set_title(pair_id.replace("_", " → "), "Debates")
-        details = loaders.row_details(run.id, pair_id)
-        row.show(context, run, details, ids)
+
+    @shell.fragment  # a step to another row draws neither the sidebar nor the filters again
+    def browse() -> None:
+        list_side, row_side = st.columns([0.34, 0.66], gap="medium")
+        with list_side:
+            ids = filters.choose_rows(context, run, wanted)
+            if not ids:
+                filters.show_no_match(run)
+                return
+            pair_id = run_browser.choose_row(run, ids)
+        with row_side:
+            shell.set_title(pair_id.replace("_", " → "), "Debates")
+            details = loaders.row_details(run.id, pair_id)
+            row.show(context, run, details, ids)
+
+    browse()
 
 
 widgets.show_tabs("tab", {"Rows": rows, "Audit": lambda: audit_tab.show(run, *loaders.debate_audit(run.id))})

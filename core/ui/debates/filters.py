@@ -65,10 +65,12 @@ def _take_off_filters() -> None:
 
 def show_no_match(run: Run) -> None:
     """Say that no row matches the filters, and offer to take them off."""
-    show_empty(
-        f"None of the {run.done:,} rows matches these filters.",
-        lambda: st.button("Show all rows", on_click=_take_off_filters, type="tertiary"),
-    )
+
+    def take_off() -> None:
+        if st.button("Show all rows", on_click=_take_off_filters, type="tertiary"):
+            st.rerun()  # the filters too, which the fragment around this does not draw
+
+    show_empty(f"None of the {run.done:,} rows matches these filters.", take_off)
 
 
 def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> list[str]:

@@ -27,6 +27,7 @@ PRODUCT = "PerturbDesk"
 PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
 _LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
+_READ = "_read"  # session key: what the page on screen reads together with the counters
 _REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
 # What a page reads together with the counters, by its address.
 _QUERIES = {"debates": (loaders.read_linked_rows,)}
@@ -53,7 +54,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
     with background().pause(), _record_unexpected_errors(), explain_errors():
-        loaders.refresh(*_QUERIES.get(page.url_path, ()))
+        st.session_state[_READ] = _QUERIES.get(page.url_path, ())
+        loaders.refresh(*st.session_state[_READ])
         st.session_state[_CONTEXT] = _sidebar(pages)
         show_confirmation()
         try:
@@ -133,6 +135,8 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     @wraps(draw)
     def run() -> None:
         with nullcontext() if every_s else background().pause(), _record_unexpected_errors(), explain_errors():
+            if _CONTEXT not in st.session_state:  # it runs without its page, which would have read them
+                loaders.refresh(*st.session_state[_READ])
             draw()
 
     return run

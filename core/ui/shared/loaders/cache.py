@@ -57,7 +57,7 @@ def refresh(*queries: Callable[[Cursor], None]) -> None:
 def _version(scopes: list[str]) -> tuple[int, ...]:
     try:
         counters = _VERSIONS.get()
-    except LookupError:  # a fragment runs without its page
+    except LookupError:  # a callback runs before its page
         refresh()
         counters = _VERSIONS.get()
     return tuple(counters.get(scope, 0) for scope in scopes)
