@@ -14,6 +14,7 @@ MAX_NAME = 255  # characters, which is what most file systems allow for a file's
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters and marks without a shape: the fillers of Hangul, the blank of Braille, the grapheme joiner, variation selectors.
 _UNSEEN = frozenset([*"\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5", *map(chr, range(0xFE00, 0xFE10))])
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NAMELESS = {"Cc": "a control character", "Cs": "half of a surrogate pair"}
 SymbolKind = Literal["named", "RIKEN clone", "gene model", "accession", "locus"]
 
@@ -36,6 +37,18 @@ def symbol_kind(symbol: str) -> SymbolKind:
 def number_text(value: float, form: str = ".3f") -> str:
     """Returns a number with a real minus sign; an en dash if it is NaN."""
     return "–" if math.isnan(value) else f"{value:{form}}".replace("-", "−")
+
+
+def quantity_text(value: float) -> str:
+    """Returns a number of any size with three digits, for a sentence: "0.0123", "1,230", "5.49 × 10⁻¹¹"; an en dash if NaN."""
+    if value == 0 or not math.isfinite(value):
+        return "–" if math.isnan(value) else number_text(value, "g")
+    exponent = int(f"{value:.2e}".partition("e")[2])
+    if -4 < exponent < 3:
+        return number_text(value, ".3g")
+    if 0 < exponent < 6:
+        return number_text(value, ",.0f")
+    return f"{number_text(value / 10**exponent, '.3g')} × 10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
 def estimate_text(estimate: float, low: float, high: float, form: str = ".3f") -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.texts import check_name, estimate_text, number_text, printable, replace_surrogates
+from core.texts import check_name, estimate_text, number_text, printable, quantity_text, replace_surrogates
 
 
 def test_numbers_and_estimates() -> None:
@@ -16,6 +16,27 @@ def test_numbers_and_estimates() -> None:
     assert estimate_text(-0.0126, -0.03, 0.004, "+.3f") == "−0.013 [−0.030, +0.004]"
     assert estimate_text(0.5, np.nan, np.nan) == "0.500 [no interval]"
     assert estimate_text(np.nan, np.nan, np.nan) == number_text(np.nan) == "–"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (5.49e-11, "5.49 × 10⁻¹¹"),
+        (-1.5e-7, "−1.5 × 10⁻⁷"),
+        (9.999e-6, "1 × 10⁻⁵"),
+        (0.00123, "0.00123"),
+        (0.5, "0.5"),
+        (123.45, "123"),
+        (999.9, "1,000"),
+        (12345.6, "12,346"),
+        (6.02e23, "6.02 × 10²³"),
+        (0.0, "0"),
+        (float("nan"), "–"),
+        (float("-inf"), "−inf"),
+    ],
+)
+def test_quantities_of_any_size_are_read_in_a_sentence(value: float, text: str) -> None:
+    assert quantity_text(value) == text
 
 
 def test_both_halves_of_a_pair_are_joined_and_one_alone_is_marked() -> None:

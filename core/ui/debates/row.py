@@ -12,7 +12,8 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.store.runs import Run
 from core.types import Call
-from core.ui.debates import row_header, trace
+from core.ui.debates import dossier, row_header, trace
+from core.ui.debates.marked_text import Marks
 from core.ui.debates.trace import Event
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
@@ -34,13 +35,22 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     if not row["error"]:
         with st.expander("How these numbers came about"):
             _show_arithmetic(run, row, details.events)
-    _show_dossier(details.dossier, details.events, row["pair_id"])
+    marks = marks_of(context, row)
+    dossier.show(details.dossier, details.events, row["pair_id"], marks)
     if compare:
-        _show_other_runs(context, run, row["pair_id"], compare)
+        _show_other_runs(context, run, row["pair_id"], compare, marks)
     else:
-        trace.show(details.events)
+        trace.show(details.events, marks)
         _show_calls(run, row["pair_id"], details.calls)
     _show_notes(context, run, row["pair_id"], details.notes)
+
+
+def marks_of(context: PageContext, row: dict[str, Any]) -> Marks:
+    """What to mark in the texts of a row: the words of the search, and its symbols if NCBI knows the organism's genes."""
+    dataset = context.dataset
+    assert dataset is not None  # of the run that is on screen
+    symbols = (row["pert"], row["gene"]) if links.is_at_ncbi(dataset) else ()
+    return Marks(str(st.session_state.get("q") or ""), symbols, dataset.organism)
 
 
 def _show_calls(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
@@ -99,49 +109,7 @@ def _seeds_line(event: Event) -> str:
     return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} seeds"
 
 
-def _show_dossier(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str) -> None:
-    """Show the evidence that the agents were given: one card per answer of a tool, with source and date."""
-    if not items and any(e["kind"] == "observation" for e in events):
-        st.caption("The tools' answers are among the steps below.")
-        return
-    if not items:
-        st.caption("This file kept no dossier: what evidence the agents were given is not known.")
-        return
-    titles = [as_text(f"{i['tool'].replace('_', ' ')} · {i['key'].replace('|', ' ⟶ ')}") for i in items]
-    chosen = st.pills(
-        f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}",
-        range(len(items)),
-        default=0,
-        format_func=lambda i: titles[i],
-        key=f"dossier-{key}",
-        wrap=True,
-    )
-    item = items[chosen or 0]
-    with st.container(border=True):
-        if item["status"] != "ok":
-            st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
-        _show_evidence(item["body"])
-        date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
-        labels = f", labels seen: {item['view']}" if item["view"] else ""
-        st.caption(as_text(f"Source: {item['source']}{date}{labels}"))
-
-
-def _show_evidence(body: dict[str, Any]) -> None:
-    """Show typed evidence as lines and tables, without interpreting it."""
-    lines = []
-    for name, value in body.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            st.dataframe(pd.DataFrame(value), hide_index=True, height="content")
-        else:
-            shown = (
-                ", ".join(map(str, value)) if isinstance(value, list) else f"{value:.3g}" if isinstance(value, float) else value
-            )
-            lines.append(f"{name.replace('_', ' ')}: {'–' if shown in (None, '') else shown}")
-    if lines:
-        st.text("\n".join(lines))
-
-
-def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str]) -> None:
+def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str], marks: Marks) -> None:
     """Show the same row in up to two more runs: the numbers in one table, then the trace of each."""
     names = {r.id: f"{r.name} (rank scores)" if r.has_rank_scores else r.name for r in context.runs}
     shown = [run.id, *chosen]
@@ -158,7 +126,7 @@ def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Seque
     for column, key in zip(st.columns(len(shown)), shown, strict=True):
         with column:
             st.markdown(f"#### {as_text(names[key])}")
-            trace.show(rows[key].events, narrow=True)
+            trace.show(rows[key].events, marks, narrow=True)
 
 
 def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:

@@ -40,7 +40,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     row = details.numbers
     with st.container(key="row-header", gap="small"):
         compare = run_browser.show_toolbar(context, run, ids, row["pair_id"], details.runs)
-        _show_title(run, row)
+        _show_title(context, run, row)
         if not row["error"]:
             _show_numbers(run, row, run_browser.rank_sentence(run, row))
     if row["error"]:
@@ -85,12 +85,12 @@ def _show_probabilities(row: dict[str, Any], rank: str) -> None:
         )
 
 
-def _show_title(run: Run, row: dict[str, Any]) -> None:
+def _show_title(context: PageContext, run: Run, row: dict[str, Any]) -> None:
     title, label = st.columns([0.62, 0.38], vertical_alignment="center")
     with title.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
         with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
-            _show_genes(row)
+            _show_genes(context, row)
         links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
     label.html(f'<div style="text-align:right">{describe_label(row)}</div>')
 
@@ -104,7 +104,10 @@ def describe_label(row: dict[str, Any]) -> str:
     return f"{said} · {theme.OUTCOME_SIGNS[outcome]} {outcome}" if outcome else said
 
 
-def _show_genes(row: dict[str, Any]) -> None:
+def _show_genes(context: PageContext, row: dict[str, Any]) -> None:
     for role, name, description in (("pert", row["pert"], row["pert_description"]), ("gene", row["gene"], row["description"])):
         links.to_symbol(role, name, f"All rows of {symbol_text(name)}")
+        if context.dataset is not None and links.is_at_ncbi(context.dataset):
+            address = links.ncbi_gene_address(name, context.dataset.organism)
+            st.markdown(f"[{symbol_text(name)} at NCBI]({address})")
         st.text(description or "No description of this gene is in the workspace.")

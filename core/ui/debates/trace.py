@@ -9,6 +9,7 @@ import streamlit as st
 
 from core.plots import theme
 from core.ui.debates import trace_tree
+from core.ui.debates.marked_text import Marks, to_markdown
 from core.ui.shared.widgets import as_text, percent_text, show_heading
 
 Event = dict[str, Any]
@@ -34,7 +35,7 @@ BRIEF_WARNINGS = {
 SIDES = {"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")}
 
 
-def show(events: Sequence[Event], *, narrow: bool = False) -> None:
+def show(events: Sequence[Event], marks: Marks, *, narrow: bool = False) -> None:
     """Show a trace stage by stage: a debate side by side, an agent's steps as a tree, anything else in order."""
     if not events:
         st.caption("This file kept no trace of this row.")
@@ -42,15 +43,15 @@ def show(events: Sequence[Event], *, narrow: bool = False) -> None:
         of_stage = [e for e in events if e["stage"] == stage]
         st.markdown(f"**{as_text(TITLES.get(stage, stage.replace('_', ' ')))}**")
         if stage in SIDES and any(e["kind"] == "brief" for e in of_stage):
-            _show_debate(of_stage, SIDES[stage], narrow)
+            _show_debate(of_stage, SIDES[stage], marks, narrow)
         elif trace_tree.has_steps(of_stage):
-            trace_tree.show(of_stage)
+            trace_tree.show(of_stage, marks)
         else:
             for event in of_stage:
-                _show_event(event)
+                _show_event(event, marks)
 
 
-def _show_debate(events: Sequence[Event], sides: tuple[str, str], narrow: bool) -> None:
+def _show_debate(events: Sequence[Event], sides: tuple[str, str], marks: Marks, narrow: bool) -> None:
     """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
     for kind in ("brief", "rebuttal"):
         speeches = [e for e in events if e["kind"] == kind]
@@ -58,24 +59,24 @@ def _show_debate(events: Sequence[Event], sides: tuple[str, str], narrow: bool) 
         for place, side in enumerate(sides):
             for event in (e for e in speeches if e["role"] == side):
                 with columns[place % len(columns)].container(border=True):
-                    _show_speech(event, "" if kind == "brief" else " rebuts")
+                    _show_speech(event, "" if kind == "brief" else " rebuts", marks)
     for event in events:
         if event["kind"] not in ("brief", "rebuttal"):
             with st.container(border=True):
-                _show_speech(event, "")
+                _show_speech(event, "", marks)
 
 
-def _show_speech(event: Event, suffix: str) -> None:
+def _show_speech(event: Event, suffix: str, marks: Marks) -> None:
     warning = next((text for finding, text in BRIEF_WARNINGS.items() if finding in event["findings"]), "")
     if event["meta"].get("fallback"):
         warning = "could not be read; a constant replaces it"
     p = event["meta"].get("p")
     role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
     show_heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
-    st.text(event["content"])
+    st.markdown(to_markdown(event["content"], marks))
 
 
-def _show_event(event: Event) -> None:
+def _show_event(event: Event, marks: Marks) -> None:
     """Show one event that is no part of a debate or of an agent's steps, with the numbers that it predicts."""
     predicted = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
     numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in predicted.items())
@@ -84,4 +85,4 @@ def _show_event(event: Event) -> None:
             f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers})' if numbers else ''}",
             theme.ROLE_COLOURS.get(event["role"], theme.NONE),
         )
-        st.text(event["content"])
+        st.markdown(to_markdown(event["content"], marks))

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from core.plots import theme
+from core.ui.debates.marked_text import Marks, to_lines, to_markdown
 from core.ui.shared.widgets import as_text, percent_text, show_heading
 
 Event = dict[str, Any]
@@ -20,14 +21,14 @@ def has_steps(events: Sequence[Event]) -> bool:
     return any(event["kind"] in STEP_KINDS for event in events)
 
 
-def show(events: Sequence[Event], depth: int = 0) -> None:
+def show(events: Sequence[Event], marks: Marks, depth: int = 0) -> None:
     """Show one agent's steps in order, each with the agents that it called."""
     number = 0
     for step in split_into_steps(events, depth):
         is_numbered = any(isinstance(piece, dict) and piece["kind"] in ("thought", "tool_call") for piece in step)
         number += is_numbered
         with st.container(border=True):
-            _show_step(step, f"Step {number}" if is_numbered else "", depth)
+            _show_step(step, f"Step {number}" if is_numbered else "", marks, depth)
 
 
 def split_into_steps(events: Sequence[Event], depth: int = 0) -> list[list[Event | list[Event]]]:
@@ -57,16 +58,16 @@ def _starts_step(event: Event, step: Sequence[Event | list[Event]]) -> bool:
     return True
 
 
-def _show_step(step: Sequence[Event | list[Event]], title: str, depth: int) -> None:
+def _show_step(step: Sequence[Event | list[Event]], title: str, marks: Marks, depth: int) -> None:
     first = next((piece for piece in step if isinstance(piece, dict)), None)
     if first is not None and title:
         show_heading(f"{title} · {_agent_name(first)}", theme.NONE if depth else theme.CHOSEN)
     for piece in step:
         if isinstance(piece, list):
             with st.expander(_call_title(piece)):
-                show(piece, depth + 1)
+                show(piece, marks, depth + 1)
         else:
-            _show_event(piece, has_heading=bool(title))
+            _show_event(piece, marks, has_heading=bool(title))
 
 
 def _agent_name(event: Event) -> str:
@@ -82,7 +83,7 @@ def _call_title(events: Sequence[Event]) -> str:
     return f"**{as_text(_agent_name(events[0]))}** was called: {calls} tool call{'s' * (calls != 1)}{usage}"
 
 
-def _show_event(event: Event, has_heading: bool) -> None:
+def _show_event(event: Event, marks: Marks, *, has_heading: bool) -> None:
     """Show one event; has_heading: whether a heading above it names the agent."""
     kind, content = event["kind"], event["content"]
     if kind in WARNING_KINDS:
@@ -93,12 +94,12 @@ def _show_event(event: Event, has_heading: bool) -> None:
         error = event["meta"].get("error")
         tool = as_text(event["role"].replace("_", " "))
         st.caption(f":orange[⚠ {tool} did not answer: {as_text(error)}]" if error else f"{tool} answered")
-        st.text(content)
+        st.markdown(to_lines(content, marks))
     elif kind == "thought" and has_heading:
-        st.text(content)
+        st.markdown(to_markdown(content, marks))
     else:
         show_heading(f"{_agent_name(event)}: {kind}{_numbers(event)}", theme.ROLE_COLOURS.get(event["role"], theme.NONE))
-        st.text(content)
+        st.markdown(to_markdown(content, marks))
 
 
 def _numbers(event: Event) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
 
+from core.store.datasets import Dataset
 from core.store.runs import Run
 
 DEBATES = "pages/debates.py"
@@ -16,6 +17,7 @@ NEIGHBOURS = "pages/neighbours.py"
 OVERVIEW = "pages/overview.py"
 SUBMIT = "pages/submit.py"
 WHAT_IF = "pages/what_if.py"
+SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
 
 
 def read_parameters() -> dict[str, list[str]]:
@@ -53,6 +55,22 @@ def current_address(**parameters: str) -> str:
 def page_address(page: str, **parameters: str | list[str]) -> str:
     """A page's address relative to any other page's, for tables whose cells are links."""
     return f"./{page}?{urlencode(parameters, doseq=True)}"
+
+
+def pubmed_address(pmid: str) -> str:
+    """The address of an article, by its number in PubMed."""
+    return f"https://pubmed.ncbi.nlm.nih.gov/{int(pmid)}/"
+
+
+def is_at_ncbi(dataset: Dataset) -> bool:
+    """Whether NCBI knows the genes of a dataset: those of a simulated one are invented."""
+    return dataset.origin != "simulated" and dataset.organism in SPECIES
+
+
+def ncbi_gene_address(symbol: str, organism: str) -> str:
+    """The address of a search for a gene in NCBI's Gene; organism: "mouse" or "human"."""
+    term = f"{symbol}[sym] AND {SPECIES[organism]}[orgn]"
+    return f"https://www.ncbi.nlm.nih.gov/gene/?{urlencode({'term': term})}"
 
 
 def to_page(page: str, label: str, icon: str | None = None, **parameters: str) -> None:

@@ -1,0 +1,103 @@
+"""The dossier of a row: the evidence that the agents were given, one card per answer of a tool."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.plots import theme
+from core.texts import quantity_text
+from core.ui.debates.marked_text import Marks, to_lines
+from core.ui.debates.trace import Event
+from core.ui.shared.widgets import as_text
+
+LONGEST_CELL = 60  # characters: longer texts are read as lines, not in a table
+
+
+def show(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str, marks: Marks) -> None:
+    """Show the evidence that the agents were given; at first the answer in which the words stand that were searched for."""
+    if not items and any(e["kind"] == "observation" for e in events):
+        st.caption("The tools' answers are among the steps below.")
+        return
+    if not items:
+        st.caption("This file kept no dossier: what evidence the agents were given is not known.")
+        return
+    hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
+    titles = [_title(item, n) for item, n in zip(items, hits, strict=True)]
+    chosen = st.pills(
+        f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}",
+        range(len(items)),
+        default=next((i for i, n in enumerate(hits) if n), 0),
+        format_func=lambda i: titles[i],
+        key=f"dossier-{key}-{marks.sought}",
+        wrap=True,
+    )
+    with st.container(border=True):
+        _show_item(items[chosen or 0], marks)
+
+
+def _title(item: Mapping[str, Any], hits: int) -> str:
+    found = f" · {hits} hit{'s' * (hits != 1)}" if hits else ""
+    return as_text(f"{item['tool'].replace('_', ' ')} · {item['key'].replace('|', ' ⟶ ')}{found}")
+
+
+def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
+    if item["status"] != "ok":
+        st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
+    lines: list[str] = []
+    for name, value in item["body"].items():
+        if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+            lines.append(f"{name.replace('_', ' ')}: {value_text(value)}")
+        elif _is_prose(value):
+            lines += ["", *("\n".join((*_describe_entry(entry), "")) for entry in value)]
+        else:
+            _show_table(value, marks)
+    if lines:
+        st.markdown(to_lines("\n".join(lines), marks))
+    date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
+    labels = f", labels seen: {item['view']}" if item["view"] else ""
+    st.caption(as_text(f"Source: {item['source']}{date}{labels}"))
+
+
+def value_text(value: object) -> str:
+    """One value of typed evidence as text; an en dash if there is none."""
+    if isinstance(value, list):
+        return ", ".join(map(value_text, value)) or "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return quantity_text(value)
+    return "–" if value in (None, "") else str(value)
+
+
+def _is_prose(entries: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether entries hold texts to read, such as passages of articles."""
+    return any(isinstance(value, str) and len(value) > LONGEST_CELL for entry in entries for value in entry.values())
+
+
+def _describe_entry(entry: Mapping[str, Any]) -> list[str]:
+    """An entry's short values in one line, and each of its long texts in a line of its own."""
+    short = {name: value for name, value in entry.items() if not (isinstance(value, str) and len(value) > LONGEST_CELL)}
+    words = [
+        f"PMID {value}" if name == "pmid" else f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in short.items()
+    ]
+    return [" · ".join(words), *(str(value) for name, value in entry.items() if name not in short)]
+
+
+def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
+    """Show entries of short values as a table, with the cells marked in which the searched words stand."""
+    table = pd.DataFrame(entries)
+    floats = table.select_dtypes("float").columns
+    table[floats] = table[floats].map(quantity_text)
+    columns = {
+        str(name): st.column_config.Column(str(name).replace("_", " "), alignment="right" if name in floats else None)
+        for name in table
+    }
+    hit = f"background-color: {theme.WARNING}55"
+    has_hit = any(marks.count_hits(str(value)) for entry in entries for value in entry.values())
+    shown = table.style.map(lambda value: hit if marks.count_hits(str(value)) else "") if has_hit else table
+    st.dataframe(shown, hide_index=True, height="content", column_config=columns)

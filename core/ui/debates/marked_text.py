@@ -1,0 +1,146 @@
+"""Texts of models and papers as Markdown that can do no harm: a few marks are kept, all else appears as it was written.
+
+Kept are bold, italics, headings, lists and line breaks. Links, images and HTML stay text. Tags that models are asked for
+are shown as what they mean. Added are marks on what was searched for, and links to PubMed and to NCBI's page of each gene
+of the pair, which a browser opens only on a click.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.ui.shared import links
+from core.ui.shared.widgets import as_text
+
+TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}
+_ANSWER = re.compile(r"<(prob|answer)>[ \t]*([^<>\n]*?)[ \t]*</\1>", re.IGNORECASE)
+_THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
+_PMID = r"\bPMID:?\s{0,2}(?P<pmid>\d{1,8})\b"
+_STRONG_OR_EMPHASIS = re.compile(
+    r"\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])"
+)
+_HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*$")
+_ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•]|\d{1,2}[.)])\s+(?P<words>.+)$")
+_LINE_BREAK = "\\\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What is marked in the texts of a row: the words that were searched for, and symbols that lead to NCBI, by organism.
+
+    sought: "" for nothing. symbols: none if nobody outside can know them.
+    """
+
+    sought: str = ""
+    symbols: tuple[str, ...] = ()
+    organism: str = ""
+
+    def count_hits(self, text: str) -> int:
+        """How often the words occur in a text, without regard to case."""
+        return len(re.findall(re.escape(self.sought), text, re.IGNORECASE)) if self.sought else 0
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes one text; linked: symbols that have their link already, since one link a text is enough."""
+
+    marks: Marks
+    linked: set[str] = field(default_factory=set)
+
+    def line(self, text: str) -> str:
+        """One line with its bold and italic words."""
+        return _replace(_STRONG_OR_EMPHASIS, text, self._strong_or_emphasis, self.words)
+
+    def words(self, text: str) -> str:
+        """Words without marks of their own; tags as what they mean."""
+        return _replace(_ANSWER, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._linked))
+
+    def _strong_or_emphasis(self, found: re.Match[str]) -> str:
+        mark = "**" if found["strong"] else "*"
+        return f"{mark}{self.words(found['strong'] or found['emphasis'])}{mark}"
+
+    def _answer(self, found: re.Match[str]) -> str:
+        return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._linked(found[2]) or '–'}"
+
+    def _linked(self, text: str) -> str:
+        symbols = "|".join(map(re.escape, self.marks.symbols))
+        pattern = rf"{_PMID}|(?<![\w-])(?P<symbol>{symbols})(?![\w-])" if symbols else _PMID
+        return _replace(re.compile(pattern, re.IGNORECASE), text, self._link, self._highlighted)
+
+    def _link(self, found: re.Match[str]) -> str | None:
+        shown = self._highlighted(found[0])
+        if found["pmid"]:
+            return f"[{shown}]({links.pubmed_address(found['pmid'])})"
+        symbol = found["symbol"].upper()
+        if symbol in self.linked:
+            return None
+        self.linked.add(symbol)
+        return f"[{shown}]({links.ncbi_gene_address(found['symbol'], self.marks.organism)})"
+
+    def _highlighted(self, text: str) -> str:
+        if not self.marks.sought:
+            return as_text(text)
+        sought = re.compile(re.escape(self.marks.sought), re.IGNORECASE)
+        return _replace(sought, text, lambda found: f":orange-background[{as_text(found[0])}]", as_text)
+
+
+def _replace(
+    pattern: re.Pattern[str], text: str, write_found: Callable[[re.Match[str]], str | None], write_rest: Callable[[str], str]
+) -> str:
+    """A text with what a pattern finds written by one function (None: it is nothing special), and the rest by another."""
+    parts, end = [], 0
+    for found in pattern.finditer(text):
+        written = write_found(found)
+        if written is not None:
+            parts += [write_rest(text[end : found.start()]), written]
+            end = found.end()
+    return "".join([*parts, write_rest(text[end:])])
+
+
+def _thinking(found: re.Match[str]) -> str:
+    return ":gray[end of thinking]" if found[1] else ":gray[thinking:]"
+
+
+def to_markdown(text: str, marks: Marks) -> str:
+    """Returns a text that a model wrote, with its headings, lists, bold and italic words."""
+    writer = _Writer(marks)
+    blocks: list[tuple[str, str]] = []  # (kind, Markdown): consecutive lines, or items of a list, belong together
+    for line in text.splitlines():
+        heading, item = _HEADING.match(line), _ITEM.match(line)
+        if heading:
+            blocks.append(("heading", f"**{writer.words(heading[1].replace('**', ''))}**"))
+        elif item:
+            mark = "-" if item["mark"] in "-*•" else item["mark"]
+            blocks.append(("item", f"{'  ' * min(len(item['indent']) // 2, 2)}{mark} {writer.line(item['words'])}"))
+        else:
+            blocks.append(("line" if line.strip() else "", _guard(writer.line(line.strip()))))
+    return _join(blocks)
+
+
+def to_lines(text: str, marks: Marks) -> str:
+    """Returns a text that is no Markdown, line by line as it was written."""
+    writer = _Writer(marks)
+    blocks = []
+    for line in text.splitlines():
+        words = line.strip()
+        indent = "\u00a0" * (len(line) - len(line.lstrip()))
+        blocks.append(("line" if words else "", indent + _guard(writer.words(words))))
+    return _join(blocks)
+
+
+def _guard(line: str) -> str:
+    """The line, which must not make a heading of the one above it."""
+    return f"\\{line}" if line.startswith("=") else line
+
+
+def _join(blocks: list[tuple[str, str]]) -> str:
+    """The blocks with what stands between two of them: a line break, the next item, or a new paragraph."""
+    between = {("line", "line"): _LINE_BREAK, ("item", "item"): "\n"}
+    parts, before = [], ""
+    for kind, markdown in blocks:
+        if kind:
+            parts += [between.get((before, kind), "\n\n"), markdown]
+        before = kind
+    return "".join(parts).strip("\n")
