@@ -36,7 +36,9 @@ def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch:
         done=survived.run.done,
         tokens=survived.run.tokens,
         spent=survived.run.spent_tokens,
-        lost_on_their_way=survived.lost[-1],
+        answers_nobody_read=survived.lost[-1].answers,
+        their_tokens=survived.lost[-1].tokens,
+        requests_told_as_unanswered=survived.lost[-1].unanswered,
         longest_until_seen_s=f"{max(survived.late_s):.1f}",
         journal_bytes=journal.stat().st_size,
     )

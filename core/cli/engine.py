@@ -187,6 +187,7 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
         "failed": counts.failed,
         "tokens": counts.cost or record["tokens"],
         "spent_tokens": counts.spent,
+        "unanswered": counts.unanswered,
         "left_s": status.left_s,
     }
 

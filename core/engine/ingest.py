@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from core.audit import brief_checks
-from core.engine.journal import Progress, read_entries, read_spent_tokens
+from core.engine.journal import Progress, read_entries, read_spending
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
@@ -114,11 +114,11 @@ def _write(store: Store, folder: RunFolder, batch: _Batch) -> int:
 
 def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
     """Brings the tokens that a run has paid for up to date; without a spending log, adds those of rows that were ingested."""
-    spent = read_spent_tokens(folder.spending)
-    if spent is None:
+    spending = read_spending(folder.spending)
+    if spending is None:
         runs.add_spent(db, folder.run, of_rows)
     else:
-        runs.raise_spent(db, folder.run, spent)
+        runs.raise_spent(db, folder.run, spending.tokens)
 
 
 def _now() -> datetime:

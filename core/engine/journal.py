@@ -1,8 +1,9 @@
 """What a run appends to its folder: the journal, a line for each finished or failed row, and the spending log.
 
-A run that asks a model keeps a spending log: one line for each answer, with the answers and the tokens of the run so far, as
-JSON ("[12, 3456]"). A line is written as soon as an answer is read, before anything is made of it, so that a killed worker
-leaves out only answers that were still on their way. Answers of the response cache cost nothing and are not in it.
+A run that asks a model keeps a spending log: a line for each request and one for its answer, with the answers and the tokens
+of the run so far and the requests that wait for an answer, as JSON ("[12, 3456, 8]"). A line is written before a request is
+sent, and as soon as its answer is read, before anything is made of it. What a server answered to a worker that was killed
+meanwhile nobody can know: such requests stay counted as without an answer. The response cache costs nothing and is not in it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from core.engine.row_codec import Entry, RetryMark, calls_tokens, decode_entry, encode_entry, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.errors import InputError
 from core.file_io import sync_folder
-from core.llm.messages import Usage
+from core.llm.messages import Outcome, Usage
 from core.types import Failed, RowResult
 
 _LONGEST_LINE = 64  # bytes, of the spending log
@@ -162,17 +163,26 @@ def mark_for_retry(folder: RunFolder, pair_ids: Sequence[str], scrub: Callable[[
         journal.append([RetryMark(tuple(pair_ids))])
 
 
-def read_spent_tokens(file: Path) -> int | None:
-    """Returns the tokens that a run has paid for, as its spending log says; None without one."""
+class Spending(NamedTuple):
+    """What a run has paid for: answers and their tokens. unanswered: requests without an answer or a failure; those of dead
+    workers may have been answered, and paid for, when nobody was there to read it."""
+
+    answers: int = 0
+    tokens: int = 0
+    unanswered: int = 0
+
+
+def read_spending(file: Path) -> Spending | None:
+    """Returns what a run has paid for, as its spending log says; None without one."""
     try:
-        (_, tokens), _ = _read_last_line(file)
+        found, _ = _read_last_line(file)
     except FileNotFoundError:
         return None
-    return tokens
+    return found
 
 
 class SpendingLog:
-    """A run's spending log, for appending; the first answer creates the file. tokens: that the run has paid for so far.
+    """A run's spending log, for appending; the first request creates the file. so_far: what the run has paid for.
 
     before: tokens of the rows in the run's journal, for a run that was begun without this log. A torn last line is cut off.
     """
@@ -180,10 +190,10 @@ class SpendingLog:
     def __init__(self, file: Path, before: int = 0) -> None:
         self._path = file
         self._file: FileIO | None = None
-        self._answers, self.tokens, self._bytes = 0, before, 0
+        self.so_far, self._bytes = Spending(tokens=before), 0
         if file.exists():
-            (self._answers, tokens), self._bytes = _read_last_line(file)
-            self.tokens = max(tokens, before)
+            found, self._bytes = _read_last_line(file)
+            self.so_far = found._replace(tokens=max(found.tokens, before))
             os.truncate(file, self._bytes)
 
     def __enter__(self) -> Self:
@@ -193,23 +203,28 @@ class SpendingLog:
         if self._file is not None:
             self._file.close()
 
-    def add(self, usage: Usage) -> None:
-        """Counts the tokens of an answer and writes the sums down. Raises OSError if the line cannot be written whole."""
-        self._answers += 1
-        self.tokens += usage.prompt_tokens + usage.completion_tokens
+    def count(self, outcome: Outcome) -> None:
+        """Counts a request that is sent, that failed, or that got an answer of this cost, and writes the sums down.
+
+        Raises OSError if the line cannot be written whole.
+        """
+        answers, tokens, unanswered = self.so_far
+        if isinstance(outcome, Usage):
+            answers, tokens = answers + 1, tokens + outcome.prompt_tokens + outcome.completion_tokens
+        self.so_far = Spending(answers, tokens, unanswered + (1 if outcome == "asked" else -1))
         if self._file is None:
             self._file = self._path.open("ab", buffering=0)
-        line = f"[{self._answers}, {self.tokens}]\n".encode()
+        line = f"{json.dumps(self.so_far)}\n".encode()
         if self._file.write(line) < len(line):
             self._file.truncate(self._bytes)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._path))
         self._bytes += len(line)
 
 
-def _read_last_line(file: Path) -> tuple[tuple[int, int], int]:
-    """Returns (answers, tokens) of the last whole line of a log, (0, 0) without one, and where that line ends, in bytes.
+def _read_last_line(file: Path) -> tuple[Spending, int]:
+    """Returns the last whole line of a log, zeros without one, and where that line ends, in bytes.
 
-    What a power cut left behind that line is passed over.
+    What a power cut left behind that line is passed over. Lines of older versions have no third number.
     """
     with file.open("rb") as log:
         end = log.seek(0, os.SEEK_END)
@@ -218,10 +233,10 @@ def _read_last_line(file: Path) -> tuple[tuple[int, int], int]:
     while (stop := tail.rfind(b"\n")) >= 0:
         begin = tail.rfind(b"\n", 0, stop) + 1
         try:
-            answers, tokens = json.loads(tail[begin:stop])
-            return (int(answers), int(tokens)), start + stop + 1
+            answers, tokens, *rest = json.loads(tail[begin:stop])
+            return Spending(int(answers), int(tokens), *map(int, rest)), start + stop + 1
         except (ValueError, TypeError):
             tail = tail[:begin]
             if not begin:
                 break
-    return (0, 0), 0
+    return Spending(), 0

@@ -4,7 +4,7 @@ spec.json   the run's id and its specification; written first, never changed
 how.json    its execution settings; may change from one resume to the next
 rows.jsonl  the journal: one finished or failed row per line, in the order in which they were finished; only ever appended to
 control     run, pause or cancel
-spending.jsonl    the answers and tokens that the run has paid for, one line per answer; of runs that ask a model
+spending.jsonl    what the run has paid for, a line per request and per answer; of runs that ask a model
 evaluation.json   how labels were kept away, and the scores of other cuts; of runs that are made from labels
 heartbeat   its worker, and how many rows are finished; rewritten while the worker lives
 done.json   how the worker ended; written last, under a temporary name, and removed when another begins

@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from core.engine.journal import Progress, read_progress, read_spent_tokens
+from core.engine.journal import Progress, Spending, read_progress, read_spending
 from core.engine.run_folder import RunFolder, read_json, write_json
 from core.errors import InputError, StateError
 
@@ -42,18 +42,20 @@ _PROC = Path("/proc")
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many rows of a run are done or failed. cost: tokens of its rows; spent: tokens paid for, cached answers left out, and
-    those of rows that were never finished included."""
+    those of rows that were never finished included. unanswered: requests without an answer or a failure, see `Spending`."""
 
     done: int = 0
     failed: int = 0
     cost: int = 0
     spent: int = 0
+    unanswered: int = 0
 
     @classmethod
     def of(cls, folder: RunFolder, progress: Progress) -> Counts:
         """Returns the counts of a run with this journal."""
-        spent = max(progress.spent, read_spent_tokens(folder.spending) or 0)
-        return cls(progress.done, len(progress.failed), progress.cost.total(), spent)
+        spending = read_spending(folder.spending) or Spending()
+        spent = max(progress.spent, spending.tokens)
+        return cls(progress.done, len(progress.failed), progress.cost.total(), spent, spending.unanswered)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
-from core.llm.messages import Usage
+from core.llm.messages import Outcome
 from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, DerivedMethod, RowMethod
 from core.system_errors import explain
@@ -135,12 +135,12 @@ class _Worker:
         path = self.dependencies.cache if self.settings.cached else None
         cache = None if path is None else RetryCache(path, self.journal.progress.rejected_keys)
         client = Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache)
-        client.on_answer = self._count_spending
+        client.on_call = self._count_spending
         return client
 
-    def _count_spending(self, usage: Usage) -> None:
+    def _count_spending(self, outcome: Outcome) -> None:
         try:
-            self.spending.add(usage)
+            self.spending.count(outcome)
         except OSError as error:
             self._stop("stopped", str(explain(error, self.folder.spending)))
 
@@ -151,8 +151,8 @@ class _Worker:
             if not todo or self.ending is not None:
                 return
             budget = self.settings.token_budget
-            if budget is not None and self.spending.tokens >= budget:
-                self._stop("budget", f"{self.spending.tokens:,} tokens are spent, {budget:,} were allowed")
+            if budget is not None and self.spending.so_far.tokens >= budget:
+                self._stop("budget", f"{self.spending.so_far.tokens:,} tokens are spent, {budget:,} were allowed")
                 return
             pair = todo.popleft()
             self.in_flight += 1

@@ -20,7 +20,7 @@ from core.llm.answers import Answer, read_answer
 from core.llm.endpoint import Endpoint, Method, ModelTransport
 from core.llm.errors import ERROR_OF_FAULT, ModelError, NoLogprobs, Refused, Truncated
 from core.llm.logprobs import is_missing
-from core.llm.messages import Reply, Request, TokenLogprob, Usage
+from core.llm.messages import Outcome, Reply, Request, TokenLogprob, Usage
 from core.log import LOGGER
 from core.net.retry import GiveUp, Sleep
 from core.net.sqlite_cache import SqliteCache
@@ -126,7 +126,7 @@ class Client:
         self._models_with_logprobs: set[str] = set()
         self._answers_without_logprobs: Counter[str] = Counter()
         self._reasons_without_logprobs: dict[str, str] = {}
-        self.on_answer: Callable[[Usage], object] = lambda _: None  # called with what an answer cost, before all else
+        self.on_call: Callable[[Outcome], object] = lambda _: None  # called before a request is sent and with what came of it
         self._other_models: set[tuple[str, str]] = set()
 
     async def __aenter__(self) -> Self:
@@ -178,7 +178,6 @@ class Client:
         while True:
             outcome = await self._attempt(call)
             if isinstance(outcome, Answer):
-                self.on_answer(outcome.usage)
                 call.usage += outcome.usage
                 return outcome
             call.failures += 1
@@ -191,12 +190,14 @@ class Client:
         async with self._slots:
             start = time.perf_counter()
             most = self.endpoint.max_answer_bytes(call.request)
+            self.on_call("asked")
             text = await self._transport.send("POST", "/chat/completions", call.text, most)
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
         call.raw = text.raw if isinstance(text, Fault) else text
-        if isinstance(text, Fault):
-            return text
-        answer = read_answer(text)
+        answer = text if isinstance(text, Fault) else read_answer(text)
+        self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
+        if isinstance(answer, Fault):
+            return answer
         if not isinstance(answer, Answer):
             return Fault("malformed", answer, retryable=True)
         self._record_model(call.request.model, answer.model)

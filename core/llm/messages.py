@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from core.errors import InputError
 
@@ -132,6 +132,9 @@ class Usage:
             self.uncounted + other.uncounted,
             self.latency_ms + other.latency_ms,
         )
+
+
+Outcome = Usage | Literal["asked", "failed"]  # of a request: what its answer cost, that it is sent, or that it failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,8 @@ def serving(script: Script | None = None) -> Iterator[str]:
 
 
 def request_counts(base_url: str) -> dict[str, int]:
-    """The counts of a scripted server so far: requests by path, faults by name, "most at once", and the "tokens" of the answers
-    that it sent to clients that were there to read them."""
+    """The counts of a scripted server so far: requests by path, faults by name, "most at once", and the
+    "answers" that it sent to clients that were there to read them, with their "tokens"."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(f"{base_url}/counts", timeout=10) as answer:
         return dict(json.load(answer))
@@ -102,6 +102,7 @@ class _ScriptedModel:
         if fault == "hang":
             await reader.read()  # until the client leaves
         if fault in COUNTED and not reader.at_eof() and reader.exception() is None:  # the client waits for it, and can read it
+            self.counts["answers"] += 1
             self.counts["tokens"] += answer["usage"]["total_tokens"]
         return respond(answer, fault, draw, self.script.retry_after_s, self.script.drip_s)
 

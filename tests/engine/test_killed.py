@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import random
 import signal
@@ -17,7 +16,7 @@ import pandas as pd
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.engine.journal import read_entries, read_progress, read_spent_tokens
+from core.engine.journal import Spending, read_entries, read_progress, read_spending
 from core.engine.row_codec import RetryMark, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import STALE_AFTER_S
@@ -74,15 +73,16 @@ def stored(workspace: Workspace) -> dict[str, pd.DataFrame]:
 class SurvivingRun:
     """A run that ended although its worker was killed, beside one that was left alone; each with its workspace.
 
-    lost: tokens that the server had sent until after each kill, less those that the run had counted by then, and the same at the
-    end. late_s: how long after each kill the state was told. early: how many workers were killed before they had begun.
+    lost: answers that the server had sent until after each kill, and their tokens, less those that the run had counted by then;
+    beside them the requests that the run counted as unanswered; and the same at the end. late_s: how long after each kill the
+    state was told. early: how many workers were killed before they had begun.
     """
 
     workspace: Workspace
     run: Run
     undisturbed: Workspace
     undisturbed_run: Run
-    lost: list[int] = field(default_factory=list)
+    lost: list[Spending] = field(default_factory=list)
     late_s: list[float] = field(default_factory=list)
     early: int = 0
 
@@ -142,7 +142,7 @@ def run_with_kills(
         for kill in range(kills):
             _wait_for_a_moment(workspace.run_folder(run.id), rng, int((ROWS - LEFT) * (kill + rng.random()) / kills))
             spawn.kill()
-            survived.lost.append(_tokens_lost(url, workspace, run))
+            survived.lost.append(_find_lost(url, workspace, run))
             survived.early += status(workspace, run).state == "waiting"
             if not patient:
                 _let_time_pass(workspace.run_folder(run.id).control)
@@ -156,7 +156,7 @@ def run_with_kills(
                 until(partial(has_rows, began, begun + 1), "the next row")
             assert not before & set((began.read_text() if began.exists() else "").split()[begun:])
         until(lambda: status(workspace, run).state == "done", "the end")
-        survived.lost.append(_tokens_lost(url, workspace, run))
+        survived.lost.append(_find_lost(url, workspace, run))
     survived.run = run_control.settle(workspace, run.id)
     return survived
 
@@ -171,9 +171,10 @@ def _wait_for_a_moment(folder: RunFolder, rng: random.Random, least: int) -> Non
         time.sleep(AHEAD_S * rng.random() ** 2)
 
 
-def _tokens_lost(url: str, workspace: Workspace, run: Run) -> int:
-    """Tokens of the answers that the server sent and the run did not count."""
-    return request_counts(url).get("tokens", 0) - (read_spent_tokens(workspace.run_folder(run.id).spending) or 0)
+def _find_lost(url: str, workspace: Workspace, run: Run) -> Spending:
+    """The answers that the server sent and the run did not count, their tokens, and the requests that the run says have none."""
+    sent, told = request_counts(url), read_spending(workspace.run_folder(run.id).spending) or Spending()
+    return Spending(sent.get("answers", 0) - told.answers, sent.get("tokens", 0) - told.tokens, told.unanswered)
 
 
 def _let_time_pass(file: Path) -> None:
@@ -189,7 +190,7 @@ def _seconds_until_crashed(workspace: Workspace, run: Run) -> float:
 
 def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     """Every table of the store holds the same, each row once, and the journal each row once. What was spent is what the server
-    counted, but for answers that were on their way when a worker died."""
+    counted, but for answers that were on their way when a worker died: the run says to how many requests they may belong."""
     workspace, run, expected = survived.workspace, survived.run, survived.undisturbed_run
     rows = workspace.run_folder(run.id).rows
     assert sorted(journalled(workspace, run)) == sorted(set(journalled(workspace, run)))
@@ -202,9 +203,13 @@ def assert_equal_to_undisturbed(survived: SurvivingRun) -> None:
     assert ours["prediction"]["pair_id"].is_unique
     assert len(ours["trace_event"]) == len(ours["row_call"]) == 2 * ROWS
     assert expected.spent_tokens == expected.tokens
-    assert run.spent_tokens == read_spent_tokens(workspace.run_folder(run.id).spending)
+    told = read_spending(workspace.run_folder(run.id).spending)
+    assert told is not None
+    assert (told.tokens, told.unanswered) == (run.spent_tokens, survived.lost[-1].unanswered)
     assert run.spent_tokens >= expected.spent_tokens
-    by_kill = [after - before for before, after in itertools.pairwise([0, *survived.lost])]
-    assert all(0 <= lost <= AT_ONCE * LARGEST_ANSWER for lost in by_kill)
-    assert by_kill[-1] == 0  # nothing is lost but by a kill
+    for lost in survived.lost:
+        assert 0 <= lost.answers <= lost.unanswered
+        assert lost.answers <= lost.tokens <= lost.answers * LARGEST_ANSWER
+    assert survived.lost[-1][:2] == survived.lost[-2][:2]  # nothing is lost but by a kill
+    assert survived.lost[-1].unanswered <= (len(survived.lost) - 1) * AT_ONCE
     assert max(survived.late_s) < STALE_AFTER_S + 1

@@ -11,9 +11,9 @@ import pytest
 
 from core.actions import run_control
 from core.actions.workspace import Workspace
-from core.engine.journal import SpendingLog, read_spent_tokens
+from core.engine.journal import Spending, SpendingLog, read_spending
 from core.engine.run_folder import RunFolder
-from core.llm.messages import Usage
+from core.llm.messages import Outcome, Usage
 from core.llm.scripted_server import Faults, Script, request_counts, serving
 from core.store.runs import Run
 from tests.engine.cases import fast, status, until, until_state, wish, workspace_with
@@ -29,31 +29,35 @@ def cost(tokens: int) -> Usage:
 
 def test_the_log_has_the_sums_after_each_answer(tmp_path: Path) -> None:
     file = tmp_path / "spending.jsonl"
-    assert read_spent_tokens(file) is None
+    assert read_spending(file) is None
     with SpendingLog(file) as log:
         assert not file.exists()  # a run that asks no model has none
-        log.add(cost(10))
-        log.add(cost(5))
-    assert file.read_text() == "[1, 10]\n[2, 15]\n"
-    with SpendingLog(file) as log:
-        log.add(cost(1))
-    assert read_spent_tokens(file) == 16
+        for outcome in ("asked", "asked", cost(10), "failed", "asked", cost(5), "asked"):
+            log.count(outcome)
+    assert file.read_text().split("\n")[1:5] == ["[0, 0, 2]", "[1, 10, 1]", "[1, 10, 0]", "[1, 10, 1]"]
+    assert read_spending(file) == (2, 15, 1)
+    with SpendingLog(file) as log:  # the worker that waited for the last one is dead
+        log.count("asked")
+        log.count(cost(1))
+    assert read_spending(file) == (3, 16, 1)
 
 
 @pytest.mark.parametrize("torn", [b"[3, 9", b"\0\0\0", b"\0\0\n\0"])
 def test_what_a_crash_left_behind_the_last_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
     file = tmp_path / "spending.jsonl"
-    file.write_bytes(b"[1, 10]\n[2, 15]\n" + torn)
-    assert read_spent_tokens(file) == 15
+    file.write_bytes(b"[1, 10]\n[2, 15]\n" + torn)  # as versions wrote it that did not count what waits
+    assert read_spending(file) == Spending(2, 15)
     with SpendingLog(file) as log:
-        log.add(cost(2))
-    assert file.read_text() == "[1, 10]\n[2, 15]\n[3, 17]\n"
+        log.count("asked")
+        log.count(cost(2))
+    assert file.read_text() == "[1, 10]\n[2, 15]\n[2, 15, 1]\n[3, 17, 0]\n"
 
 
 def test_a_run_begun_without_a_log_counts_on_from_its_rows(tmp_path: Path) -> None:
     with SpendingLog(tmp_path / "spending.jsonl", before=500) as log:
-        log.add(cost(10))
-    assert read_spent_tokens(tmp_path / "spending.jsonl") == 510
+        log.count("asked")
+        log.count(cost(10))
+    assert read_spending(tmp_path / "spending.jsonl") == (1, 510, 0)
 
 
 def halted_run(folder: Path, url: str, **settings: object) -> tuple[Workspace, Run, run_control.Begin, Path]:
@@ -116,10 +120,10 @@ def test_what_failed_was_paid_for_as_the_server_counted_it(tmp_path: Path) -> No
 
 
 def test_spending_that_cannot_be_written_down_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_self: SpendingLog, _usage: Usage) -> None:
+    def full(_self: SpendingLog, _outcome: Outcome) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(SpendingLog, "add", full)
+    monkeypatch.setattr(SpendingLog, "count", full)
     workspace = workspace_with(tmp_path, 40)
     with serving() as url:
         method = Asking()

@@ -104,6 +104,11 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     rate = _tokens_per_s(status)
     st.markdown(f"**{as_text(run.name)}**")
     st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
+    if counts.unanswered and status.state not in LIVE_STATES:
+        st.caption(
+            f"{counts.unanswered:,} requests were on their way when a worker ended: what the server may have answered to them "
+            "is not among the tokens spent."
+        )
     if counts.failed:
         kinds = read_progress(context.workspace.run_folder(run.id).rows).kinds
         text = ", ".join(f"{n:,} × {as_text(kind)}" for kind, n in kinds.most_common())

@@ -47,6 +47,19 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
     assert (kept.base_url, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)
 
 
+def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 8)
+    with serving_prompt_only(workspace) as (run, _):
+        folder = workspace.run_folder(run.id)
+        assert "on their way" not in text_of(visit(workspace, "launch", watched=run.id))
+        folder.done.unlink()  # as if its worker had been killed
+        folder.spending.write_text("[2, 30, 3]\n")
+        assert until_state(workspace, run, "crashed").counts.unanswered == 3
+        app = visit(workspace, "launch", watched=run.id)
+    assert not app.exception
+    assert "3 requests were on their way when a worker ended" in text_of(app)
+
+
 @contextmanager
 def serving_prompt_only(workspace: Workspace) -> Iterator[tuple[Run, str]]:
     """A run of 8 rows that ended since nobody answered, and the address of a server that would."""
