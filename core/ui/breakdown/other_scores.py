@@ -21,6 +21,7 @@ from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import loaders
+from core.ui.shared.linked import linked
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text
 from core.ui.shared.widgets import show_figure
@@ -32,7 +33,7 @@ _FOLDS_SEED = 0
 
 def show_ways(run: Run, rows: RunRows) -> None:
     """Show the AUROC of the same rows scored in several ways, most of which row counts cannot help."""
-    name = st.segmented_control("Metric", list(METRICS), default="DE", key="way-metric", bind="query-params") or "DE"
+    name = st.segmented_control("Metric", list(METRICS), default="DE", **linked("way-metric")) or "DE"
     found, counts = (ways_to_score(one, METRICS[name]) for one in loaders.other_scores(run.id))
     table = pd.DataFrame(
         [
@@ -98,8 +99,7 @@ def show_calibration(run: Run, rows: RunRows) -> None:
     )
     recalibrated = right.toggle(
         "Recalibrate on other perturbations",
-        key="recalibrate",
-        bind="query-params",
+        **linked("recalibrate"),
         help="A logistic curve, fitted on four fifths of the perturbations and applied to the rest. It uses the labels.",
     )
     parts = (

@@ -18,6 +18,7 @@ from core.stats.scores_and_labels import outcome_of, tasks
 from core.stats.slices import Slice
 from core.store.runs import Run
 from core.ui.shared import links, loaders
+from core.ui.shared.linked import choose_one, linked
 from core.ui.shared.widgets import as_text, score_name, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
@@ -40,8 +41,8 @@ def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
     """Show one kind of slice, costliest first, as figure and table; each slice links to its rows."""
     left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
     kinds = slices.available_slices(rows.frame)
-    by = left.selectbox("Slice by", kinds, key="by", bind="query-params", format_func=lambda kind: _KINDS.get(kind, kind))
-    metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", key="metric", bind="query-params") or "mean"
+    by = choose_one(left.selectbox, "by", "Slice by", {kind: _KINDS.get(kind, kind) for kind in kinds}, kinds[0]) or kinds[0]
+    metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **linked("metric")) or "mean"
     scored_slices = slices.score_slices(rows, by)
     table = pd.DataFrame([_slice_line(run, by, part, metric) for part in scored_slices])
     table = table.sort_values("cost", ascending=False, na_position="last", kind="stable")

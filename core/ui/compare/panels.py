@@ -19,6 +19,7 @@ from core.stats.ranks import midranks
 from core.stats.row_changes import agreement, rank_movement, row_changes
 from core.store.runs import Run
 from core.ui.shared import links, loaders
+from core.ui.shared.linked import choose_one, choose_several, linked
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
@@ -49,27 +50,17 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
         )
         return None
     left, middle, right = st.columns([0.4, 0.4, 0.2], vertical_alignment="bottom")
-    wanted = st.query_params.get("baseline")
-    first = next((key for key, other in others.items() if wanted in (key, other.name)), next(iter(others)))
-    chosen = left.selectbox(
-        f"Is {as_text(run.name)} better than …",
-        list(others),
-        index=list(others).index(first),
-        format_func=lambda key: others[key].name,
-        key=f"baseline-{run.id}",
-    )
-    links.set_parameter("baseline", chosen)
-    rest = [key for key in others if key != chosen]
-    also = middle.multiselect(
+    names = {key: other.name for key, other in others.items()}
+    chosen = choose_one(left.selectbox, "baseline", f"Is {as_text(run.name)} better than …", names, next(iter(names)))
+    assert chosen is not None
+    also = choose_several(
+        middle.multiselect,
+        "also",
         "… and than",
-        rest,
-        default=[key for key in st.query_params.get_all("also") if key in rest],
-        format_func=lambda key: others[key].name,
-        key=f"also-{run.id}-{chosen}",
+        {key: name for key, name in names.items() if key != chosen},
         placeholder="further runs",
         help="Several comparisons at once, with p-values corrected for their number.",
     )
-    links.set_parameter("also", also)
     margin = right.number_input(
         "Equal within ±",
         0.0,
@@ -77,8 +68,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
         None,
         0.005,
         format="%.3f",
-        key="margin",
-        bind="query-params",
+        **linked("margin"),
         placeholder="none",
         help=_MARGIN,
     )

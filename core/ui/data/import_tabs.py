@@ -13,6 +13,7 @@ from core.config import import_folders
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import choose_one, linked
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -32,8 +33,8 @@ def show_import(context: PageContext) -> None:
         show_empty("This workspace is open for reading only: nothing can be imported.")
         return
     with st.expander("Options"):
-        dataset = st.text_input("Attach to dataset", placeholder="recognised by its ids", key="import_dataset")
-        strict = st.toggle("Refuse a file if one of its rows is bad", key="import_strict")
+        dataset = st.text_input("Attach to dataset", placeholder="recognised by its ids", **linked("import_dataset"))
+        strict = st.toggle("Refuse a file if one of its rows is bad", **linked("import_strict"))
     options = ImportOptions(dataset=dataset or None, strict=strict)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
@@ -66,7 +67,7 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     if not folders:
         st.caption("Off: this app listens beyond the machine that it runs on. Upload the file instead.")
         return
-    path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), key="import_path")
+    path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), **linked("import_path"))
     go = st.button("Import path", disabled=not path)
     st.caption(f"From {' or '.join(as_text(folder) for folder in folders)}, and below.")
     if go:
@@ -76,8 +77,9 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
 
 def _show_public_files(context: PageContext) -> None:
     st.markdown("**Public files**")
-    group = st.selectbox("Source", imports.PUBLIC_GROUPS, format_func=lambda name: FETCHABLE[name], key="fetch_group")
-    if st.button("Fetch and import"):
+    groups = {name: FETCHABLE[name] for name in imports.PUBLIC_GROUPS}
+    group = choose_one(st.selectbox, "fetch_group", "Source", groups, next(iter(groups)))
+    if st.button("Fetch and import") and group is not None:
         _fetch(context, group)
 
 

@@ -19,6 +19,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
 from core.ui.shared import links, loaders, neighbour_controls, space_numbers
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import linked
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
@@ -157,14 +158,14 @@ def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
-    title = kind_side.selectbox("From", list(KINDS), key="build_kind", label_visibility="collapsed")
+    title = kind_side.selectbox("From", list(KINDS), label_visibility="collapsed", **linked("build_kind"))
     kind, needed, columns = KINDS[title]
-    name = name_side.text_input("Name", placeholder="name of the space", key="build_name", label_visibility="collapsed")
+    name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **linked("build_name"))
     seed = 0
     if columns:
         left, right = st.columns(2)
-        columns = left.number_input("Columns", 1, 2000, columns, key=f"build_columns_{kind}")
-        seed = right.number_input("Seed", 0, 10_000, 0, key="build_seed", help=SEEDED)
+        columns = left.number_input("Columns", 1, 2000, columns, **linked(f"build_columns_{kind}"))
+        seed = right.number_input("Seed", 0, 10_000, 0, help=SEEDED, **linked("build_seed"))
     if needed and needed not in packs:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return

@@ -13,12 +13,13 @@ from core.plots import theme
 from core.texts import quantity_text
 from core.ui.debates.marked_text import Marks, to_lines
 from core.ui.debates.trace import Event
+from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import as_text
 
 LONGEST_CELL = 60  # characters: longer texts are read as lines, not in a table
 
 
-def show(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str, marks: Marks) -> None:
+def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks) -> None:
     """Show the evidence that the agents were given; at first the answer in which the words stand that were searched for."""
     if not items and any(e["kind"] == "observation" for e in events):
         st.caption("The tools' answers are among the steps below.")
@@ -27,17 +28,20 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], key: str, mar
         st.caption("This file kept no dossier: what evidence the agents were given is not known.")
         return
     hits = [marks.count_hits(json.dumps(item["body"], ensure_ascii=False)) for item in items]
-    titles = [_title(item, n) for item, n in zip(items, hits, strict=True)]
-    chosen = st.pills(
-        f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}",
-        range(len(items)),
-        default=next((i for i, n in enumerate(hits) if n), 0),
-        format_func=lambda i: titles[i],
-        key=f"dossier-{key}-{marks.sought}",
-        wrap=True,
-    )
+    cards = _name_cards(items)
+    titles = {card: _title(item, n) for card, item, n in zip(cards, items, hits, strict=True)}
+    first = cards[next((i for i, n in enumerate(hits) if n), 0)]
+    label = f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}"
+    chosen = choose_one(st.pills, "card", label, titles, first, wrap=True)
     with st.container(border=True):
-        _show_item(items[chosen or 0], marks)
+        _show_item(items[cards.index(chosen or first)], marks)
+
+
+def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names of answers in a link: their tools', numbered from the second of a tool on. The next row shows the same card."""
+    tools = [str(item["tool"]) for item in items]
+    earlier = [tools[:i].count(tool) for i, tool in enumerate(tools)]
+    return [f"{tool} {n + 1}" if n else tool for tool, n in zip(tools, earlier, strict=True)]
 
 
 def _title(item: Mapping[str, Any], hits: int) -> str:

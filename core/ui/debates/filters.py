@@ -11,6 +11,7 @@ from core.audit.brief_checks import FINDINGS, SHORT
 from core.store.predictions import CONFIDENTLY_WRONG, GENE_ROWS, MOST_ARGUED, Order, RowFilter
 from core.store.runs import Run
 from core.ui.shared import links, loaders
+from core.ui.shared.linked import linked
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import FLAG_NAMES, as_text, score_name, show_empty
 
@@ -81,7 +82,7 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> list[str]:
     names = {other.id: other.name for other in context.runs if other.id != run.id}
     other = next((key for key in st.query_params.get_all("with") if key in names), None)
     orders = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
-    chosen = st.selectbox("Order", orders, key="order", bind="query-params", label_visibility="collapsed")
+    chosen = st.selectbox("Order", orders, **linked("order"), label_visibility="collapsed")
     if chosen == UNLIKE and other:
         return loaders.ids_unlike(run.id, other, wanted)
     return loaders.matching_ids(run.id, wanted, chosen)
@@ -128,17 +129,16 @@ def show(run: Run) -> RowFilter:
     labels: list[str] = []
     outcome = ""
     if labelled:
-        labels = columns[0].multiselect("Label", choices["label"], key="label", bind="query-params", placeholder="any")
+        labels = columns[0].multiselect("Label", choices["label"], **linked("label"), placeholder="any")
         with columns[1]:
             outcome = _choose_call(run)
     flags = columns[-3].multiselect(
         "Flags",
         [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
-        key="flags",
-        bind="query-params",
+        **linked("flags"),
         placeholder="any",
     )
-    text = columns[-2].text_input("Search", key="q", bind="query-params", placeholder="gene, word or phrase", type="search")
+    text = columns[-2].text_input("Search", **linked("q"), placeholder="gene, word or phrase", type="search")
     with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
         more = _show_more_filters(run, choices)
     show_active()
@@ -162,8 +162,8 @@ def _choose_call(run: Run) -> str:
 def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
     """Show the filters that are used less often."""
     return RowFilter(
-        p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, key="p_de", bind="query-params"),
-        p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, key="p_up", bind="query-params"),
+        p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, **linked("p_de")),
+        p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **linked("p_up")),
         pert=_choose_one("Perturbation", choices["pert"], "pert"),
         gene=_choose_one("Target gene", choices["gene"], "gene"),
         naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
@@ -171,12 +171,12 @@ def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
         split=_choose_one("Split", choices["split"], "split"),
         finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
         arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),
-        noted=st.toggle("Only rows with notes", key="noted", bind="query-params"),
-        failed=st.toggle("Only rows that failed", key="failed", bind="query-params"),
+        noted=st.toggle("Only rows with notes", **linked("noted")),
+        failed=st.toggle("Only rows that failed", **linked("failed")),
     )
 
 
 def _choose_one(label: str, options: list[str], key: str, explanation: str | None = None) -> str:
     """Show a filter that is off at first; the chosen option, empty if none."""
-    chosen = st.selectbox(label, options, index=None, key=key, bind="query-params", placeholder="any", help=explanation)
+    chosen = st.selectbox(label, options, index=None, placeholder="any", help=explanation, **linked(key))
     return chosen or ""

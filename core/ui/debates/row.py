@@ -36,7 +36,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         with st.expander("How these numbers came about"):
             _show_arithmetic(run, row, details.events)
     marks = marks_of(context, row)
-    dossier.show(details.dossier, details.events, row["pair_id"], marks)
+    dossier.show(details.dossier, details.events, marks)
     if compare:
         _show_other_runs(context, run, row["pair_id"], compare, marks)
     else:

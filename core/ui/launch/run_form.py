@@ -21,6 +21,7 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import choose_one, choose_several, linked
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
@@ -39,7 +40,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
     known = methods()
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
-        name = st.selectbox("Method", list(known), index=_default_method(known), key="method", bind="query-params")
+        name = st.selectbox("Method", list(known), index=_default_method(known), **linked("method"))
         method = known[name]
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
@@ -47,21 +48,21 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         wanted = RunRequest(name, dataset.name, _show_options(dataset, method), rows, labels=labels)
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
-        wanted = replace(
-            wanted, name=st.text_input("Name of the run", launch.name_of(wanted), key=f"name-{launch.name_of(wanted)}")
-        )
+        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **linked("run_name")))
         _show_start(context, wanted, health)
 
 
 def _show_labels() -> str:
     """Show the choice of labels that may be seen."""
-    return st.selectbox(
+    chosen = choose_one(
+        st.selectbox,
+        "labels",
         "Labels that may be seen",
-        list(LABELS),
-        format_func=lambda key: f"{key}: {LABELS[key]}",
-        key="labels",
+        {key: f"{key}: {words}" for key, words in LABELS.items()},
+        next(iter(LABELS)),
         help="Evidence from labelled rows, examples and base rates come from these alone.",
     )
+    return chosen or next(iter(LABELS))
 
 
 def _default_method(known: Mapping[str, Method]) -> int:
@@ -73,9 +74,9 @@ def _show_rows(dataset: Dataset) -> str:
     """Show the choice of rows and return it as the command line writes it."""
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
     one, two, three = st.columns(3)
-    split = one.selectbox("Rows of split", splits, key="launch_split")
-    sample = two.number_input("Only a sample of", 1, None, None, key="launch_sample", placeholder="all of them")
-    seed = three.number_input("Sample seed", 0, None, 0, key="launch_seed", disabled=sample is None)
+    split = one.selectbox("Rows of split", splits, **linked("launch_split"))
+    sample = two.number_input("Only a sample of", 1, None, None, placeholder="all of them", **linked("launch_sample"))
+    seed = three.number_input("Sample seed", 0, None, 0, disabled=sample is None, **linked("launch_seed"))
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
@@ -95,21 +96,18 @@ def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
     """Show the gene spaces or runs that an option may name; return the chosen ones with commas between them."""
     key, title = f"option-{method.name}-{option.name}", option.name.replace("_", " ")
     if option.kind == "spaces":
-        return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], key=key, help=option.help))
+        return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], help=option.help, **linked(key)))
     names = {run.id: run.name for run in loaders.all_runs() if run.dataset == dataset.id}
     if option.kind == "runs":
-        return ",".join(st.multiselect(title, list(names), format_func=lambda run: names[run], key=key, help=option.help))
-    chosen = st.selectbox(
-        title, list(names), index=None, format_func=lambda run: names[run], key=key, help=option.help, placeholder="choose a run"
-    )
-    return chosen or ""
+        return ",".join(choose_several(st.multiselect, key, title, names, help=option.help))
+    return choose_one(st.selectbox, key, title, names, index=None, help=option.help, placeholder="choose a run") or ""
 
 
 def _show_option(method: Method, option: Option) -> Any:
     key = f"option-{method.name}-{option.name}"
     title = option.name.replace("_", " ")
     if option.kind == "flag":
-        return st.toggle(title, option.default, key=key, help=option.help)
+        return st.toggle(title, option.default, help=option.help, **linked(key))
     if option.kind == "choice":
         choices = list(option.choices)
         return st.selectbox(
@@ -117,14 +115,14 @@ def _show_option(method: Method, option: Option) -> Any:
             choices,
             index=choices.index(option.default),
             format_func=lambda choice: choice or "the server's default",
-            key=key,
             help=option.help,
+            **linked(key),
         )
     if option.kind == "text":
-        return st.text_area(title, option.default, key=key, help=option.help, height=68)
+        return st.text_area(title, option.default, help=option.help, height=68, **linked(key))
     least = None if option.least is None else type(option.default)(option.least)
     most = None if option.most is None else type(option.default)(option.most)
-    return st.number_input(title, least, most, option.default, key=key, help=option.help)
+    return st.number_input(title, least, most, option.default, help=option.help, **linked(key))
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
@@ -144,14 +142,14 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.success(f"{', '.join(map(as_text, health.models[:3]))} answers · {facts}", icon=":material/check_circle:")
         if health.problem:
             st.caption(f":orange[{as_text(health.problem)}]")
-    model = st.selectbox("Model", health.models, key="model", disabled=not health.models, placeholder="none answers")
+    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **linked("model"))
     one, two, three = st.columns(3)
     concurrency = one.number_input(
-        "Calls at once", 1, MOST_CALLS, 16, key="concurrency", help="How many requests are open at a time, at most."
+        "Calls at once", 1, MOST_CALLS, 16, help="How many requests are open at a time, at most.", **linked("concurrency")
     )
-    budget = two.number_input("Token budget", 1, None, None, key="budget", placeholder="none", help=_BUDGET_HELP)
-    seed = three.number_input("Seed", 0, None, 0, key="run_seed")
-    cached = st.toggle("Reuse cached answers to identical requests", True, key="cached")
+    budget = two.number_input("Token budget", 1, None, None, placeholder="none", help=_BUDGET_HELP, **linked("budget"))
+    seed = three.number_input("Seed", 0, None, 0, **linked("run_seed"))
+    cached = st.toggle("Reuse cached answers to identical requests", True, **linked("cached"))
     return (
         replace(wanted, endpoint=address, model=model, concurrency=concurrency, token_budget=budget, seed=seed, cached=cached),
         health,

@@ -17,6 +17,7 @@ from core.store.runs import Run
 from core.ui.launch.run_form import MOST_CALLS
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import read_ids
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration, show_empty
 
@@ -60,8 +61,7 @@ def show_runs(context: PageContext) -> None:
 def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
     """Show the table of runs, newest first, and return the id of the selected one: the one in the address, or the newest."""
     ids = list(here)
-    wanted = st.query_params.get("watched")
-    place = ids.index(wanted) if wanted in ids else 0
+    place = next(map(ids.index, read_ids("watched", ids)), 0)
 
     def select() -> None:
         links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])

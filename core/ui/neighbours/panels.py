@@ -18,6 +18,7 @@ from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, space_numbers, widgets
+from core.ui.shared.linked import linked, select_rows
 from core.ui.shared.neighbour_controls import LiveNeighbours
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
@@ -25,6 +26,7 @@ from core.ui.shared.widgets import as_text, show_figure
 
 PER = ("gene", "row")  # what a point of the figure, and a line of the table, stands for
 LISTED = 400  # neighbours in the table; the others are counted
+LEFT_OUT = "without"  # query parameter: the neighbours that are left out
 MAPPED = 0.5  # nearly every gene has some weight: the map marks only those that make up this share of the prior
 
 
@@ -58,11 +60,20 @@ def explain_priors(live: LiveNeighbours, pair_id: str) -> tuple[Provenance, Prov
     """The provenance of the row's priors from all neighbours, and from those that are not picked in the table."""
     settings = live.settings
     provenance = live.neighbourhood.explain(0, settings.spaces, settings.setting)
-    picked = st.session_state.get(_table_key(live, pair_id), {}).get("selection", {}).get("rows", [])
-    lines = list_neighbours(live, provenance) if picked else pd.DataFrame()
-    positions = [position for i in picked if i < len(lines) for position in lines["positions"].iloc[i]]
+    positions = _picked_positions(live, provenance, pair_id)
     without = np.array(positions, dtype=np.intp)
     return provenance, live.neighbourhood.explain(0, settings.spaces, settings.setting, without) if positions else provenance
+
+
+def _picked_positions(live: LiveNeighbours, provenance: Provenance, pair_id: str) -> list[int]:
+    """The labelled rows of the neighbours that are picked in the table, or named by the link that was just opened."""
+    key = _table_key(live, pair_id)
+    if key not in st.session_state and LEFT_OUT not in st.query_params:
+        return []
+    lines = list_neighbours(live, provenance).head(LISTED)
+    select_rows(key, LEFT_OUT, lines["neighbour"].tolist())
+    picked = st.session_state.get(key, {}).get("selection", {}).get("rows", [])
+    return [position for i in picked if i < len(lines) for position in lines["positions"].iloc[i]]
 
 
 def _is_grouped() -> bool:
@@ -196,7 +207,7 @@ def show_neighbours(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> N
         f"{len(shown):,} of {len(rows):,}, highest share first; the shares of all sum to 100%. "
         "Pick some in the first column to see the priors without them."
     )
-    st.dataframe(
+    found = st.dataframe(
         shown,
         hide_index=True,
         height=420,
@@ -209,6 +220,7 @@ def show_neighbours(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> N
             **{name: number(title, format="%.2f") for name, title in shares.items()},
         },
     )
+    links.set_parameter(LEFT_OUT, rows["neighbour"].iloc[found["selection"]["rows"]].tolist())
 
 
 def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
@@ -217,7 +229,7 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     caption = (
         f"{context.dataset.name} · {pair_id} · {rows['positions'].map(len).sum():,} labelled rows · {live.settings.describe()}"
     )
-    st.segmented_control("Group by", PER, default=PER[0], key="per", bind="query-params", required=True)
+    st.segmented_control("Group by", PER, default=PER[0], **linked("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)")

@@ -15,6 +15,7 @@ from core.store.runs import Run
 from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
 from core.ui.shared import links, loaders, score_box
+from core.ui.shared.linked import linked
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
 
@@ -37,7 +38,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
         show_empty("This dataset has no runs yet.", lambda: links.to_data("Import a submission"))
         return
     view = st.segmented_control(
-        "Columns", [SCORES, WORK], default=SCORES, key="columns", bind="query-params", required=True, label_visibility="collapsed"
+        "Columns", [SCORES, WORK], default=SCORES, **linked("columns"), required=True, label_visibility="collapsed"
     )
     table = pd.DataFrame([_score_line(run) if view == SCORES else _work_line(run) for run in context.runs])
     usual = [name for name, value in _USUAL.items() if name in table and table[name].dropna().eq(value).all()]

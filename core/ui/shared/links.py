@@ -1,4 +1,7 @@
-"""Links between pages, and the query parameters that they carry. A link names a run by its id, so renaming breaks none."""
+"""Links between pages, and the query parameters that they carry. A link names a run by its id, so renaming breaks none.
+
+The controls whose values a link carries are in `linked`.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
@@ -19,6 +18,7 @@ from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of
 from core.transfer.row_index import RowIndex
 from core.ui.shared import links, loaders
+from core.ui.shared.linked import linked
 from core.ui.shared.widgets import as_text, show_empty
 
 PROTOCOLS: dict[str, Kind] = {"folds": "folds", "leave-one-out": "loo"}
@@ -78,16 +78,17 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bo
     """Show the widgets that set a kNN; the settings, or None, with a sentence, if no space is chosen."""
     names = [space.name for space in spaces]
     first, second, third = st.columns([0.44, 0.3, 0.26], vertical_alignment="bottom")
+    widest = _widest_space(dataset, spaces)
     chosen = first.pills(
-        "Gene spaces", names, default=_widest_space(dataset, spaces), selection_mode="multi", **_widget_options("space")
+        "Gene spaces", names, default=widest, selection_mode="multi", help=HELP["space"], **linked("space", [widest])
     )
-    power = second.slider("Power", 0.5, 6.0, 2.0, 0.5, **_widget_options("power"))
+    power = second.slider("Power", 0.5, 6.0, 2.0, 0.5, help=HELP["power"], **linked("power"))
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
-        axis = st.selectbox("Compared", list(AXES), **_widget_options("axis"))
-        nearest = st.selectbox("Nearest", NEAREST, **_widget_options("nearest"))
-        centre = st.toggle("Centred", **_widget_options("centre"))
-        protocol = st.selectbox("Protocol", list(PROTOCOLS), **_widget_options("protocol")) if labelled else ""
-        strength = st.slider("Support strength", 0.0, 1.0, 0.0, 0.1, **_widget_options("strength"))
+        axis = st.selectbox("Compared", list(AXES), help=HELP["axis"], **linked("axis"))
+        nearest = st.selectbox("Nearest", NEAREST, help=HELP["nearest"], **linked("nearest"))
+        centre = st.toggle("Centred", help=HELP["centre"], **linked("centre"))
+        protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **linked("protocol")) if labelled else ""
+        strength = st.slider("Support strength", 0.0, 1.0, 0.0, 0.1, help=HELP["strength"], **linked("strength"))
     if not chosen:
         st.markdown("Choose at least one gene space.")
         return None
@@ -95,10 +96,6 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bo
     weighting = Weighting(power, 1.0 if strength else None, k, AXES[axis])
     kind: Kind = PROTOCOLS[protocol] if labelled else "test"
     return KnnSettings(tuple(chosen), EvaluationProtocol(kind), SimilaritySettings(weighting, centre, strength))
-
-
-def _widget_options(key: str) -> dict[str, Any]:
-    return {"key": key, "bind": "query-params", "help": HELP[key]}
 
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:

@@ -10,6 +10,7 @@ import streamlit as st
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.ui.shared import links, loaders, row_list
+from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, score_name, show_empty
 
@@ -52,18 +53,16 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
     with following:
         _show_step("›", "right", ids, place + 1)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
-    chosen = others.multiselect(
+    chosen = choose_several(
+        others.multiselect,
+        "with",
         "Compare with",
-        list(names),
-        default=[key for key in st.query_params.get_all("with") if key in names][:2],
-        format_func=lambda key: names[key],
+        names,
         max_selections=2,
-        key=f"with-{run.id}",
         label_visibility="collapsed",
         placeholder="compare with …" if names else "no other run has this row",
         disabled=not names,
     )
-    links.set_parameter("with", chosen)
     with link.popover("Copy link", width="stretch"):
         st.code(links.current_address(row=pair_id), language=None, wrap_lines=True)
     return chosen

@@ -18,7 +18,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import links, loaders
+from core.ui.shared import linked, links, loaders
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import show_confirmation
 from core.ui.shared.widgets import as_text, draw_waiting
@@ -56,11 +56,15 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     with background().pause(), _record_unexpected_errors(), explain_errors():
         st.session_state[_READ] = _QUERIES.get(page.url_path, ())
         loaders.refresh(*st.session_state[_READ])
-        st.session_state[_CONTEXT] = _sidebar(pages)
+        context = st.session_state[_CONTEXT] = _sidebar(pages)
+        opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
+        remarks = st.container()
         try:
             page.run()
         finally:
+            for sentence in linked.describe_unknown(opened):
+                remarks.caption(f":orange[⚠ {as_text(sentence)}]")
             draw_waiting()
             st.session_state.pop(_CONTEXT, None)
 
@@ -204,12 +208,13 @@ def _first_to_show(runs: Sequence[Run]) -> Run | None:
 
 
 def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str, str]) -> None:
-    """Show the choice of a dataset or run by id; a change replaces all query parameters by that one."""
+    """Show the choice of a dataset or run by id; another run keeps what else the address holds, another dataset does not."""
     key = f"choose_{name}"
     st.session_state[key] = chosen
 
     def set_address() -> None:
-        st.query_params.from_dict({name: st.session_state[key]})
+        of_dataset = dict.fromkeys(linked.names_of_ids()) if name == "dataset" else {}
+        links.set_parameters({**of_dataset, name: st.session_state[key]})
         st.session_state.pop("_run", None)
 
     st.selectbox(

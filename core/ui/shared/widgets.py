@@ -15,6 +15,7 @@ import streamlit as st
 from core.actions.export import encode_for_spreadsheets
 from core.plots import theme
 from core.store.runs import Run
+from core.ui.shared.linked import linked
 
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
 _HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
@@ -115,7 +116,7 @@ def show_heading(text: str, colour: str, warning: str = "") -> None:
 
 def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
     """Show tabs and draw only the open one; the query parameter `key` names it."""
-    for tab, draw in zip(st.tabs(list(parts), key=key, bind="query-params"), parts.values(), strict=True):
+    for tab, draw in zip(st.tabs(list(parts), **linked(key)), parts.values(), strict=True):
         if tab.open:
             with tab:
                 draw()

@@ -18,6 +18,7 @@ from core.submission.rules import frame, is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
 from core.ui.shared import links, loaders
+from core.ui.shared.linked import linked, select_rows
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -44,8 +45,7 @@ def show_package(run: Run) -> None:
     fusion_trace = _needs_fusion_trace(run) and option.toggle(
         "Add the fusion's arithmetic to each trace",
         help="Appends the arithmetic from the debate's probabilities to the submitted ones to every trace.",
-        key="fusion_trace",
-        bind="query-params",
+        **linked("fusion_trace"),
     )
     with more.popover("Prompt and tools", width="stretch", icon=":material/attach_file:"):
         prompt, tools = _choose_attachments(track)
@@ -89,7 +89,7 @@ def show_check(context: PageContext) -> None:
     labelled = rows.toggle(
         "Predictions for labelled rows",
         help="Without this, every row of the test split is expected, once and in order.",
-        key="check_labelled",
+        **linked("check_labelled"),
     )
     if file is None:
         split = "training" if labelled else "test"
@@ -110,7 +110,7 @@ def show_check(context: PageContext) -> None:
 
 
 def _choose_track(default: Track, key: str) -> Track:
-    chosen: Track = st.segmented_control("Track", TRACKS, default=default, key=key, bind="query-params", required=True)
+    chosen: Track = st.segmented_control("Track", TRACKS, default=default, required=True, **linked(key, default))
     st.caption(f"Track {chosen}: {ABOUT[chosen]}.")
     return chosen
 
@@ -177,6 +177,9 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
             "what was found and expected": table["message"],
         }
     )
+    rules = [problem.rule for problem in problems]
+    key = f"problems-{run.id if run else 'file'}"
+    select_rows(key, "problem", rules)
     chosen = st.dataframe(
         shown,
         hide_index=True,
@@ -190,10 +193,11 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
             "rule": st.column_config.TextColumn(width=150),
             "rows": st.column_config.NumberColumn(width=60, format="localized"),
         },
-        key=f"problems-{run.id if run else 'file'}",
+        key=key,
     )
     picked = chosen["selection"]["rows"] or [0]
     if picked[0] < len(problems):
+        links.set_parameter("problem", rules[picked[0]] if picked[0] else None)
         _show_problem(problems[picked[0]], run)
 
 

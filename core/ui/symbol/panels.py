@@ -10,6 +10,7 @@ import streamlit as st
 from core.plots import theme
 from core.store.datasets import Dataset
 from core.ui.shared import links, loaders, widgets
+from core.ui.shared.linked import choose_one, linked
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
 
@@ -20,16 +21,10 @@ OTHER_ROLE = {"pert": "gene", "gene": "pert"}
 def show(context: PageContext, role: str) -> None:
     """Show everything that this workspace knows of a symbol in one role, "pert" or "gene"."""
     symbols = _symbols(context, role)
-    linked = st.query_params.get("name")
     title, choice = st.columns([0.6, 0.4], vertical_alignment="bottom")
-    chosen = choice.selectbox(
-        TITLES[role],
-        symbols,
-        index=symbols.index(linked) if linked in symbols else None,
-        placeholder="choose one",
-        key=f"symbol-{role}",
+    chosen = choose_one(
+        choice.selectbox, "name", TITLES[role], dict(zip(symbols, symbols, strict=True)), index=None, placeholder="choose one"
     )
-    links.set_parameter("name", chosen)
     if chosen is None or context.dataset is None:
         title.markdown(f"## {TITLES[role]}")
         if symbols:
@@ -91,7 +86,7 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     if not spaces:
         return
     st.markdown("### Most similar")
-    space = st.selectbox("Gene space", spaces, key="alike_space", bind="query-params")
+    space = st.selectbox("Gene space", spaces, **linked("alike_space"))
     similar = loaders.most_similar(dataset.id, space, role, name)
     if similar.empty:
         st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or nothing in it is similar.")

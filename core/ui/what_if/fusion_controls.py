@@ -22,8 +22,9 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.live_fusion import LiveFusion, live_fusion
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import cells_under
-from core.ui.shared import links, loaders, neighbour_controls, space_numbers
+from core.ui.shared import loaders, neighbour_controls, space_numbers
 from core.ui.shared.cached_components import CachedComponents
+from core.ui.shared.linked import choose_one, choose_several, linked
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
@@ -74,19 +75,15 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
         return None
     titles = {KNN: "neighbours", **same_rows}
     first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
-    wanted = [key for key in st.query_params.get_all("with") if key in options] or options[:1]
-    key = f"with-mix-{base.id}"
-    st.session_state.setdefault(key, wanted)
-    others = first.multiselect(
-        f"Fuse {as_text(base.name)} with", options, format_func=lambda option: titles[option], key=key, help=HELP["with"]
+    label = f"Fuse {as_text(base.name)} with"
+    others = choose_several(
+        first.multiselect, "with", label, {key: titles[key] for key in options}, options[:1], help=HELP["with"]
     )
-    links.set_parameter("with", others)
     over = second.segmented_control(
         "Rank among",
         list(REFERENCES),
         default="these rows",
-        key="over",
-        bind="query-params",
+        **linked("over"),
         help=HELP["over"],
         required=True,
     )
@@ -113,7 +110,7 @@ def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[
     found: list[tuple[float, ...]] = []
     for column, (number, prefix) in zip(st.columns(2, gap="medium"), WEIGHTS, strict=True):
         values = [
-            column.slider(_share_of(titles[key], number), 0.0, 1.0, even, 0.05, key=f"{prefix}_{key}", bind="query-params")
+            column.slider(_share_of(titles[key], number), 0.0, 1.0, even, 0.05, **linked(f"{prefix}_{key}", even))
             for key in others
         ]
         total = sum(values)
@@ -133,14 +130,14 @@ def _show_references(
     needing = [base.id, *(key for key in others if key != KNN and methods[key] != "knn")]
     chosen = []
     for column, key in zip(st.columns(max(len(needing), 2)), needing, strict=False):
-        own = list(labelled)
-        found = column.selectbox(
+        found = choose_one(
+            column.selectbox,
+            f"reference_{key}",
             f"{as_text(titles.get(key, base.name))}: percentiles against",
-            own,
-            index=own.index(key) if key in own else None,
-            format_func=lambda option: labelled[option],
+            labelled,
+            key if key in labelled else None,
+            index=0 if key in labelled else None,
             placeholder="choose a run on labelled rows",
-            key=f"reference-{key}",
         )
         if found is not None:
             chosen.append((key, found))

@@ -28,6 +28,7 @@ from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among
 from core.ui.shared import links, loaders, score_box, space_numbers
+from core.ui.shared.linked import linked
 from core.ui.shared.widgets import as_text, label_text, show_figure
 from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.fusion_controls import FusionChoice
@@ -160,7 +161,7 @@ def _select_movers(choice: FusionChoice, found: FusionComparison) -> tuple[pd.Da
 
 def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
     """Show the rows that the fusion moves most against its base, with links to their debates."""
-    st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], key="moved", bind="query-params", required=True)
+    st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], **linked("moved"), required=True)
     table, _ = _select_movers(choice, found)
     if table.empty:
         st.markdown("No row moves at these weights.")

@@ -16,6 +16,7 @@ from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import choose_one, linked
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
@@ -45,13 +46,9 @@ def _show_baseline(context: PageContext, base: Run) -> Run:
     """Show the choice of the run that changes are measured against: the base, or another that has all of its rows."""
     shared = loaders.shared_row_counts(base.id)
     options = {base.id: base} | {run.id: run for run in context.runs if shared.get(run.id) == base.total}
-    wanted = st.query_params.get("baseline")
-    at = list(options).index(wanted) if wanted in options else 0
-    chosen = st.selectbox(
-        "Change against", list(options), index=at, format_func=lambda key: options[key].name, key=f"baseline-mix-{base.id}"
-    )
-    links.set_parameter("baseline", chosen if chosen != base.id else None)
-    return options[chosen]
+    names = {key: run.name for key, run in options.items()}
+    chosen = choose_one(st.selectbox, "baseline", "Change against", names, base.id)
+    return options[chosen or base.id]
 
 
 def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
@@ -91,7 +88,8 @@ def _apply_preset(settings: dict[str, Any]) -> None:
 
 
 def _show_save(context: PageContext, choice: FusionChoice) -> None:
-    name = st.text_input("Name of the new run", f"{choice.base.name} + {_join_names(context, choice)}", key="mix_name")
+    usual = f"{choice.base.name} + {_join_names(context, choice)}"
+    name = st.text_input("Name of the new run", placeholder=usual, **linked("mix_name")) or usual
     if choice.knn is not None:
         st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
@@ -105,25 +103,25 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     if not test:
         st.markdown("No run of this dataset is on unlabelled rows.")
         return
-    base = _show_test_run(f"In place of {choice.base.name}", test, "twin-base")
+    base = _show_test_run(f"In place of {choice.base.name}", test, "twin")
     methods = {run.id: run.method for run in context.runs}
     names = {run.id: run.name for run in context.runs}
     others = {
-        key: _show_test_run(f"In place of {names[key]}", test, f"twin-{key}")
+        key: _show_test_run(f"In place of {names[key]}", test, f"twin_{key}")
         for key in choice.others
         if key != KNN and methods[key] != "knn"
     }
     if any(found is None for found in others.values()) or base is None:
         return
-    name = st.text_input("Name of the new run", f"{base.name} + {_join_names(context, choice)}", key="twin_name")
+    usual = f"{base.name} + {_join_names(context, choice)}"
+    name = st.text_input("Name of the new run", placeholder=usual, **linked("twin_name")) or usual
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
         _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
 
 
 def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
-    chosen = st.selectbox(
-        label, list(options), index=None, format_func=lambda k: options[k].name, key=key, placeholder="a test run"
-    )
+    names = {run.id: run.name for run in options.values()}
+    chosen = choose_one(st.selectbox, key, label, names, index=None, placeholder="a test run")
     return options[chosen] if chosen is not None else None
 
 
