@@ -1,7 +1,8 @@
 """Controls whose values the address carries, so that a copied link shows the same screen elsewhere.
 
 Every control is made in one of three ways: with the arguments of `linked`; by `choose_one` or `choose_several`, if it chooses
-among things that have ids; or under a key that begins as one of NOT_CARRIED does. Defaults stay out of the address.
+among things that have ids; or under a key that begins as one of CARRIED_BY or NOT_CARRIED does. Defaults stay out of the
+address.
 """
 
 from __future__ import annotations
@@ -14,9 +15,26 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from core.ui.shared import links
 
+# What the key of a control begins with that a parameter of another name carries.
+CARRIED_BY = {"choose_": "dataset and run", "pert-": "row", "gene-": "row"}
 # What the key of a control begins with that no link carries, and why.
 NOT_CARRIED = {
-    "choose_": "dataset and run, which the router puts into every link",
+    "endpoint": "whoever opens a link would have this machine send its key to a server that somebody else chose",
+    "address-": "as endpoint",
+    "budget-": "belongs to the run, and is stored when it goes on",
+    "calls-": "as budget-",
+    "upload": "a file of one's own",
+    "check_file": "as upload",
+    "prompt_file": "as upload",
+    "tool_files": "as upload",
+    "note": "being written; stored when it is saved",
+    "name-": "as note",
+    "score-": "as note",
+    "preset_name": "as note",
+    "preset_gone": "what goes for good is chosen by whoever removes it",
+    "space_gone": "as preset_gone",
+    "undo_": "as preset_gone",
+    "call-": "inside of what is folded; what is folded is so again",
 }
 # Parameters that a view may have without a control that takes them: the router's, and the row while another tab is open.
 _UNTAKEN = ("dataset", "run", "row", "with")

@@ -220,7 +220,7 @@ def _show_choice(label: str, name: str, chosen: str | None, titles: Mapping[str,
     st.selectbox(
         label,
         list(titles),
-        key=key,
+        key=f"choose_{name}",
         format_func=lambda option: titles.get(option, option),
         on_change=set_address,
         disabled=not titles,
