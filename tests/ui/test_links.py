@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
-from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.ui.shared.linked import CARRIED_BY, NOT_CARRIED
-from tests.ui.conftest import OpenTab, Visit, settle, then
-from tests.ui.serving import Server
-from tests.ui.test_apptest import TABS, VIEWS, tab_of, text_of, the_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator, Page
+    pass
 
 # Streamlit's functions that make a control.
 CONTROLS = {

@@ -111,7 +111,7 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
 
 def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:
     app = visit(copy, "what_if", run=LABELLED)
-    app.selectbox(key="twin-base").set_value(the_run(copy, TEST).id).run()
+    app.selectbox(key="id-twin").set_value(the_run(copy, TEST).id).run()
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
     assert not app.error
@@ -140,7 +140,7 @@ def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspac
 def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_workspace: Workspace) -> None:
     app = visit(demo_workspace, "what_if", run=TEST, over="labelled rows")
     assert "has no reference run on labelled rows" in app.error[0].value
-    app.selectbox(key=f"reference-{the_run(demo_workspace, TEST).id}").set_value(the_run(demo_workspace, LABELLED).id).run()
+    app.selectbox(key=f"id-reference_{the_run(demo_workspace, TEST).id}").set_value(the_run(demo_workspace, LABELLED).id).run()
     assert not app.error
     assert "does not depend on the other rows" in text_of(app)
     assert "depends on which other rows" in text_of(visit(demo_workspace, "what_if", run=TEST))

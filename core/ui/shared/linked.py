@@ -66,6 +66,8 @@ def choose_one(
     if _is_new(name, key):
         st.session_state[key] = next(iter(_read_ids(name, titles)), default)
     _follow_default(key, default)
+    if st.session_state[key] not in (None, *titles):
+        st.session_state[key] = default
     chosen = widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options)
     links.set_parameter(name, None if chosen == default else chosen)
     return default if chosen is None else str(chosen)
@@ -83,6 +85,8 @@ def choose_several(
         found = _read_ids(name, titles)[: options.get("max_selections")]
         st.session_state[key] = found or ([] if st.query_params.get_all(name) == [""] else list(default))
     _follow_default(key, list(default))
+    if any(value not in titles for value in st.session_state[key]):
+        st.session_state[key] = [value for value in st.session_state[key] if value in titles]
     chosen = list(widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options))
     links.set_parameter(name, None if chosen == list(default) else chosen or "")
     return chosen
