@@ -12,6 +12,7 @@ from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_knn
 from core.methods.fusion_components import ComponentLoader
 from core.stats.arrays import Bools, Codes, Floats
+from core.texts import quantity_text
 from core.transfer.evaluation import NOTHING_KNOWN
 from core.transfer.knn_settings import KnnSettings, read_knn_settings, rows_to_predict
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Rows
@@ -22,6 +23,7 @@ from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
 KINDS = ("folds", "loo", "test")
 MOST_NEIGHBOURS = 8  # listed in a trace
+LEAST_PLAIN = 1e-4  # a smaller weight is written with its power of ten
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,8 @@ def _describe(subject: str, settings: KnnSettings, priors: RowPriors, similar: _
         f"{each.up} up, {each.down} down, {f'{each.changed} changed, ' if each.changed else ''}{each.none} none"
         for each in neighbours
     ]
-    head = f"{n:,} labelled rows are similar to {subject} ({settings.describe()}); total weight {priors.support:.4g}.{shrunk}"
+    weight = f"{priors.support:.4g}" if priors.support >= LEAST_PLAIN else quantity_text(priors.support)
+    head = f"{n:,} labelled rows are similar to {subject} ({settings.describe()}); total weight {weight}.{shrunk}"
     return "\n".join([head, "The heaviest:", *lines, *_describe_missing_direction(priors)])
 
 

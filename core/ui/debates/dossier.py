@@ -19,8 +19,11 @@ from core.ui.shared.widgets import as_text
 LONGEST_CELL = 60  # characters: longer texts are read as lines, not in a table
 
 
-def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks) -> None:
-    """Show the evidence that the agents were given; at first the answer in which the words stand that were searched for."""
+def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks, parameter: str) -> None:
+    """Show the evidence that the agents were given; at first the answer in which the words stand that were searched for.
+
+    parameter: the query parameter that carries which answer is shown.
+    """
     if not items and any(e["kind"] == "observation" for e in events):
         st.caption("The tools' answers are among the steps below.")
         return
@@ -32,7 +35,7 @@ def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks)
     titles = {card: _title(item, n) for card, item, n in zip(cards, items, hits, strict=True)}
     first = cards[next((i for i, n in enumerate(hits) if n), 0)]
     label = f"Dossier: {len(items)} answer{'s' * (len(items) != 1)}"
-    chosen = choose_one(st.pills, "card", label, titles, first, wrap=True)
+    chosen = choose_one(st.pills, parameter, label, titles, first, wrap=True)
     with st.container(border=True):
         _show_item(items[cards.index(chosen or first)], marks)
 

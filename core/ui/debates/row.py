@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,8 +10,8 @@ import streamlit as st
 
 from core.actions import runs as run_actions
 from core.store.runs import Run
-from core.types import Call
-from core.ui.debates import dossier, row_header, trace
+from core.texts import number_text, quantity_text
+from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
 from core.ui.debates.trace import Event
 from core.ui.shared import links, loaders
@@ -25,6 +24,7 @@ from core.ui.shared.widgets import (
     score_name,
 )
 
+SMALL = 5e-5  # four decimals would say 0.0000
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 
 
@@ -36,12 +36,10 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
         with st.expander("How these numbers came about"):
             _show_arithmetic(run, row, details.events)
     marks = marks_of(context, row)
-    dossier.show(details.dossier, details.events, marks)
     if compare:
-        _show_other_runs(context, run, row["pair_id"], compare, marks)
+        _show_runs(context, [run.id, *compare], row["pair_id"], marks)
     else:
-        trace.show(details.events, marks)
-        _show_calls(run, row["pair_id"], details.calls)
+        _show_story(context, run, details, marks)
     _show_notes(context, run, row["pair_id"], details.notes)
 
 
@@ -53,54 +51,40 @@ def marks_of(context: PageContext, row: dict[str, Any]) -> Marks:
     return Marks(str(st.session_state.get("q") or ""), symbols, dataset.organism)
 
 
-def _show_calls(run: Run, pair_id: str, calls: Sequence[Call]) -> None:
-    """Show every request to a language model for the row with its raw answer; nothing if the run has none."""
-    if not calls:
-        return
-    with st.expander(f"{len(calls)} calls of the model: requests and answers"):
-        for i, call in enumerate(calls):
-            usage = f"{call.prompt_tokens:,} + {call.completion_tokens:,} tokens, {call.latency_ms:,.0f} ms"
-            cached = ", from the cache" if call.cached else ""
-            attempts = f", {call.attempts} attempts" if call.attempts > 1 else ""
-            st.caption(as_text(f"{call.stage} · {call.role} · {usage}{cached}{attempts}"))
-            if call.error:
-                st.caption(f":orange[{as_text(call.error)}]")
-            request, answer = st.tabs(["request", "answer"], key=f"call-{run.id}-{pair_id}-{i}")
-            request.code(_pretty(call.request), language="json", wrap_lines=True, height=240)
-            answer.code(_pretty(call.reply), language="json", wrap_lines=True, height=240)
-
-
-def _pretty(text: str) -> str:
-    """JSON on several lines; text that is not JSON unchanged."""
-    try:
-        return json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    except ValueError:
-        return text
-
-
 def _show_arithmetic(run: Run, row: dict[str, Any], events: Sequence[Event]) -> None:
     """Show how the judges' verdicts led to the submitted numbers."""
     verdicts = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
     up, down = row["prediction_up"], row["prediction_down"]
-    rest = "" if run.has_rank_scores else f", so none {1 - up - down:.6f}"
-    lines = [f"submitted: up {up:.6f}, down {down:.6f}{rest}"]
-    if verdicts.get("de") is not None and verdicts.get("dir") is not None:
-        p_de, p_up = verdicts["de"], verdicts["dir"]
-        lines.insert(0, f"judges: P(DE) {p_de:.4g}, P(up | DE) {p_up:.4g}")
-        lines.insert(
-            1,
-            f"up = {p_de:.4g} × {p_up:.4g} = {p_de * p_up:.6f}, down = {p_de:.4g} × {1 - p_up:.4g} = {p_de * (1 - p_up):.6f}",
-        )
+    rest = "" if run.has_rank_scores else f", so none {_text(1 - up - down)}"
+    lines = [f"submitted: up {_text(up)}, down {_text(down)}{rest}"]
+    p_de, p_up = verdicts.get("de"), verdicts.get("dir")
+    if p_de is not None and p_up is not None:
+        lines.insert(0, f"judges: P(DE) {_text(p_de)}, P(up | DE) {_text(p_up)}")
+        products = [("up", p_up), ("down", 1 - p_up)]
+        lines.insert(1, ", ".join(f"{name} = {_text(p_de)} × {_text(p)} = {_text(p_de * p)}" for name, p in products))
     elif row["p_source"] == "file" and row["p_up_given_de"] is not None:
-        p_de, p_up = score_name(run), score_name(run, "P(up | DE)")
-        lines.append(f"{p_de} = up + down = {row['p_de']:.6f}, {p_up} = up / (up + down) = {row['p_up_given_de']:.6f}")
+        sum_name, ratio_name = score_name(run), score_name(run, "P(up | DE)")
+        lines.append(
+            f"{sum_name} = up + down = {_text(row['p_de'])}, {ratio_name} = up / (up + down) = {_text(row['p_up_given_de'])}"
+        )
     if "trace_differs" in row["flags"]:
         lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
     lines += [_seeds_line(e) for e in events if "asked" in e["meta"]]
-    tokens = "unknown" if row["tokens"] is None else f"{row['tokens']:,}"
-    calls = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']}"
-    lines.append(f"tokens {tokens}, tool calls {calls}")
+    lines.append(_describe_usage(run, row, events))
     st.text("\n".join(lines))
+
+
+def _text(p: float) -> str:
+    """A probability with four decimals; a smaller one with its power of ten."""
+    return number_text(p, ".4f") if p == 0 or abs(p) >= SMALL else quantity_text(p)
+
+
+def _describe_usage(run: Run, row: dict[str, Any], events: Sequence[Event]) -> str:
+    """The row's tokens and tool calls; no tokens beside a trace that a model wrote are unknown tokens."""
+    is_unknown = row["tokens"] is None or (row["tokens"] == 0 and events and run.method not in made_from.METHODS)
+    tokens = "unknown" if is_unknown else f"{row['tokens']:,}"
+    tools = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']:,}"
+    return f"tokens {tokens}, tool calls {tools}"
 
 
 def _seeds_line(event: Event) -> str:
@@ -109,24 +93,38 @@ def _seeds_line(event: Event) -> str:
     return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} seeds"
 
 
-def _show_other_runs(context: PageContext, run: Run, pair_id: str, chosen: Sequence[str], marks: Marks) -> None:
-    """Show the same row in up to two more runs: the numbers in one table, then the trace of each."""
-    names = {r.id: f"{r.name} (rank scores)" if r.has_rank_scores else r.name for r in context.runs}
-    shown = [run.id, *chosen]
+def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
+    """Show what a run was given for the row, what was said about it, and the calls; narrow: in one column."""
+    if run.method in made_from.METHODS and context.dataset is not None:
+        made_from.show(context.dataset, run, details)
+        with st.expander("As the run recorded it"):
+            trace.show(details.events, marks, narrow=narrow)
+        return
+    is_beside = context.run is not None and run.id != context.run.id
+    dossier.show(details.dossier, details.events, marks, f"card-{run.id}" if is_beside else "card")
+    trace.show(details.events, marks, narrow=narrow)
+    calls.show(run, details.numbers["pair_id"], details.calls, details.events)
+
+
+def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: Marks) -> None:
+    """Show the same row in up to three runs (ids): the numbers in one table, then all of each side by side."""
+    runs = {run.id: run for run in context.runs}
     rows = {key: loaders.row_details(key, pair_id) for key in shown}
     table = pd.DataFrame(
         {
-            "run": [names[key] for key in shown],
+            "run": [f"{runs[key].name} (rank scores)" if runs[key].has_rank_scores else runs[key].name for key in shown],
             **{title: [rows[key].numbers[column] for key in shown] for title, column in COMPARED.items()},
             "flags": [", ".join(FLAG_NAMES.get(f, f) for f in rows[key].numbers["flags"]) for key in shown],
         }
     )
     two_places = st.column_config.NumberColumn(format="%.2f")
-    st.dataframe(table, hide_index=True, column_config=dict.fromkeys(table.columns[1:5], two_places), height="content")
-    for column, key in zip(st.columns(len(shown)), shown, strict=True):
+    st.dataframe(
+        table, hide_index=True, column_config=dict.fromkeys(table.columns[1:5], two_places), height="content", placeholder="–"
+    )
+    for column, key, name in zip(st.columns(len(shown)), shown, table["run"], strict=True):
         with column:
-            st.markdown(f"#### {as_text(names[key])}")
-            trace.show(rows[key].events, marks, narrow=True)
+            st.markdown(f"#### {as_text(name)}")
+            _show_story(context, runs[key], rows[key], marks, narrow=True)
 
 
 def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFrame) -> None:

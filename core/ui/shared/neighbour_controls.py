@@ -98,6 +98,22 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bo
     return KnnSettings(tuple(chosen), EvaluationProtocol(kind), SimilaritySettings(weighting, centre, strength))
 
 
+def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
+    """The query parameters under which the widgets show a kNN's settings, as far as they can."""
+    weighting, strength = settings.setting.weighting, settings.setting.strength
+    parameters: dict[str, str | list[str]] = {
+        "space": list(settings.spaces),
+        "power": f"{weighting.power:g}",
+        "axis": next(name for name, axis in AXES.items() if axis == weighting.axis),
+        "centre": str(settings.setting.centre).lower(),
+        "strength": f"{strength:g}",
+    }
+    if weighting.k in NEAREST:
+        parameters["nearest"] = str(weighting.k)
+    named = [name for name, kind in PROTOCOLS.items() if kind == settings.protocol.kind]
+    return {**parameters, "protocol": named[0]} if named else parameters
+
+
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:
     """The space that covers most rows of the dataset."""
     covered = {space.name: loaders.space_coverage(space.id, dataset.id) for space in spaces}

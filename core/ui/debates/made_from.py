@@ -1,0 +1,164 @@
+"""What a row of a run that calls no model is made from: a kNN's neighbours, or the runs that are fused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from core.errors import InputError, NotFound, StateError
+from core.methods.fusion_components import load_components
+from core.methods.fusion_settings import FusionSettings, read_fusion_settings
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.fusion import Component, Percentiles, percentiles_of
+from core.transfer.knn_settings import read_knn_settings
+from core.ui.neighbours.panels import neighbour_table
+from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared.cached_components import CachedComponents
+from core.ui.shared.loaders import RowDetails
+from core.ui.shared.loaders.cache import cached
+from core.ui.shared.widgets import as_text
+
+METHODS = ("knn", "fusion", "recovered")
+LISTED = 10  # neighbours, the heaviest
+SAME = 1e-6  # probabilities no further apart are the same
+_SHARE = "%.2f"
+
+
+def show(dataset: Dataset, run: Run, details: RowDetails) -> None:
+    """Show what a row is made from as it is now; a sentence if what the run was made from is gone or cannot be used."""
+    pair_id = details.numbers["pair_id"]
+    try:
+        if run.method == "knn":
+            _show_neighbours(dataset, run, details)
+        elif run.method == "fusion":
+            _show_components(fusion_table(run, pair_id))
+            among = {"population": "the base's rows", "train": "labelled rows"}[_settings_of(run).reference]
+            st.caption(f"A percentile is a component's rank among {among}; a rank score is the sum of percentiles by weight.")
+        else:
+            _show_components(parents_table(run, pair_id))
+    except (InputError, NotFound, StateError) as error:
+        st.caption(f":orange[⚠ What this row is made from cannot be shown again:] {as_text(error)}")
+
+
+def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
+    row, settings = details.numbers, read_knn_settings(run.spec)
+    live = neighbour_controls.find_neighbours(dataset, settings, (row["pair_id"],))
+    provenance = live.neighbourhood.explain(0, settings.spaces, settings.setting)
+    n = len(provenance.neighbours)
+    st.markdown(f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}")
+    prior = provenance.prior_de  # before the support strength, which other rows decide on
+    if not settings.setting.strength and abs(prior - row["p_de"]) > SAME:  # NaN is no larger
+        st.caption(f":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be {prior:.2f}.")
+    if not n:
+        st.markdown("No labelled row that this row may use is similar to it: base rates stand in.")
+        return
+    table = neighbour_table(live, provenance, grouped=True)
+    shown = table[["neighbour", "up", "down", "none", "similarity"]].assign(
+        share=100 * table["share"], of_up=100 * table["share_up"]
+    )
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        shown.head(LISTED),
+        hide_index=True,
+        height="content",
+        column_config={
+            "similarity": number(format="%.3f"),
+            "share": number("% of P(DE)", format=_SHARE),
+            "of_up": number("% of P(up | DE)", format=_SHARE),
+        },
+    )
+    more = {"dataset": dataset.id, "run": run.id, "row": row["pair_id"], **neighbour_controls.parameters_of(settings)}
+    listed = f"the heaviest {LISTED} of {len(table):,} above" if len(table) > LISTED else f"all {len(table):,} above"
+    st.page_link(links.NEIGHBOURS, label=f"Open in Neighbours ({listed})", query_params=more, width="content")
+
+
+@cached("run:{0}", "runs", "datasets", "spaces", entries=4, shared=True)
+def _fused(run_id: str) -> tuple[dict[str, int], list[Component], Percentiles]:
+    """Of a fusion (id): the place of each row, its components, and their percentiles."""
+    run, dataset = _run_and_dataset(run_id)
+    settings = _settings_of(run)
+    rows, components = load_components(CachedComponents(dataset), settings)
+    places = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
+    return places, components, percentiles_of(components, settings.reference)
+
+
+def _run_and_dataset(run_id: str) -> tuple[Run, Dataset]:
+    [run] = [each for each in loaders.all_runs() if each.id == run_id]
+    [dataset] = [each for each in loaders.all_datasets() if each.id == run.dataset]
+    return run, dataset
+
+
+def _settings_of(run: Run) -> FusionSettings:
+    """What a fusion fused. Raises NotFound for a run of version 0.1.0 that does not say it as options."""
+    if "options" not in run.spec:
+        raise NotFound(f"{run.name}: made by an earlier version, whose record of the components is read no more")
+    return read_fusion_settings(run.spec["options"])
+
+
+def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
+    """The components of a row of a fusion, the base first; NaN where one does not cover the row.
+
+    Columns: component, row (its address), P(DE), percentile DE, weight DE, P(up | DE), percentile DIR, weight DIR.
+    Raises NotFound for a component that was deleted, InputError and StateError for one that cannot be used any more.
+    """
+    settings = _settings_of(run)
+    places, components, percentiles = _fused(run.id)
+    if pair_id not in places:
+        raise NotFound(f"row {pair_id!r}: the base has it no more")
+    at, weights = places[pair_id], settings.weights()
+    return pd.DataFrame(
+        {
+            "component": [each.name for each in components],
+            "row": _row_addresses(run, [settings.base, *map(str, settings.others)], pair_id),
+            "P(DE)": [each.p_de[at] for each in components],
+            "percentile DE": percentiles.de[:, at],
+            "weight DE": weights.de,
+            "P(up | DE)": [each.p_up[at] for each in components],
+            "percentile DIR": percentiles.up[:, at],
+            "weight DIR": weights.up,
+        }
+    )
+
+
+def parents_table(run: Run, pair_id: str) -> pd.DataFrame:
+    """A row in the runs that a run was made from: component, row (its address), P(DE), P(up | DE). Raises NotFound."""
+    known = {each.id: each for each in loaders.all_runs()}
+    missing = [key for key in run.parents if key not in known]
+    if missing:
+        raise NotFound(f"run {missing[0]!r}: not in this workspace any more")
+    rows = [loaders.row_details(key, pair_id).numbers for key in run.parents]
+    return pd.DataFrame(
+        {
+            "component": [known[key].name for key in run.parents],
+            "row": _row_addresses(run, run.parents, pair_id),
+            "P(DE)": [row["p_de"] for row in rows],
+            "P(up | DE)": [row["p_up_given_de"] for row in rows],
+        }
+    )
+
+
+def _row_addresses(run: Run, parts: Sequence[str], pair_id: str) -> list[str]:
+    """Where the row is shown in each run (name or id)."""
+    ids = {name: each.id for each in loaders.all_runs() for name in (each.name, each.id)}
+    return [links.page_address("debates", dataset=run.dataset, run=ids[part], row=pair_id) for part in parts]
+
+
+def _show_components(table: pd.DataFrame) -> None:
+    st.markdown("**Made from**")
+    numbers = [str(name) for name in table if name not in ("component", "row")]
+    st.dataframe(
+        table,
+        hide_index=True,
+        height="content",
+        placeholder="–",
+        column_config={
+            **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
+            "row": st.column_config.LinkColumn(display_text="open"),
+        },
+    )
+    if np.isnan(table[numbers].to_numpy(dtype=float)).any():
+        st.caption("A component without a number does not cover this row: the weights of the others count in proportion.")

@@ -1,0 +1,98 @@
+"""What a row of a run that calls no model is made from."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions import derived_runs
+from core.actions import runs as run_actions
+from core.actions.component_loader import default_dataset
+from core.actions.workspace import Workspace
+from core.methods.fusion_settings import FusionSettings
+from core.store import predictions
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.transfer.knn import Weighting
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
+from core.ui.shared.neighbour_controls import parameters_of
+from tests.derived import save_fusion, save_knn, save_recovered
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of as escaped_text_of
+from tests.ui.test_apptest import the_run
+from tests.ui.test_transfer_pages import LABELLED, copy
+
+__all__ = ["copy"]  # a fixture
+FOLDS = KnnSettings(("simulated",), EvaluationProtocol("folds"))
+
+
+@pytest.fixture
+def dataset(copy: Workspace) -> Dataset:
+    return default_dataset(copy, None)
+
+
+def text_of(app: object) -> str:
+    return escaped_text_of(app).replace("\\", "")  # type: ignore[arg-type]
+
+
+def covered_row(workspace: Workspace, run: Run) -> str:
+    """A row of a run that has no flag."""
+    with workspace.store.read() as db:
+        rows = predictions.frame(db, run.id)
+    return str(rows[rows["flags"].map(len) == 0]["pair_id"].iloc[0])
+
+
+def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
+    run = save_knn(copy, dataset, FOLDS, "knn")
+    pair_id = covered_row(copy, run)
+    app = visit(copy, "debates", run=run.id, row=pair_id)
+    [table] = [each.value for each in app.dataframe if "similarity" in each.value]
+    why = derived_runs.neighbours_of(copy, dataset, pair_id, FOLDS).why
+    assert f"{len(why.neighbours):,} labelled rows have a weight" in text_of(app)
+    assert table["similarity"].max() == pytest.approx(why.similarity.max())
+    assert table["share"].is_monotonic_decreasing
+    assert table["share"].sum() <= 100 + 1e-6
+    assert "kept no dossier" not in text_of(app)
+    assert "have changed since" not in text_of(app)
+    assert not app.exception
+
+
+def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
+    knn = save_knn(copy, dataset, FOLDS, "knn")
+    base = the_run(copy, LABELLED)
+    fused = save_fusion(copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
+    pair_id = covered_row(copy, fused)
+    app = visit(copy, "debates", run=fused.id, row=pair_id)
+    [table] = [each.value for each in app.dataframe if "weight DE" in each.value]
+    with copy.store.read() as db:
+        row = predictions.row(db, fused.id, pair_id)
+    assert table["component"].tolist() == [LABELLED, "knn"]
+    assert table["weight DE"].tolist() == [0.75, 0.25]
+    assert (table["weight DE"] * table["percentile DE"]).sum() == pytest.approx(row["p_de"])
+    assert (table["weight DIR"] * table["percentile DIR"]).sum() == pytest.approx(row["p_up_given_de"])
+    assert [f"run={run.id}&row={pair_id}" in address for run, address in zip((base, knn), table["row"], strict=True)] == [
+        True,
+        True,
+    ]
+    assert "kept no dossier" not in text_of(app)
+    recovered = save_recovered(copy, base.id, fused.id, (0.25, 0.5), "recovered")
+    again = visit(copy, "debates", run=recovered.id, row=pair_id)
+    [parents] = [each.value for each in again.dataframe if "component" in each.value]
+    assert parents["P(DE)"].tolist() == [table["P(DE)"][0], row["p_de"]]
+    run_actions.delete(copy, knn.id)
+    without = visit(copy, "debates", run=fused.id, row=pair_id)
+    assert "cannot be shown again" in text_of(without)
+    assert not without.exception
+
+
+def test_settings_are_written_as_the_widgets_of_neighbours_read_them() -> None:
+    settings = KnnSettings(
+        ("a", "b"), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5, None, 50, "pert"), centre=True, strength=0.3)
+    )
+    assert parameters_of(settings) == {
+        **{"space": ["a", "b"], "power": "2.5", "axis": "perturbation", "centre": "true", "strength": "0.3"},
+        **{"nearest": "50", "protocol": "leave-one-out"},
+    }
+    plain = parameters_of(KnnSettings(("a",), EvaluationProtocol("test")))
+    assert "protocol" not in plain  # rows without a label have none
+    assert "nearest" not in plain  # all
