@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -108,7 +109,8 @@ def _show_table(table: pd.DataFrame) -> None:
     bar = st.column_config.ProgressColumn(
         format="%.1f", min_value=0.0, max_value=float(longest) if longest == longest and longest > 0 else 1.0, color="gray"
     )
-    st.dataframe(table, hide_index=True, height="content", placeholder="not known", column_config={"seconds": bar})
+    titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
+    st.dataframe(table, hide_index=True, height="content", placeholder="not known", column_config=titles)
 
 
 def _pretty(text: str) -> str:

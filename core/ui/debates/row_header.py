@@ -65,7 +65,7 @@ def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
         for name, value in values.items()
     ]
     *_, third = show_numbers("row", numbers, _WIDTHS)
-    third.caption(f"{rank} {RANK_HELP}")
+    third.caption(rank, help=RANK_HELP)
 
 
 def _show_probabilities(row: dict[str, Any], rank: str) -> None:
