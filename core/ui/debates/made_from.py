@@ -28,8 +28,11 @@ SAME = 1e-6  # probabilities no further apart are the same
 _SHARE = "%.2f"
 
 
-def show(dataset: Dataset, run: Run, details: RowDetails) -> None:
-    """Show what a row is made from as it is now; a sentence if what the run was made from is gone or cannot be used."""
+def show(dataset: Dataset, run: Run, details: RowDetails) -> bool:
+    """Show what a predicted row is made from as it is now, and return True.
+
+    If what the run was made from is gone or cannot be used, show a sentence that says so and return False.
+    """
     pair_id = details.numbers["pair_id"]
     try:
         if run.method == "knn":
@@ -42,6 +45,8 @@ def show(dataset: Dataset, run: Run, details: RowDetails) -> None:
             _show_components(parents_table(run, pair_id))
     except (InputError, NotFound, StateError) as error:
         st.caption(f":orange[⚠ What this row is made from cannot be shown again:] {as_text(error)}")
+        return False
+    return True
 
 
 def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:

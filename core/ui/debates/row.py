@@ -96,8 +96,8 @@ def _seeds_line(event: Event) -> str:
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
     """Show what a run was given for the row, what was said about it, and the calls; narrow: in one column."""
     if run.method in made_from.METHODS and context.dataset is not None:
-        made_from.show(context.dataset, run, details)
-        with st.expander("As the run recorded it"):
+        is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
+        with st.expander("As the run recorded it", expanded=not is_shown):
             trace.show(details.events, marks, narrow=narrow)
         return
     is_beside = context.run is not None and run.id != context.run.id

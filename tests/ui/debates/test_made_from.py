@@ -82,7 +82,18 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, copy: Work
     run_actions.delete(copy, knn.id)
     without = visit(copy, "debates", run=fused.id, row=pair_id)
     assert "cannot be shown again" in text_of(without)
+    assert next(each for each in without.expander if each.label == "As the run recorded it").proto.expanded
     assert not without.exception
+
+
+def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
+    run = save_knn(copy, dataset, FOLDS, "knn")
+    pair_id = covered_row(copy, run)
+    with copy.store.write() as db:
+        db.execute("UPDATE prediction SET error = 'Timeout', p_de = NULL WHERE run = ? AND pair_id = ?", [run.id, pair_id])
+    app = visit(copy, "debates", run=run.id, row=pair_id)
+    assert not app.exception
+    assert not [each for each in app.dataframe if "similarity" in each.value]
 
 
 def test_settings_are_written_as_the_widgets_of_neighbours_read_them() -> None:
