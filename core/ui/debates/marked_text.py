@@ -15,13 +15,13 @@ from core.ui.shared import links
 from core.ui.shared.widgets import as_text
 
 TAG_MEANINGS = {"prob": "probability given:", "answer": "answer given:"}
-_ANSWER = re.compile(r"<(prob|answer)>[ \t]*([^<>\n]*?)[ \t]*</\1>", re.IGNORECASE)
+_ANSWER = re.compile(r"<(prob|answer)>([^<>\n]*)</\1>", re.IGNORECASE)
 _THINKING = re.compile(r"<(/?)think(?:ing)?>", re.IGNORECASE)
 _PMID = r"\bPMID:?\s{0,2}(?P<pmid>\d{1,8})\b"
 _STRONG_OR_EMPHASIS = re.compile(
     r"\*\*(?P<strong>[^\s*](?:[^*\n]*[^\s*])?)\*\*|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*\n]*[^\s*])?)\*(?![\w*])"
 )
-_HEADING = re.compile(r"#{1,6}\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"#{1,6}\s+(.+)")
 _ITEM = re.compile(r"(?P<indent>\s*)(?P<mark>[-*•]|\d{1,2}[.)])\s+(?P<words>.+)$")
 _LINE_BREAK = "\\\n"
 
@@ -62,7 +62,7 @@ class _Writer:
         return f"{mark}{self.words(found['strong'] or found['emphasis'])}{mark}"
 
     def _answer(self, found: re.Match[str]) -> str:
-        return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._linked(found[2]) or '–'}"
+        return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._linked(found[2].strip()) or '–'}"
 
     def _linked(self, text: str) -> str:
         symbols = "|".join(map(re.escape, self.marks.symbols))
@@ -110,7 +110,7 @@ def to_markdown(text: str, marks: Marks) -> str:
     for line in text.splitlines():
         heading, item = _HEADING.match(line), _ITEM.match(line)
         if heading:
-            blocks.append(("heading", f"**{writer.words(heading[1].replace('**', ''))}**"))
+            blocks.append(("heading", f"**{writer.words(heading[1].replace('**', '').rstrip(' #'))}**"))
         elif item:
             mark = "-" if item["mark"] in "-*•" else item["mark"]
             blocks.append(("item", f"{'  ' * min(len(item['indent']) // 2, 2)}{mark} {writer.line(item['words'])}"))

@@ -49,6 +49,12 @@ def test_all_else_stays_as_it_was_written(text: str, markdown: str) -> None:
     assert to_markdown(text, PLAIN) == markdown
 
 
+@pytest.mark.parametrize("start", ["<prob>", "# ", "# x", "**a", "*a", "- x", "PMID"])
+def test_long_texts_end_what_they_begin(start: str) -> None:
+    """Patterns that try every way to cut a run of blanks would take hours for these."""
+    assert to_markdown(start + " " * 50_000 + "x", OF_PAIR).endswith("x" if start[0] != "#" else "x**")
+
+
 def test_what_was_searched_for_is_marked_in_any_case_and_inside_of_marks() -> None:
     marks = Marks(sought="pdi")
     assert to_markdown("**Pdia6**: pdi", marks) == "**:orange-background[Pdi]a6**\\: :orange-background[pdi]"
