@@ -1,7 +1,7 @@
 # `make app` and `make test` are all a new user needs; each sets up what it needs on a fresh machine.
 PYTHON ?= python3
 BIN := .venv/bin
-.PHONY: app test test-serve soak lint bench clean
+.PHONY: app test test-serve soak lint bench screenshots clean
 
 app: .venv/app.ok
 	@$(BIN)/python -m core.ui.start
@@ -27,6 +27,12 @@ lint: .venv/dev.ok
 
 bench: .venv/dev.ok
 	@for name in store search pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
+
+# Every page and tab at three widths in both themes, of the demo or of `make screenshots WORKSPACE=path`.
+SCREENSHOTS ?= screenshots
+
+screenshots: .venv/dev.ok
+	STREAMLIT_LOGGER_LEVEL=error $(BIN)/python -m tests.ui.screenshots $(SCREENSHOTS) $(if $(WORKSPACE),--workspace $(WORKSPACE))
 
 clean:
 	rm -rf .venv .venv-serve

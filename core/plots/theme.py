@@ -18,6 +18,8 @@ NULL: Final = "#5F6B7A"
 CHOSEN: Final = "#009E73"
 BASELINE: Final = NONE
 WARNING: Final = "#E69F00"
+# The colour of the chosen run as that of controls: as text on each surface it reaches 4.5:1.
+ACCENT: Final = {"light": "#007556", "dark": CHOSEN}
 
 LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
 LABEL_SIGNS: Final = {"up": "▲", "down": "▼", "none": "●", "de": "◆", "unknown": "○"}
@@ -29,6 +31,7 @@ SURFACES: Final = {
     "dark": {"paper": "#14171C", "second": "#1D2229", "text": "#E6EAEF", "line": "#39414C"},
 }
 FONT: Final = '"Source Sans", sans-serif'
+TEXT: Final = 14  # font size in figures
 ROW_PX: Final = 26  # one bar, with its gap
 HEIGHT_PX: Final = 260  # the rhythm of a page: one or two of these
 
@@ -42,19 +45,22 @@ def tint(colour: str, strength: float) -> str:
     return "#" + "".join(f"{round(255 - strength * (255 - part)):02X}" for part in parts)
 
 
-def template(base: Literal["light", "dark"] = "light") -> go.layout.Template:
-    """The plotly template of a surface: no grid but the value axis's, no legend, room for direct labels."""
+def template(base: Literal["light", "dark"] = "light", scale: float = 1.0) -> go.layout.Template:
+    """The plotly template of a surface: no grid but the value axis's, no legend, room for direct labels.
+
+    scale: of the text, 1 for the usual size.
+    """
     colours = SURFACES[base]
     axis = {
         "gridcolor": colours["line"],
         "zerolinecolor": colours["line"],
         "linecolor": colours["line"],
         "automargin": True,
-        "title": {"standoff": 8},
+        "title": {"standoff": 8, "font": {"size": TEXT * scale}},
     }
     return go.layout.Template(
         layout={
-            "font": {"family": FONT, "size": 14, "color": colours["text"]},
+            "font": {"family": FONT, "size": TEXT * scale, "color": colours["text"]},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "colorway": [CHOSEN, BASELINE, EFFECT, DOWN, UP, WARNING],

@@ -16,7 +16,7 @@ CONFIG = tomllib.loads((REPOSITORY / ".streamlit" / "config.toml").read_text("ut
 def test_streamlit_has_the_colours_of_the_theme(base: str) -> None:
     surface = theme.SURFACES[base]
     assert CONFIG[base] == {
-        "primaryColor": theme.CHOSEN,
+        "primaryColor": theme.ACCENT[base],
         "backgroundColor": surface["paper"],
         "secondaryBackgroundColor": surface["second"],
         "textColor": surface["text"],

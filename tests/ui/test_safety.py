@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.request import urlopen
 
 import pytest
@@ -17,9 +16,10 @@ from tests import cases
 from tests.ui import hostile
 from tests.ui.conftest import OpenTab, button, settle, then
 from tests.ui.serving import STARTS, Server, serving
+from tests.ui.watch import Watch
 
 if TYPE_CHECKING:
-    from playwright.sync_api import ConsoleMessage, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 # What a row's texts may link to: one article, or one gene, whose symbol may hold anything that is encoded.
@@ -27,35 +27,6 @@ OUR_LINKS = re.compile(
     r"https://pubmed\.ncbi\.nlm\.nih\.gov/\d+/"
     r"|https://www\.ncbi\.nlm\.nih\.gov/gene/\?term=[\w.+%~-]*%5Bsym%5D\+AND\+(Mus\+musculus|Homo\+sapiens)%5Borgn%5D"
 )
-
-
-@dataclass
-class Watch:
-    """What a tab did that it should not have done."""
-
-    outside: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    def over(self, page: Page, server: Server) -> None:
-        def requested(request: Any) -> None:
-            if not request.url.startswith((server.address, "data:", "blob:")):
-                self.outside.append(request.url)
-
-        def asked(dialog: Any) -> None:
-            self.dialogs.append(dialog.message)
-            dialog.dismiss()
-
-        page.on("request", requested)
-        page.on("dialog", asked)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.on("console", self._heard)
-
-    def _heard(self, message: ConsoleMessage) -> None:
-        """Streamlit looks for its own endpoints below a page's path first and is told 404: that is how it finds them."""
-        probe = "/_stcore/" in message.location.get("url", "") and "404" in message.text
-        if message.type == "error" and not probe:
-            self.errors.append(message.text)
 
 
 def links_of(page: Page) -> list[str]:

@@ -43,8 +43,8 @@ def show_run_score(found: RunScore) -> None:
     st.caption(as_text(". ".join(scoring_sentences(found)) + "."))
 
 
-def show_score(score: ScoreIntervals) -> None:
-    """Show DE, DIR and their mean side by side."""
+def show_score(score: ScoreIntervals, key: str = "score") -> None:
+    """Show DE, DIR and their mean side by side; `key` as in `show_numbers`."""
     parts = (("DE", score.de, score.n_labelled), ("DIR", score.dir, score.dir.n), ("mean", score.mean, score.n_labelled))
     numbers = [
         Number(
@@ -55,7 +55,7 @@ def show_score(score: ScoreIntervals) -> None:
         )
         for name, part, n in parts
     ]
-    show_numbers("score", numbers, 3)
+    show_numbers(key, numbers, 3)
 
 
 def _show_headline(found: RunScore) -> None:

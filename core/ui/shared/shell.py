@@ -18,7 +18,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import linked, links, loaders
+from core.ui.shared import linked, links, loaders, text_size
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import show_confirmation
 from core.ui.shared.widgets import as_text, draw_waiting
@@ -53,6 +53,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         requested, params = st.session_state.pop(_REQUESTED)
         st.switch_page(requested, query_params=params)
     st.html(STYLE)
+    text_size.apply()
     with background().pause(), _record_unexpected_errors(), explain_errors():
         st.session_state[_READ] = _QUERIES.get(page.url_path, ())
         loaders.refresh(*st.session_state[_READ])
@@ -160,6 +161,7 @@ def _sidebar(pages: Mapping[str, Sequence[Any]]) -> PageContext:
         _show_navigation(pages, parameters)
         _show_choice("Dataset", "dataset", dataset.id if dataset else None, {d.id: _title(d) for d in datasets})
         _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in runs_of_dataset})
+        text_size.show_switch()
         settings = loaders.workspace().settings
         place = settings.workspace.name or str(settings.workspace)
         suffix = ", read-only" if settings.read_only else ""

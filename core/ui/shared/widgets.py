@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Literal
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -15,6 +16,7 @@ import streamlit as st
 from core.actions.export import encode_for_spreadsheets
 from core.plots import theme
 from core.store.runs import Run
+from core.ui.shared import text_size
 from core.ui.shared.linked import linked
 
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
@@ -132,7 +134,8 @@ def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
 
 def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
     """Show a figure in the visitor's theme with its caption, its table, and downloads as PNG, SVG and CSV."""
-    chart.update_layout(template=theme.template("dark" if st.context.theme.type == "dark" else "light"))
+    surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
+    chart.update_layout(template=theme.template(surface, text_size.scale()))
     place = st.empty()
     draw = partial(
         place.plotly_chart, chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False}
@@ -142,9 +145,9 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) 
     else:
         place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
         st.session_state.setdefault(_WAITING, []).append(draw)
-    left, right = st.columns([0.75, 0.25])
-    left.caption(as_text(caption))
-    with right.popover("Table", icon=":material/download:", width="stretch"):
+    below = st.container(horizontal=True, key=f"below-{name}")
+    below.caption(as_text(caption))
+    with below.popover("Table", icon=":material/download:"):
         st.dataframe(table, hide_index=True)
         st.download_button("CSV", lambda: encode_for_spreadsheets(table), f"{name}.csv", "text/csv", key=f"csv-{name}")
         for form in ("png", "svg"):

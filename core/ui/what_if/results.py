@@ -61,15 +61,18 @@ def show_numbers_in(place: DeltaGenerator, choice: FusionChoice, found: FusionCo
             show_numbers(choice, found, baseline)
         cuts = cut_noise.make_cuts(choice)
     with place.container():
-        show_numbers(choice, cut_noise.add_noise(found, choice, baseline, cuts), baseline)
+        show_numbers(choice, cut_noise.add_noise(found, choice, baseline, cuts), baseline, "score-with-noise")
     time.sleep(DRAWN_S)
 
 
-def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
-    """Show DE, DIR and mean with intervals and how they were scored, and the change against the baseline."""
+def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run, key: str = "score") -> None:
+    """Show DE, DIR and mean with intervals and how they were scored, and the change against the baseline.
+
+    key: another one where one run of the page shows them twice.
+    """
     scored = describe_scoring(fusion_controls.protocols_of(choice))
     after = ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after, scored)
-    score_box.show_score(after)
+    score_box.show_score(after, key)
     st.caption(as_text(f"Scored {scored}"))
     change = found.mean.change
     text = f"**Δ mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} {axes_text(change.shown)}"

@@ -1,0 +1,71 @@
+"""Every page with every one of its tabs, by address: what is measured at each size, asked of axe and photographed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.actions.workspace import Workspace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+WIDTHS = (900, 1280, 1920)  # a small laptop, a laptop, a projector
+HEIGHT, TALLEST = 900, 4000  # px
+REST_MS = 400  # until figures have followed the window
+PAGES = ("overview", "debates", "neighbours", "breakdown", "what_if", "compare", "submit", "launch", "data")
+SYMBOL_PAGES = ("perturbation", "gene")
+# The query parameter that names the open tab, and the tabs.
+TABS = {
+    "debates": ("tab", ("Rows", "Audit")),
+    "breakdown": (
+        "part",
+        ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
+    ),
+    "submit": ("tab", ("Package a run", "Check a file")),
+    "data": ("tab", ("Import", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Changes")),
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """One page with one of its tabs open; tab is "" on a page without tabs."""
+
+    page: str
+    tab: str = ""
+
+    def __str__(self) -> str:
+        """Its name in a test and in the name of a picture, such as "breakdown-curves"."""
+        return "-".join((self.page, *self.tab.lower().split()))
+
+    def address(self, symbol: str) -> tuple[str, dict[str, str]]:
+        """(path, query parameters); `symbol` is what the pages of one gene show."""
+        path = "" if self.page == "overview" else self.page
+        if self.page in SYMBOL_PAGES:
+            return path, {"name": symbol}
+        return path, {TABS[self.page][0]: self.tab} if self.tab else {}
+
+
+def _all_views() -> Iterator[View]:
+    for page in (*PAGES, *SYMBOL_PAGES):
+        _, tabs = TABS.get(page, ("", ("",)))
+        yield from (View(page, tab) for tab in tabs)
+
+
+VIEWS = tuple(_all_views())
+
+
+def symbol_of(workspace: Workspace) -> str:
+    """A symbol that is both a perturbation and a target gene where there is one, else the first perturbation."""
+    with workspace.store.read() as db:
+        rows = db.execute("SELECT pert FROM pair ORDER BY pert NOT IN (SELECT gene FROM pair), position LIMIT 1").fetchall()
+    return str(rows[0][0])
+
+
+def fit_window(page: Page, width: int) -> None:
+    """Give the window a width, and a height in which the whole page is seen (at most `TALLEST`)."""
+    for highest in (HEIGHT, TALLEST):
+        whole = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+        page.set_viewport_size({"width": width, "height": min(max(HEIGHT, whole), highest)})
+        page.wait_for_timeout(REST_MS)
