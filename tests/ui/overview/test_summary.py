@@ -12,6 +12,7 @@ from core.actions.workspace import Workspace
 from core.scoring.run_scores import load_scored_rows as load
 from core.scoring.run_scores import score_run
 from core.store import changes, runs
+from core.ui.shared import text_size
 from tests.ui.conftest import OpenTab, Visit, settle
 from tests.ui.serving import STARTS, Server, serving
 from tests.ui.test_apptest import text_of
@@ -75,7 +76,8 @@ FILM = """
   const look = () => {
     const side = document.querySelector('[data-testid=stSidebar]');
     const raw = document.querySelector('[data-testid=stSidebarNav]')?.innerText?.trim();
-    window.seen.push({width: side ? Math.round(side.getBoundingClientRect().width) : 0, raw: raw || ''});
+    const size = side?.innerText.trim() ? getComputedStyle(document.documentElement).fontSize : '';
+    window.seen.push({width: side ? Math.round(side.getBoundingClientRect().width) : 0, raw: raw || '', size});
     requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -83,10 +85,13 @@ FILM = """
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("start", STARTS)
-def test_the_first_session_of_a_fresh_server_shows_nothing_raw(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
-    """Frame by frame: no names of files, and a sidebar of one width from the moment that it is there."""
+@pytest.mark.parametrize(("start", "size"), [*((start, "15px") for start in STARTS), ("hardened", "18px")])
+def test_the_first_session_of_a_fresh_server_shows_nothing_raw(
+    open_tab: OpenTab, demo_workspace: Workspace, start: str, size: str
+) -> None:
+    """Frame by frame: no names of files; a sidebar of one width, and text of one size, from the moment that they are there."""
     page: Page = open_tab()
+    page.context.add_cookies([{"name": text_size.COOKIE, "value": "on" if size == "18px" else "off", "url": "http://127.0.0.1"}])
     page.add_init_script(FILM)
     with serving(demo_workspace.settings.workspace, STARTS[start]) as server:
         page.goto(server.url())
@@ -97,3 +102,4 @@ def test_the_first_session_of_a_fresh_server_shows_nothing_raw(open_tab: OpenTab
     assert {frame["raw"] for frame in frames} == {""}
     widths = {frame["width"] for frame in frames if frame["width"]}
     assert len(widths) == 1, widths
+    assert {frame["size"] for frame in frames} - {""} == {size}
