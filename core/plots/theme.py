@@ -56,6 +56,7 @@ def template(base: Literal["light", "dark"] = "light", scale: float = 1.0) -> go
         "zerolinecolor": colours["line"],
         "linecolor": colours["line"],
         "automargin": True,
+        "ticklabelstandoff": 4,
         "title": {"standoff": 8, "font": {"size": TEXT * scale}},
     }
     return go.layout.Template(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.actions.workspace import Workspace
+from core.config import REPOSITORY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 WIDTHS = (900, 1280, 1920)  # a small laptop, a laptop, a projector
 HEIGHT, TALLEST = 900, 4000  # px
 REST_MS = 400  # until figures have followed the window
-PAGES = ("overview", "debates", "neighbours", "breakdown", "what_if", "compare", "submit", "launch", "data")
-SYMBOL_PAGES = ("perturbation", "gene")
+SYMBOL_PAGES = ("perturbation", "gene")  # reached by links only
+PAGES = tuple(sorted({page.stem for page in (REPOSITORY / "pages").glob("*.py")} - {*SYMBOL_PAGES}))
 # The query parameter that names the open tab, and the tabs.
 TABS = {
     "debates": ("tab", ("Rows", "Audit")),
