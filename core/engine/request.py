@@ -165,6 +165,10 @@ class Price:
             if not 0 <= getattr(self, name) < math.inf:
                 raise InputError(f"price: {name} is {getattr(self, name)}, expected 0 or more a million tokens")
 
+    def of(self, prompt_tokens: float, completion_tokens: float) -> float:
+        """Returns what so many tokens cost."""
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
@@ -182,5 +186,5 @@ def expect(calls: int, concurrency: int, rate: Rate | None = None, price: Price 
     if rate is None:
         return Expectation(calls)
     prompt, completion = calls * rate.prompt_tokens, calls * rate.completion_tokens
-    money = None if price is None else (prompt * price.prompt + completion * price.completion) / 1e6
+    money = None if price is None else price.of(prompt, completion)
     return Expectation(calls, prompt, completion, math.ceil(calls / concurrency) * rate.seconds, money)

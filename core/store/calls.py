@@ -60,6 +60,15 @@ def averages(cursor: Cursor, method: str, model: str) -> tuple[float, float, flo
     return None if row is None or row[0] is None else (float(row[0]), float(row[1]), float(row[2]))
 
 
+def tokens_by_run(cursor: Cursor) -> dict[str, tuple[int, int]]:
+    """Run id → tokens of prompts and of answers of its rows' calls; answers of the cache cost nothing and do not count."""
+    rows = cursor.execute(
+        """SELECT run, sum(prompt_tokens) FILTER (NOT cached), sum(completion_tokens) FILTER (NOT cached)
+           FROM row_call GROUP BY run"""
+    ).fetchall()
+    return {run: (int(prompt or 0), int(completion or 0)) for run, prompt, completion in rows}
+
+
 def request_settings(cursor: Cursor, run: str) -> list[tuple[str | None, float | None, float | None]]:
     """Distinct (model, temperature, top_p) of the requests behind a run's rows; None if a request left one to the server."""
     return cursor.execute(

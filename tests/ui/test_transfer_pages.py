@@ -203,7 +203,7 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: 
     assert "P(DE)" not in text
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"
-    work = visit(copy, "overview", columns="Rows and tokens").dataframe[0].value.set_index("run")
+    work = visit(copy, "overview", columns="method").dataframe[0].value.set_index("run")
     assert work.loc["fused", "method"] == "fusion (rank scores)"
     gene = drawn(app)["genes"][0]
     assert "fused (rank score)" in visit(copy, "gene", name=gene).dataframe[0].value

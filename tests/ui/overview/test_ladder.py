@@ -46,12 +46,3 @@ def test_the_best_of_a_group_comes_first(visit: Visit, demo_workspace: Workspace
     app = visit(demo_workspace, "overview")
     first = next(each.value for each in app.dataframe if "chosen" in each.value)
     assert first["score"].is_monotonic_decreasing
-
-
-def test_the_table_of_runs_shows_scores_or_what_runs_took(visit: Visit, demo_workspace: Workspace) -> None:
-    scores = next(each.value for each in visit(demo_workspace, "overview").dataframe if "run" in each.value)
-    assert list(scores)[:1] == ["run"]
-    assert list(scores)[-1] == "beats no biology"
-    work = next(each.value for each in visit(demo_workspace, "overview", columns="Rows and tokens").dataframe)
-    assert {"method", "fallbacks", "tokens"} <= set(work)
-    assert "DE" not in work

@@ -24,6 +24,7 @@ from core.ui.shared.loaders.records import (
     latest_changes,
     rejected_rows,
     settle_runs,
+    tokens_by_run,
 )
 from core.ui.shared.loaders.rows import (
     RowDetails,
@@ -114,5 +115,6 @@ __all__ = [
     "space_vectors",
     "standing",
     "symbol_rows",
+    "tokens_by_run",
     "workspace",
 ]

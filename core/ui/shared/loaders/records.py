@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from core.actions import run_states
-from core.store import changes, datasets, imports, notes, pairs, runs
+from core.store import calls, changes, datasets, imports, notes, pairs, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.types import Label, Pair
@@ -73,6 +73,13 @@ def labelled_counts() -> pd.DataFrame:
     """Per run how many of its rows have a label."""
     with reading() as db:
         return runs.label_counts(db)
+
+
+@cached("runs")
+def tokens_by_run() -> dict[str, tuple[int, int]]:
+    """Run id → tokens of prompts and of answers that were paid for, of runs whose calls are recorded."""
+    with reading() as db:
+        return calls.tokens_by_run(db)
 
 
 def all_imports() -> pd.DataFrame:

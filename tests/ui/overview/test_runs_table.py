@@ -1,0 +1,56 @@
+"""The table of runs: those on the same rows stand together with their control; a person chooses the columns."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.actions import runs as actions
+from core.actions.workspace import Workspace
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import the_run
+from tests.ui.test_transfer_pages import LABELLED, TEST, copy
+
+__all__ = ["copy"]  # a fixture
+CONTROL = "no biology: row counts"
+
+
+def table_of(visit: Visit, workspace: Workspace, **parameters: str | list[str]) -> pd.DataFrame:
+    app = visit(workspace, "overview", **parameters)
+    assert not app.exception
+    return next(each.value for each in app.dataframe if "run" in each.value)
+
+
+def test_runs_on_the_same_rows_stand_together_best_first_with_their_control(visit: Visit, demo_workspace: Workspace) -> None:
+    table = table_of(visit, demo_workspace)
+    groups = table.groupby("rows", sort=False)["run"].agg(list)
+    labelled, unlabelled = groups.tolist()
+    assert labelled[-1] == CONTROL
+    assert set(labelled[:-1]) == {LABELLED, "simulated collapsed debate"}
+    means = table["mean"].str[:5].astype(float)
+    assert means.iloc[0] >= means.iloc[1]
+    assert unlabelled == [TEST]
+    assert list(table)[:2] == ["run", "rows"]
+    assert "method" not in table
+
+
+def test_the_address_names_the_columns(visit: Visit, demo_workspace: Workspace) -> None:
+    assert list(table_of(visit, demo_workspace, columns=["method", "DE"])) == ["run", "DE", "method"]
+    assert "mean" in table_of(visit, demo_workspace, columns="no column")
+
+
+def test_cost_needs_a_price_and_tokens(visit: Visit, copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "cost" not in table_of(visit, copy)
+    run = the_run(copy, LABELLED)
+    assert run.tokens is not None
+    monkeypatch.setenv("PERTURBDESK_PRICE_PROMPT", "1.5")
+    monkeypatch.setenv("PERTURBDESK_PRICE_COMPLETION", "4")
+    table = table_of(visit, copy).set_index("run")
+    low, high = run.tokens * 1.5 / 1e6, run.tokens * 4 / 1e6  # the calls of the demo are not recorded: only the sum is known
+    assert table.loc[LABELLED, "cost"] == f"{low:,.2f}–{high:,.2f}"
+    with copy.store.write() as db:
+        db.execute("UPDATE run SET tokens_unknown = 3 WHERE id = ?", [run.id])
+    actions.set_values(copy, run.id, {"note": "so that the page reads it again"})
+    again = table_of(visit, copy).set_index("run")
+    assert pd.isna(again.loc[LABELLED, "cost"])
+    assert again.loc[LABELLED, "tokens"].startswith("≥ ")
