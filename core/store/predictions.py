@@ -224,7 +224,7 @@ def frame(cursor: Cursor, run: str) -> pd.DataFrame:
 
 
 def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
-    """One row as a mapping of every column, with pert, gene, label, split, call, outcome, and what is known of both genes.
+    """One row as a mapping of every column, with dataset, pert, gene, label, split, call, outcome, and both genes' facts.
 
     call: the most probable of up, down and none; None for a rank score. outcome: as in `list_rows`.
 
@@ -232,7 +232,7 @@ def row(cursor: Cursor, run: str, pair_id: str) -> dict[str, Any]:
     """
     rows = records(
         cursor,
-        f"""SELECT q.*, p.pert, p.gene, p.label, p.split, {_CALL} AS call, {_OUTCOME},
+        f"""SELECT q.*, r.dataset, p.pert, p.gene, p.label, p.split, {_CALL} AS call, {_OUTCOME},
               g.naming, g.description, h.description AS pert_description
             FROM {_FROM} LEFT JOIN gene h ON h.symbol = p.pert WHERE q.run = ? AND q.pair_id = ?""",
         [run, pair_id],

@@ -49,3 +49,20 @@ def test_queries_of_a_refresh_see_the_state_of_its_counters(small_workspace: Wor
     loaders.refresh(lambda db: seen.extend(run.name for run in runs.list_all(db)))
     assert seen == [run.name for run in loaders.all_runs()]
     assert small_workspace.store._readers == 0
+
+
+def test_a_loader_tells_ids_apart_however_they_are_cut() -> None:
+    asked = []
+
+    @cache.cached("anything", entries=20)
+    def load(ids: tuple[str, ...], parts: tuple[int, tuple[str, ...]]) -> int:
+        asked.append((ids, parts))
+        return len(asked)
+
+    found = [
+        load(ids, parts)
+        for ids in (("a", "b"), ("ab",), ('a", "b',), ())
+        for parts in ((1, ("a", "b")), (1, ("ab",)), (2, ("a", "b")))
+    ]
+    assert found == list(range(1, 13))
+    assert load(("a", "b"), (1, ("a", "b"))) == 1

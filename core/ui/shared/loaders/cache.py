@@ -7,6 +7,7 @@ which may be waiting for the store.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -63,6 +64,11 @@ def _version(scopes: list[str]) -> tuple[int, ...]:
     return tuple(counters.get(scope, 0) for scope in scopes)
 
 
+def _without_many_parts(values: tuple[Any, ...]) -> str | list[Any]:
+    """One text for the ids of many rows, which Streamlit would hash one by one, at 4 µs each in every run of a page."""
+    return json.dumps(values) if all(type(value) is str for value in values) else list(values)
+
+
 def run_version(run: str) -> tuple[int, ...]:
     """The counters of a run and of the datasets: part of the key of anything else that caches what is made from a run."""
     return _version([f"run:{run}", "datasets"])
@@ -81,7 +87,7 @@ def cached(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[C
 
         compute.__qualname__ = f"{load.__module__}.{load.__qualname__}.compute"  # Streamlit tells functions apart by it
         cache = st.cache_resource if shared else st.cache_data
-        cached_compute = cache(max_entries=entries, show_spinner=False)(compute)
+        cached_compute = cache(max_entries=entries, show_spinner=False, hash_funcs={tuple: _without_many_parts})(compute)
 
         @wraps(load)
         def look_up(*args: P.args, **kwargs: P.kwargs) -> R:

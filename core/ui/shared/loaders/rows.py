@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.audit.debate_audit import DebateAudit, audit_debate
 from core.errors import NotFound
-from core.store import Cursor, calls, evidence, findings, notes, pairs, predictions, runs, traces
+from core.store import Cursor, calls, evidence, findings, notes, pairs, predictions, traces
 from core.store.predictions import Order, RowFilter
 from core.types import Call
 from core.ui.shared.loaders.cache import cached, reading
@@ -66,13 +66,14 @@ def row_details(run: str, pair_id: str) -> RowDetails:
 
 
 def _read_details(db: Cursor, run: str, pair_id: str) -> RowDetails:
+    numbers = predictions.row(db, run, pair_id)
     return RowDetails(
-        predictions.row(db, run, pair_id),
+        numbers,
         traces.of_row(db, run, pair_id),
         evidence.of_row(db, run, pair_id),
         calls.of_row(db, run, pair_id),
         notes.of_row(db, run, pair_id),
-        predictions.runs_with(db, runs.find(db, run).dataset, pair_id),
+        predictions.runs_with(db, numbers["dataset"], pair_id),
     )
 
 
