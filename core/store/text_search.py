@@ -17,7 +17,7 @@ from core.texts import replace_surrogates
 
 DOSSIER = "dossier"  # the role of an evidence tool's answer
 LIMIT = 200  # hits that are listed
-_BEFORE, _AFTER = 100, 200  # characters around a hit
+_BEFORE, _AFTER = 100, 150  # characters around a hit
 _JSON_SPACE = r"(?:\s|\\[nrt])+"  # JSON writes a line break as two characters
 _JSON_MARKS = re.compile(r'[{}\[\]"]+|(?:\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt]))+')
 

@@ -113,7 +113,7 @@ def test_words_around_a_hit_are_whole(small_workspace: Workspace) -> None:
     assert hit.before.endswith(" the ")
     assert hit.after.endswith(" after …")
     assert len(hit.before) < 110
-    assert len(hit.after) < 210
+    assert len(hit.after) < 160
     assert (hit.pert, hit.gene) == ("Pa", "Ga")
 
 

@@ -105,6 +105,8 @@ def show_active() -> None:
             st.button(
                 f"{_describe(key, value)} ✕", key=f"off-{key}", on_click=_take_off, args=(key,), help="Take this filter off"
             )
+        if "q" in active:
+            links.to_search(str(active["q"]), "in all runs")
 
 
 def _describe(key: str, value: object) -> str:

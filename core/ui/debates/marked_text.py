@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from core.store.text_search import pattern_of
 from core.ui.shared import links
 from core.ui.shared.widgets import as_text
 
@@ -39,7 +40,7 @@ class Marks:
 
     def count_hits(self, text: str) -> int:
         """How often the words occur in a text, without regard to case."""
-        return len(re.findall(re.escape(self.sought), text, re.IGNORECASE)) if self.sought else 0
+        return len(re.findall(pattern_of(self.sought), text, re.IGNORECASE)) if self.sought.strip() else 0
 
 
 @dataclass(slots=True)
@@ -80,9 +81,9 @@ class _Writer:
         return f"[{shown}]({links.ncbi_gene_address(found['symbol'], self.marks.organism)})"
 
     def _highlighted(self, text: str) -> str:
-        if not self.marks.sought:
+        if not self.marks.sought.strip():
             return as_text(text)
-        sought = re.compile(re.escape(self.marks.sought), re.IGNORECASE)
+        sought = re.compile(pattern_of(self.marks.sought), re.IGNORECASE)
         return _replace(sought, text, lambda found: f":orange-background[{as_text(found[0])}]", as_text)
 
 

@@ -18,6 +18,7 @@ DATA = "pages/data.py"
 LAUNCH = "pages/launch.py"
 NEIGHBOURS = "pages/neighbours.py"
 OVERVIEW = "pages/overview.py"
+SEARCH = "pages/search.py"
 SUBMIT = "pages/submit.py"
 WHAT_IF = "pages/what_if.py"
 SPECIES = {"mouse": "Mus musculus", "human": "Homo sapiens"}
@@ -90,6 +91,11 @@ def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | l
 def to_row(run: Run, pair_id: str, label: str) -> None:
     """Show a link to one row of a run in Debates."""
     to_rows(run, label, row=pair_id)
+
+
+def to_search(phrase: str, label: str) -> None:
+    """Show a link to a phrase in all runs of the dataset that is chosen."""
+    st.page_link(SEARCH, label=label, query_params={**dataset_and_run(), "phrase": phrase})
 
 
 def to_submit(run: Run, label: str) -> None:

@@ -59,6 +59,7 @@ def test_what_was_searched_for_is_marked_in_any_case_and_inside_of_marks() -> No
     marks = Marks(sought="pdi")
     assert to_markdown("**Pdia6**: pdi", marks) == "**:orange-background[Pdi]a6**\\: :orange-background[pdi]"
     assert to_lines("a PDI\n  b", marks) == "a :orange-background[PDI]\\\n\u00a0\u00a0b"
+    assert to_markdown("PDI\tA6", Marks(sought="pdi  a6")) == ":orange-background[PDI\tA6]"  # any white space, as the search
     assert to_markdown("a.b", Marks(sought=".")) == "a:orange-background[\\.]b"  # a point is no pattern
     assert (marks.count_hits("Pdia6, PDI"), PLAIN.count_hits("Pdia6")) == (2, 0)
 

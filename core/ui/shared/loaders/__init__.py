@@ -4,6 +4,7 @@ cache     one reading of the store's counters a page run, and the caches that ar
 settling  a thread that brings the store up to date with runs whose worker has died
 records   datasets, runs, imports, changes, presets
 rows      the rows of one run: filters, lists, and all that Debates shows of one row
+texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
 leakage   what splits share, and which spaces and runs repeat labels or row counts
 spaces    gene spaces, knowledge packs and what is computed from them
@@ -65,6 +66,7 @@ from core.ui.shared.loaders.spaces import (
     space_matches,
     space_vectors,
 )
+from core.ui.shared.loaders.texts import search_texts
 
 __all__ = [
     "RowDetails",
@@ -108,6 +110,7 @@ __all__ = [
     "run_version",
     "runs_with_row",
     "scored_rows",
+    "search_texts",
     "settle_runs",
     "shared_row_counts",
     "space_coverage",

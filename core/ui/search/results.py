@@ -1,0 +1,83 @@
+"""A word or phrase in all runs of a dataset: how many texts hold it by run and role, then the texts around it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+import streamlit as st
+
+from core.store.text_search import Found, TextQuery
+from core.ui.search import hit_list
+from core.ui.shared import links, loaders, run_browser, shell
+from core.ui.shared.linked import choose_one, linked
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, show_empty, symbol_text
+
+PAGE_ROLES = {"pert": "perturbation", "gene": "target gene"}
+
+
+def show(context: PageContext) -> None:
+    """Show the field for a phrase, what holds it, and links to the rows."""
+    st.markdown("## Search")
+    if context.dataset is None or not context.runs:
+        run_browser.show_no_run(context)
+        return
+    phrase = st.text_input(
+        f"Word or phrase in all runs of {as_text(context.dataset.name)}",
+        **linked("phrase"),
+        placeholder="such as cell cycle",
+        type="search",
+    )
+    if not phrase or not phrase.strip():
+        st.caption(
+            "Searches what the runs wrote and were given: briefs, verdicts, agents' steps, dossiers. Case does not matter."
+        )
+        return
+    shell.set_title(phrase, "Search")
+    _show_symbols(context.dataset.id, phrase.strip())
+    _show_found({run.id: run.name for run in context.runs}, context.dataset.id, TextQuery(phrase))
+
+
+def _show_symbols(dataset: str, phrase: str) -> None:
+    """Show links to the pages of a gene whose symbol the phrase is."""
+    rows = loaders.dataset_rows(dataset)
+    for role, title in PAGE_ROLES.items():
+        for symbol in rows.loc[rows[role].str.lower() == phrase.lower(), role].unique():
+            links.to_symbol(role, symbol, f"{symbol_text(symbol)} as {title}: all its rows")
+
+
+def _show_found(names: Mapping[str, str], dataset: str, wanted: TextQuery) -> None:
+    """Show how many texts hold the phrase, by run and role, and those that are asked for. names: of runs, by id."""
+    found = loaders.search_texts(dataset, wanted)
+    if not found.counts:
+        show_empty(f"No text of {len(names)} run{'s' * (len(names) != 1)} holds “{as_text(wanted.phrase)}”.")
+        return
+    of_runs: Counter[str] = Counter()
+    for (run, _), n in found.counts.items():
+        of_runs[run] += n
+    run = _choose("Run", "of_run", of_runs, names)
+    of_roles: Counter[str] = Counter()
+    for (each, role), n in found.counts.items():
+        of_roles[role] += n * (run in ("", each))
+    role = _choose("Role", "role", +of_roles, {})
+    if run or role:
+        found = loaders.search_texts(dataset, replace(wanted, run=run, role=role))
+    counts = {
+        each: sum(found.counts.get((each, r), 0) for r in of_roles if role in ("", r)) for each in of_runs if run in ("", each)
+    }
+    st.markdown(_sentence(sum(counts.values()), found))
+    hit_list.show(names, dataset, wanted.phrase, found.hits, counts)
+
+
+def _choose(title: str, parameter: str, counts: Mapping[str, int], names: Mapping[str, str]) -> str:
+    """Show a choice with how many texts each option has; the chosen one, empty for all. names: of options, if they have some."""
+    titles = {option: f"{as_text(names.get(option, option.replace('_', ' ')))} · {n:,}" for option, n in counts.items()}
+    return choose_one(st.pills, parameter, title, titles, wrap=True) or ""
+
+
+def _sentence(n: int, found: Found) -> str:
+    """How many texts hold the phrase, and how many of them are listed."""
+    listed = "" if len(found.hits) == n else f"; showing the first {len(found.hits):,}"
+    return f"**{n:,} text{'s' * (n != 1)}**{listed}"

@@ -1,0 +1,87 @@
+"""The page Search: counts by run and role, what they restrict, and the links to rows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace
+from core.store import runs
+from tests import cases
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of
+
+HOSTILE = "<img src=x onerror=alert(1)> **bold** [link](https://example.org)"
+
+
+def drawn(app: AppTest) -> list[dict[str, Any]]:
+    """The groups of hits that the page draws."""
+    found = [json.loads(each.proto.json) for each in app.get("bidi_component") if each.proto.component_name == "hit_list"]
+    return found[0]["groups"] if found else []
+
+
+def choices(app: AppTest) -> dict[str, list[str]]:
+    return {each.label: [option.content for option in each.proto.options] for each in app.get("button_group")}
+
+
+def add_second_run(workspace: Workspace) -> str:
+    trace = cases.debate_trace(EFFECT=f"Pb regulates Ga. {HOSTILE}", NULL="nothing")
+    assert import_upload(workspace, cases.submission([("Pb_Ga", 0.2, 0.2, trace)]), "second.csv").kind != "failed"
+    with workspace.store.read() as db:
+        return runs.find(db, "second").id
+
+
+def test_counts_come_first_then_hits_by_run_with_links_that_carry_the_phrase(visit: Visit, small_workspace: Workspace) -> None:
+    second = add_second_run(small_workspace)
+    app = visit(small_workspace, "search", phrase="regulates ga")
+    assert not app.exception
+    # Three rows of `cases.DEBATES` have four briefs, one of which says something else; of the second run three briefs hold it.
+    assert choices(app) == {
+        "Run": ["debate · 11", "second · 3"],
+        "Role": ["DOWN · 4", "EFFECT · 4", "NULL · 3", "UP · 3"],
+    }
+    assert "**14 texts**" in text_of(app)
+    first, other = drawn(app)
+    assert (first["run"], first["count"], len(first["hits"])) == ("debate", "11", 11)
+    hit = next(hit for hit in other["hits"] if hit["role"] == "EFFECT")
+    assert (hit["before"], hit["hit"], hit["after"]) == ("Pb ", "regulates Ga", f". {HOSTILE}")
+    assert {f"run={second}", "row=Pb_Ga", "q=regulates+ga"} <= set(hit["link"].removeprefix("./debates?").split("&"))
+    assert app.query_params["phrase"] == "regulates ga"
+
+
+def test_a_run_and_a_role_restrict_the_hits_and_the_address_names_them(visit: Visit, small_workspace: Workspace) -> None:
+    second = add_second_run(small_workspace)
+    app = visit(small_workspace, "search", phrase="regulates", of_run=second, role="UP")
+    assert [(group["run"], [hit["role"] for hit in group["hits"]]) for group in drawn(app)] == [("second", ["UP"])]
+    assert "**1 text**" in text_of(app)
+    assert choices(app)["Run"] == ["debate · 11", "second · 3"]
+    assert choices(app)["Role"] == ["DOWN · 1", "EFFECT · 1", "UP · 1"]
+    app = visit(small_workspace, "search", phrase="regulates", of_run="unknown")
+    assert "**14 texts**" in text_of(app)
+    assert "of_run" not in app.query_params
+
+
+def test_it_says_when_not_all_hits_are_listed(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "search", phrase="the")
+    groups = drawn(app)
+    assert sum(len(group["hits"]) for group in groups) == 200
+    assert "showing the first 200" in text_of(app)
+    assert all(group["count"].startswith(f"first {len(group['hits']):,} of ") for group in groups)
+
+
+def test_a_gene_leads_to_its_rows_and_nothing_found_is_said(visit: Visit, small_workspace: Workspace) -> None:
+    links = [each.proto for each in visit(small_workspace, "search", phrase="GA").get("page_link")]
+    assert [link.label for link in links if "all its rows" in link.label] == ["*Ga* as target gene: all its rows"]
+    app = visit(small_workspace, "search", phrase="quinque*reme*")
+    assert "No text of 1 run holds “quinque\\*reme\\*”." in text_of(app)
+    assert drawn(app) == []
+    assert "Case does not matter" in text_of(visit(small_workspace, "search"))
+
+
+def test_debates_leads_from_its_search_to_all_runs(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "debates", run="debate", q="does not")
+    [link] = [each.proto for each in app.get("page_link") if each.proto.label == "in all runs"]
+    assert "phrase=does+not" in link.query_string
