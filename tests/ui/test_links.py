@@ -1,16 +1,16 @@
-"""A copied link shows the same screen elsewhere: every control of every page is changed, and the link opened by somebody else."""
+"""What a link carries: every control has to be carried, or to say why not."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.ui.shared.linked import CARRIED_BY, NOT_CARRIED
-
-if TYPE_CHECKING:
-    pass
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of, the_run
 
 # Streamlit's functions that make a control.
 CONTROLS = {
@@ -18,7 +18,6 @@ CONTROLS = {
     *("pills", "radio", "segmented_control", "select_slider", "selectbox", "slider", "tabs", "text_area", "text_input"),
     *("time_input", "toggle", "audio_input", "camera_input", "chat_input", "datetime_input"),
 }
-CHOICES = ("choose_one", "choose_several")
 
 
 def controls_in(path: Any) -> Iterator[ast.Call]:
@@ -48,3 +47,25 @@ def test_every_control_is_linked_or_says_why_not() -> None:
     files = [*(REPOSITORY / "core" / "ui").rglob("*.py"), *(REPOSITORY / "pages").glob("*.py")]
     missing = [f"{path.name}:{call.lineno}" for path in files for call in controls_in(path) if not is_linked(call)]
     assert missing == []
+
+
+def test_another_run_keeps_the_filters(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "debates", run=the_run(demo_workspace, "simulated debate").id, label="up", p_de=["0.2", "0.8"])
+    other = the_run(demo_workspace, "simulated collapsed debate").id
+    app.selectbox(key="choose_run").set_value(other).run()
+    assert app.query_params["run"] == other
+    assert app.multiselect(key="label").value == ["up"]
+    assert app.slider(key="p_de").value == (0.2, 0.8)
+    assert (app.query_params["label"], app.query_params["p_de"]) == ("up", ["0.2", "0.8"])
+
+
+def test_what_a_link_names_in_vain_is_said_in_a_line(visit: Visit, demo_workspace: Workspace) -> None:
+    known = {"run": the_run(demo_workspace, "simulated debate").id, "label": "up"}
+    app = visit(demo_workspace, "debates", **known, order="by taste", card="a tool of the future", spin="left")
+    assert not app.exception
+    text = text_of(app).replace("\\", "")
+    assert "This link sets order to “by taste”, which is not known here: left out" in text
+    assert "This link sets card to “a tool of the future”" in text
+    assert "This link sets spin, which nothing on this page has" in text
+    assert text.count("This link sets") == 3
+    assert "This link sets" not in text_of(app.run())
