@@ -20,8 +20,7 @@ if choice is None:
 
 baseline = choice.baseline
 result = compare_runs(loaders.scored_rows(baseline.id), loaders.scored_rows(run.id))
-for sentence in sentences.comparison_sentences(result, baseline.name, run.name, choice.margin):
-    st.text(sentence)
+panels.show_verdict(sentences.comparison_sentences(result, baseline.name, run.name, choice.margin))
 if choice.also:
     panels.show_several(run, [baseline, *choice.also])
 for each in (run, baseline):

@@ -14,6 +14,12 @@ from core.texts import estimate_text
 
 COLUMNS = ("metric", "unit", "estimate", "low", "high", "n")
 UNITS = {"row": "row", "pert": "perturbation", "gene": "gene", "shown": "perturbation and gene"}
+_NAMES = {
+    "row": "by rows alone",
+    "perturbation": "allowing for shared perturbations",
+    "gene": "allowing for shared genes",
+    "perturbation and gene": "allowing for shared perturbations and genes",
+}
 
 
 def table(comparison: Comparison) -> pd.DataFrame:
@@ -27,10 +33,11 @@ def table(comparison: Comparison) -> pd.DataFrame:
 def figure(table: pd.DataFrame, detectable: float = np.nan) -> go.Figure:
     """One row of the forest plot for each difference, below the name of its metric, beside the line of no change.
 
-    table: metric, unit, estimate, low, high (NaN if there is none), n. detectable: the smallest change of the mean that
-    two such runs would show, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
+    table: metric, unit (as in `UNITS`), estimate, low, high (NaN if there is none), n. detectable: the smallest change of the
+    mean that two such runs would show, in AUROC; smaller changes are shaded in the rows of the mean. NaN shades nothing.
     """
     drawing.require_columns("paired_changes", table, COLUMNS)
+    drawing.require_values("paired_changes", table, "unit", _NAMES)
     blocks = [
         [_header_row(str(metric), detectable), *map(_change_row, part.itertuples())]
         for metric, part in table.groupby("metric", sort=False)
@@ -58,9 +65,9 @@ def _change_row(row: Any) -> dict[str, object]:
     interval = estimate_text(row.estimate, row.low, row.high, "+.3f")
     return {
         "metric": row.metric,
-        "name": f"by {drawing.escape(row.unit)}",
+        "name": _NAMES[row.unit],
         "words": interval,
-        "hover": f"{drawing.escape(row.metric)}, by {drawing.escape(row.unit)}<br>{interval}<br>{drawing.rows_text(row.n)}",
+        "hover": f"{drawing.escape(row.metric)}, {_NAMES[row.unit]}<br>{interval}<br>{drawing.rows_text(row.n)}",
         "colour": theme.CHOSEN,
         "symbol": "circle",
         "estimate": row.estimate,

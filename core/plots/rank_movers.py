@@ -20,7 +20,7 @@ _RUN_LENGTH, _DOT = 20, 5
 def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -> go.Figure:
     """One row of the forest plot for each row, in order: a dot at its rank in `before`, its sign at that in `after`.
 
-    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the lowest `score`; the first 20 rows
+    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; the first 20 rows
     with both ranks are drawn. A mark's customdata is its pair_id. Raises InputError if no row has both ranks.
     """
     drawing.require_columns("rank_movers", table, COLUMNS)
@@ -29,7 +29,7 @@ def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -
         raise InputError(f"rank_movers: got no row with a rank in both {before} and {after}; expected at least one")
     rows = pd.DataFrame([_row(row) for row in known.itertuples()])
     runs = f"dot in {drawing.escape(before, _RUN_LENGTH)}, sign in {drawing.escape(after, _RUN_LENGTH)}"
-    chart = forest_plot.draw_forest(rows, [], f"rank of {score} (1 is lowest)<br>{runs}", _REACH)
+    chart = forest_plot.draw_forest(rows, [], f"rank of {score} (1 is the largest)<br>{runs}", _REACH)
     chart.update_traces(error_x_visible=False)
     chart.add_scatter(
         x=rows["before"],
@@ -45,12 +45,12 @@ def figure(table: pd.DataFrame, before: str, after: str, score: str = "P(DE)") -
     chart.update_layout(annotations=[*chart.layout.annotations, *map(_connection, rows.itertuples())])  # at once: each costs ms
     label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
     chart.update_layout(height=chart.layout.height + drawing.TEXT_PX + label_signs.ABOVE_PX, margin_t=label_signs.ABOVE_PX)
-    chart.update_xaxes(tickformat=",")
+    chart.update_xaxes(tickformat=",", range=chart.layout.xaxis.range[::-1])  # a row that rises goes to the right
     return chart
 
 
 def _row(row: Any) -> dict[str, object]:
-    pair, moved = f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}", row.rank_b - row.rank_a
+    pair, moved = f"{drawing.escape(row.pert)} ⟶ {drawing.escape(row.gene)}", row.rank_a - row.rank_b
     ranks = f"{_rank(row.rank_a)} → {_rank(row.rank_b)}"
     return {
         "name": drawing.escape(f"{row.pert} ⟶ {row.gene}", forest_plot.NAME_LENGTH),

@@ -11,9 +11,9 @@ COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
 
 
 def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figure:
-    """One mark for each row at its ranks in runs `a` and `b`, and the line of equal ranks.
+    """One mark for each row at its ranks in runs `a` and `b`, the first rank at the top right, and the line of equal ranks.
 
-    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the lowest `score`; rows with NaN are
+    table: pair_id, pert, gene, label (None if unknown), rank_a, rank_b, where 1 is the largest `score`; rows with NaN are
     not drawn. A mark's customdata is its pair_id.
     """
     drawing.require_columns("rank_scatter", table, COLUMNS)
@@ -23,19 +23,19 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     chart = go.Figure()
     line = {"color": theme.BASELINE, "dash": "dot", "width": 1.5}
     chart.add_shape(type="line", x0=1, y0=1, x1=last, y1=last, line=line)
-    chart.add_annotation(x=last, y=last, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=drawing.SMALL)
+    chart.add_annotation(x=1, y=1, text="same rank", showarrow=False, xanchor="left", xshift=6, font_size=drawing.SMALL)
     for label, part in parts.items():
         _draw_marks(chart, label, part)
     label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
     chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
-    chart.update_xaxes(title=_title(a, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
-    chart.update_yaxes(showgrid=True, title=_title(b, score), range=[1 - room, last + room], zeroline=False, tickformat=",")
+    chart.update_xaxes(title=_title(a, score), range=[last + room, 1 - room], zeroline=False, tickformat=",")
+    chart.update_yaxes(showgrid=True, title=_title(b, score), range=[last + room, 1 - room], zeroline=False, tickformat=",")
     return chart
 
 
 def _title(run: str, score: str) -> str:
-    return f"rank of {score} in {drawing.escape(run, 40)} (1 is lowest)"
+    return f"rank of {score} in {drawing.escape(run, 40)} (1 is the largest)"
 
 
 def _draw_marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:

@@ -27,6 +27,11 @@ def midranks(values: ArrayLike) -> Floats:
     return ranks
 
 
+def ranks_from_top(values: ArrayLike) -> Floats:
+    """The same counted from the top, as pages show them: 1 for the largest value."""
+    return midranks(-np.asarray(values, dtype=np.float64))
+
+
 def rank_from_top(values: ArrayLike, value: float) -> tuple[int, int]:
     """The rank of `value` among the values, 1 for the highest, and how many values equal it; NaN is not counted."""
     known, own = round_for_ranks(values), round_for_ranks(value)

@@ -38,13 +38,14 @@ def test_table_holds_every_interval_of_a_comparison() -> None:
 
 def test_differences_stand_under_their_metric() -> None:
     chart = paired_changes.figure(TABLE, 0.024)
-    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by row", "by perturbation and gene", "<b>mean</b>", "by row"]
+    both = "allowing for shared perturbations and genes"
+    assert list(chart.layout.yaxis.ticktext) == ["<b>DE</b>", "by rows alone", both, "<b>mean</b>", "by rows alone"]
     dots = chart.data[0]
     assert (list(dots.x), list(dots.y)) == ([0.02, 0.02, -0.01], [1, 2, 4])
     assert list(dots.marker.symbol) == ["circle", "circle", "circle-open"]
     words = ["", "+0.020 [+0.010, +0.030]", "+0.020 [−0.010, +0.050]", "detectable ±0.024", "−0.010 [no interval]"]
     assert list(chart.layout.yaxis2.ticktext) == words
-    assert dots.hovertext[1] == "DE, by perturbation and gene<br>+0.020 [−0.010, +0.050]<br>n 2,499"
+    assert dots.hovertext[1] == f"DE, {both}<br>+0.020 [−0.010, +0.050]<br>n 2,499"
 
 
 def test_no_change_is_drawn_and_named() -> None:
@@ -65,3 +66,5 @@ def test_what_cannot_be_seen_is_shaded_in_the_rows_of_the_mean() -> None:
 def test_a_wrong_table_is_refused() -> None:
     with pytest.raises(InputError, match="paired_changes: missing column unit"):
         paired_changes.figure(TABLE.drop(columns="unit"))
+    with pytest.raises(InputError, match="paired_changes: unit: got 'batch'"):
+        paired_changes.figure(TABLE.assign(unit="batch"))

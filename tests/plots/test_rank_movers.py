@@ -45,9 +45,9 @@ def test_signs_and_colours_are_those_of_the_theme() -> None:
 def test_names_changes_and_ranks_are_told() -> None:
     chart = rank_movers.figure(TABLE, "first", "second <b>", "P(up | DE)")
     assert list(chart.layout.yaxis.ticktext) == ["A ⟶ x", "B ⟶ y", "C ⟶ &lt;i&gt;z"]
-    assert list(chart.layout.yaxis2.ticktext) == ["+1,412", "−880.5", "−10"]
+    assert list(chart.layout.yaxis2.ticktext) == ["−1,412", "+880.5", "+10"]
     assert chart.data[-1].hovertext[1] == "B ⟶ y<br>label none<br>rank 900.5 → 20"
-    title = "rank of P(up | DE) (1 is lowest)<br>dot in first, sign in second &lt;b&gt;"
+    title = "rank of P(up | DE) (1 is the largest)<br>dot in first, sign in second &lt;b&gt;"
     assert chart.layout.xaxis.title.text == title
 
 
@@ -65,9 +65,9 @@ def test_the_first_twenty_are_drawn_in_the_order_given() -> None:
 
 
 def test_a_row_that_did_not_move_has_a_range() -> None:
-    low, high = rank_movers.figure(TABLE.head(1).assign(rank_a=1, rank_b=1), "a", "b").layout.xaxis.range
-    assert low < 1
-    assert high > 10
+    left, right = rank_movers.figure(TABLE.head(1).assign(rank_a=1, rank_b=1), "a", "b").layout.xaxis.range
+    assert left > 10
+    assert right < 1
 
 
 def test_a_wrong_table_is_refused() -> None:

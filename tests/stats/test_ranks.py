@@ -15,6 +15,7 @@ from core.stats.ranks import (
     percentiles,
     percentiles_against,
     rank_from_top,
+    ranks_from_top,
     round_for_ranks,
 )
 
@@ -29,6 +30,11 @@ def test_rounding_makes_sums_of_decimals_equal() -> None:
 
 def test_midranks_do_not_let_rounding_errors_break_ties() -> None:
     assert midranks([0.1 + 0.2, 0.3, 0.1]).tolist() == [2.5, 2.5, 1.0]
+
+
+def test_ranks_from_the_top_begin_with_the_largest_value() -> None:
+    assert ranks_from_top([0.2, 0.9, 0.5, 0.5]).tolist() == [4.0, 1.0, 2.5, 2.5]
+    assert np.isnan(ranks_from_top([0.2, np.nan])).tolist() == [False, True]
 
 
 @given(VALUES)

@@ -15,15 +15,17 @@ from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.comparison import Comparison
 from core.stats.multiplicity import adjusted_p_values
-from core.stats.ranks import midranks
-from core.stats.row_changes import agreement, rank_movement, row_changes
+from core.stats.ranks import ranks_from_top
+from core.stats.row_changes import agreement, row_changes
 from core.store.runs import Run
+from core.texts import number_text
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import choose_one, choose_several, linked
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, show_empty, show_figure
+from core.ui.shared.widgets import as_text, label_text, show_empty, show_figure
 
 LISTED = 15  # rows in each of the two tables
+PARTS = ("mean", "DE", "DIR")
 _MARGIN = (
     "The largest difference of the mean that would not matter, named before looking. Two one-sided tests then say whether "
     "the runs are equal within it; without it, no difference shown is no evidence of equality."
@@ -73,6 +75,14 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
         help=_MARGIN,
     )
     return Choice(others[chosen], tuple(others[key] for key in also), margin or None)
+
+
+def show_verdict(sentences: Sequence[str]) -> None:
+    """Show what can be concluded: the verdict first and in bold, then what has to be known to judge it."""
+    verdict, *rest = sentences
+    st.markdown(f"**{as_text(verdict)}**")
+    if rest:
+        st.markdown(as_text(" ".join(rest)))
 
 
 def show_several(run: Run, others: Sequence[Run]) -> None:
@@ -127,28 +137,47 @@ def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
 
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
-    """Show the rows that raised the score most, and those that lowered it most."""
+    """Show the rows that raised the mean most beside those that lowered it most, as many of each where there are."""
     de, direction = row_changes(pair.a.labels, pair.a.scores, pair.b.scores, pair.a.cells)
-    table = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
-    table["mean"] = (table["DE"] + table["DIR"]) / 2
-    table = table.sort_values("mean", ascending=False)
-    table["row"] = [
-        links.page_address("debates", **{"dataset": run.dataset, "run": run.id, "row": key, "with": baseline.id})
-        for key in table["pair_id"]
-    ]
+    rows = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
+    rows["mean"] = (rows["DE"] + rows["DIR"]) / 2
+    gained, lost = (rows[rows["mean"] * sign > 0].sort_values("mean", ascending=sign < 0, kind="stable") for sign in (1, -1))
     st.markdown("### Rows gained and lost")
     st.caption(
-        f"DE: {de.wins:,} rows gained, {de.losses:,} lost, {de.even:,} even. DIR: {direction.wins:,} gained, "
-        f"{direction.losses:,} lost, {direction.even:,} even. Contributions sum to the change exactly."
+        f"A row gains where {as_text(run.name)} ranks it better than {as_text(baseline.name)} against rows of the other class. "
+        f"DE: {de.wins:,} rows gain, {de.losses:,} lose, {de.even:,} stay even. DIR: {direction.wins:,} gain, "
+        f"{direction.losses:,} lose, {direction.even:,} stay even. What rows add or take sums to the change exactly."
+    )
+    for column, part, word in zip(st.columns(2), (gained, lost), ("gained", "lost"), strict=True):
+        with column:
+            _show_changed_rows(part, word, baseline, run)
+
+
+def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -> None:
+    """Show the first of the rows that gained or lost (the word says which), what all of them sum to, and links to them."""
+    shown = rows.head(LISTED)
+    st.markdown(f"**{word.capitalize()} most: {len(shown):,} of {len(rows):,} rows**")
+    st.caption(f"All {len(rows):,} together change the mean of DE and DIR by {number_text(rows['mean'].sum(), '+.3f')}.")
+    address = {"dataset": run.dataset, "run": run.id, "with": baseline.id}
+    table = pd.DataFrame(
+        {
+            "row": shown["pert"] + " ⟶ " + shown["gene"],
+            "label": [label_text(label) for label in shown["label"]],
+            **{name: 1000 * shown[name] for name in PARTS},
+            "debate": [links.page_address("debates", **address, row=key) for key in shown["pair_id"]],
+        }
     )
     number = st.column_config.NumberColumn
-    columns = {name: number(format="%+.5f") for name in ("DE", "DIR", "mean")}
-    for column, part in zip(st.columns(2), (table.head(LISTED), table.tail(LISTED).iloc[::-1]), strict=True):
-        column.dataframe(
-            part.drop(columns="pair_id"),
-            hide_index=True,
-            column_config={**columns, "row": st.column_config.LinkColumn("debate", display_text="open")},
-        )
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config={
+            **{
+                name: number(f"{name} ‰", format="%+.2f", help=f"Change of {name} by this row, in thousandths.") for name in PARTS
+            },
+            "debate": st.column_config.LinkColumn(display_text="open"),
+        },
+    )
 
 
 def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
@@ -158,9 +187,7 @@ def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
     up = "" if agreed.up != agreed.up else f", for DIR {agreed.up:.2f} over {agreed.n_up:,}"
     st.caption(f"Rank correlation for DE {agreed.de:.2f} over {agreed.n:,} rows{up}.")
     moved = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=midranks(pair.a.scores.p_de),
-        rank_b=midranks(pair.b.scores.p_de),
-        moved=rank_movement(pair.a.scores.p_de, pair.b.scores.p_de),
+        rank_a=ranks_from_top(pair.a.scores.p_de), rank_b=ranks_from_top(pair.b.scores.p_de)
     )
-    caption = f"{len(moved):,} rows of both runs · ranks for DE, 1 is lowest"
+    caption = f"{len(moved):,} rows of both runs · ranks of the DE score, 1 is the largest; rows with equal scores share a rank"
     show_figure(rank_scatter.figure(moved, baseline.name, run.name, "the DE score"), moved, "ranks", caption)

@@ -18,7 +18,7 @@ from core.plots import rank_scatter, weight_heatmap
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
-from core.stats.ranks import midranks
+from core.stats.ranks import ranks_from_top
 from core.stats.row_changes import agreement
 from core.stats.scores_and_labels import Scores
 from core.stats.selection_optimism import Optimism
@@ -155,7 +155,7 @@ def _select_movers(choice: FusionChoice, found: FusionComparison) -> tuple[pd.Da
     base, fused = (rows["p_de"], found.fused.p_de) if which == MOVED[0] else (rows["p_up_given_de"], found.fused.p_up)
     before = base.to_numpy(dtype=np.float64)
     table = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=midranks(before), rank_b=midranks(np.where(np.isnan(before), np.nan, fused))
+        rank_a=ranks_from_top(before), rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused))
     )
     moved = (table["rank_b"] - table["rank_a"]).abs()
     most = moved[moved > 0].nlargest(LISTED)
@@ -176,7 +176,7 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
             {
                 "row": table["pert"] + " ⟶ " + table["gene"],
                 "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
-                "ranks": table["rank_b"] - table["rank_a"],
+                "places": table["rank_a"] - table["rank_b"],
                 "debate": [links.page_address("debates", **address, row=key) for key in table["pair_id"]],
                 "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
             }
@@ -184,7 +184,9 @@ def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
         hide_index=True,
         height=MOVED_PX,
         column_config={
-            "ranks": st.column_config.NumberColumn(format="%+d", help="How many places the row moves; 1 is the lowest."),
+            "places": st.column_config.NumberColumn(
+                format="%+d", help="How many ranks the row rises (+) or falls (−); 1 is the largest."
+            ),
             "debate": link(display_text="open"),
             "neighbours": link(display_text="open"),
         },
@@ -213,9 +215,9 @@ def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     """Shows, without labels or with one class only, where the fusion ranks the base's rows."""
     rows = loaders.run_rows(choice.base.id)
     moved = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=midranks(_base_scores(choice).p_de), rank_b=midranks(found.fused.scores().p_de)
+        rank_a=ranks_from_top(_base_scores(choice).p_de), rank_b=ranks_from_top(found.fused.scores().p_de)
     )
-    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE scores, 1 is lowest"
+    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
     show_figure(rank_scatter.figure(moved, choice.base.name, "the fusion", "the DE score"), moved, "mix-ranks", caption)
 
 

@@ -1,0 +1,41 @@
+"""What Compare says first, and its rows gained and lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from core.actions.workspace import Workspace
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of, the_run
+
+RUN, BASELINE = "simulated debate", "simulated collapsed debate"
+
+
+def test_the_verdict_stands_first_and_in_bold(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "compare", run=RUN, baseline=the_run(demo_workspace, BASELINE).id)
+    verdict = app.main.markdown[1].value  # after the heading
+    assert re.fullmatch(rf"\*\*{RUN}.* (better|worse|told apart).*\*\*", verdict)
+
+
+def test_rows_gained_and_lost_have_headings_and_sum_to_the_change(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "compare", run=RUN, baseline=the_run(demo_workspace, BASELINE).id)
+    text = text_of(app)
+    tables = [each.value for each in app.dataframe if "debate" in each.value]
+    for word, sign, table in zip(("Gained", "Lost"), (1, -1), tables, strict=True):
+        assert re.search(rf"\*\*{word} most: {len(table)} of [\d,]+ rows\*\*", text)
+        assert (sign * table["mean"] > 0).all()
+        assert (sign * table["mean"]).is_monotonic_decreasing
+    words = re.findall(r"together change the mean of DE and DIR by ([+−]\d\.\d+)", text)
+    sums = [float(word.replace("−", "-")) for word in words]
+    changes = next(each.value for each in app.dataframe if "metric" in each.value)
+    assert sum(sums) == pytest.approx(changes[changes["metric"] == "mean"]["estimate"].iloc[0], abs=0.001)
+
+
+def test_ranks_begin_at_the_largest(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "compare", run=RUN, baseline=the_run(demo_workspace, BASELINE).id)
+    ranks = next(each.value for each in app.dataframe if "rank_a" in each.value)
+    assert ranks[["rank_a", "rank_b"]].min().min() >= 1
+    assert "1 is the largest" in text_of(app)
+    assert "1 is lowest" not in text_of(app)
