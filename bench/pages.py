@@ -35,7 +35,7 @@ CONTENT = {
     "debates": ("debates", {}, "[data-testid=stMain] h3"),
     "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "breakdown": ("breakdown", {}, "[data-testid=stMain] strong"),
-    "compare": ("compare", {}, "[data-testid=stMain] [data-testid=stText]"),
+    "compare": ("compare", {}, "[data-testid=stMain] strong"),
     "neighbours": ("neighbours", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "what-if": ("what_if", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),

@@ -82,7 +82,7 @@ def show_verdict(sentences: Sequence[str]) -> None:
     verdict, *rest = sentences
     st.markdown(f"**{as_text(verdict)}**")
     if rest:
-        st.markdown(as_text(" ".join(rest)))
+        st.text(" ".join(rest))
 
 
 def show_several(run: Run, others: Sequence[Run]) -> None:
