@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.shared import loaders, run_browser, shell
-from core.ui.what_if import fusion_controls, results, save_controls
+from core.ui.what_if import fusion_controls, movers, results, save_controls
 
 context = shell.open_page(__file__)
 st.markdown("## What-if")
@@ -17,7 +17,7 @@ if run is None or dataset is None:
 def show_fusion() -> None:
     """Show the controls and everything that changes with them."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
-    numbers = st.empty()
+    numbers = st.container()
     choice = fusion_controls.show_fusion_controls(dataset, run, context.runs, labelled)
     if choice is None:
         return
@@ -29,18 +29,18 @@ def show_fusion() -> None:
     else:
         with numbers.container():
             results.show_agreement(choice, comparison)
-    search = results.search_weights(choice, prepared, baseline) if labelled else None
-    results.show_caveats(choice, prepared, search)
-    results.show_remarks(choice, comparison)
-    figure_side, movers_side = st.columns([0.58, 0.42], gap="medium")
+    figure_side, remarks_side = st.columns([0.64, 0.36], gap="medium")
     with figure_side:
+        position = fusion_controls.choose_component(choice) if labelled else 0
+        search = results.search_weights(choice, position, prepared, baseline) if labelled else None
         if search is not None:
-            results.show_weight_grid(choice, search)
+            results.show_weight_grid(choice, position, search)
         else:
             results.show_rank_scatter(choice, comparison)
-    with movers_side:
-        results.show_movers(choice, comparison)
-    results.show_movers_chart(choice, comparison)
+    with remarks_side:
+        results.show_caveats(choice, prepared, search)
+        results.show_remarks(choice, comparison)
+    movers.show_movers(choice, comparison)
 
 
 show_fusion()

@@ -20,6 +20,7 @@ COLUMNS = ("w_de", "w_dir", "mean", "plateau")
 RAMP: Final = [[0.0, drawing.transparent(theme.CHOSEN, 0.04)], [1.0, drawing.transparent(theme.CHOSEN, 1)]]
 _INK, _EDGE = theme.INK_ON[False], theme.INK_ON[True]  # dark with a white edge is visible on every part of the ramp
 _REACH = (0.3, 0.12)  # largest size of the name beside a mark, as a share of the plot
+_NAME_LENGTH = 24  # characters of the component's name
 _CORNER = 1e-3  # share of a cell that is cut off each corner of the ring
 
 
@@ -38,11 +39,12 @@ def table(grid: Sequence[float], mean: ArrayLike, plateau: ArrayLike) -> pd.Data
     return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
 
-def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float]) -> go.Figure:
+def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, float], name: str) -> go.Figure:
     """A heat map of the mean with a ring around the plateau, a cross at `now` and the value at `best`.
 
     table: w_de, w_dir, mean (NaN leaves a gap), plateau (within one standard error of the best), one row for each pair of
-    at least two weights each. now: the current weights of DE and DIR, on the grid or not; best: a pair of the table.
+    at least two weights each. now: the current weights in DE and DIR, on the grid or not; best: a pair of the table; name:
+    of the component that they are the weights of.
     Raises InputError if the table lacks a pair or has one twice, and if `best` is not in it.
     """
     drawing.require_columns("weight_heatmap", table, COLUMNS)
@@ -56,12 +58,18 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     _draw_ring(chart, x, y, plateau.to_numpy(dtype=np.int8))
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
     _draw_best(chart, best, now, spans, float(at_best.iloc[0]))
-    _draw_mark(chart, now, "now", {"symbol": "cross", "size": 15, "color": _INK})
-    label_signs.draw_key(chart, ["✚ now", "ring: within one standard error of the best"])
+    _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
+    label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: as good as the best, within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
-    for update, span, name in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
+    for update, span, score in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
         room = 0.012 * (span[1] - span[0])  # for a ring along the edge
-        update(title=f"weight of {name}", range=[span[0] - room, span[1] + room], showgrid=False, zeroline=False, ticks="")
+        update(
+            title=f"weight of {drawing.escape(name, _NAME_LENGTH)} in {score}",
+            range=[span[0] - room, span[1] + room],
+            showgrid=False,
+            zeroline=False,
+            ticks="",
+        )
     return chart
 
 
@@ -86,7 +94,7 @@ def _draw_surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -
         x=mean.columns,
         y=mean.index,
         z=mean,
-        text=np.where(plateau, "<br>within one standard error of the best", ""),
+        text=np.where(plateau, "<br>as good as the best, within one standard error", ""),
         colorscale=RAMP,
         colorbar={
             "title": {"text": "mean of DE and DIR", "side": "right", "font_size": drawing.SMALL},
@@ -96,7 +104,7 @@ def _draw_surface(chart: go.Figure, mean: pd.DataFrame, plateau: pd.DataFrame) -
             "outlinewidth": 0,
         },
         hoverongaps=False,
-        hovertemplate="weight of DE %{x:.2f}, of DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>",
+        hovertemplate="weight in DE %{x:.2f}, in DIR %{y:.2f}<br>mean %{z:.3f}%{text}<extra></extra>",
     )
 
 
@@ -128,7 +136,7 @@ def _draw_best(
     chart: go.Figure, best: tuple[float, float], now: tuple[float, float], spans: Sequence[tuple[float, float]], mean: float
 ) -> None:
     """Draw a small mark with the value beside it, inside the plot and away from `now`."""
-    _draw_mark(chart, best, "best", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
+    _draw_mark(chart, best, "best weights", {"symbol": "circle", "size": 9, "color": _EDGE, "line": {"color": _INK, "width": 2}})
     low, high = np.array(spans).T
     right, up = _side((np.array(best) - low) / (high - low), (np.array(now) - low) / (high - low))
     chart.add_annotation(
@@ -160,5 +168,5 @@ def _draw_mark(chart: go.Figure, weights: tuple[float, float], name: str, marker
         mode="markers",
         marker={"line": {"color": _EDGE, "width": 2}, **marker},
         cliponaxis=False,
-        hovertemplate=f"{name}: weight of DE %{{x:.2f}}, of DIR %{{y:.2f}}<extra></extra>",
+        hovertemplate=f"{name}: weight in DE %{{x:.2f}}, in DIR %{{y:.2f}}<extra></extra>",
     )

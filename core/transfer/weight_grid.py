@@ -26,8 +26,16 @@ GRID = tuple(np.round(np.linspace(0, 1, 21), 2).tolist())  # steps of 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class GridWeights:
+    """The weights of all components but the base on the grid, for DE and for DIR, each of shape (n_weights, n_others)."""
+
+    de: Floats
+    dir: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WeightGrid:
-    """The scores at the weights `grid`, each the sum of the weights of all components but the base.
+    """The scores at the weights `grid` of the component that moves.
 
     de, dir: of shape (n_weights,). mean: of shape (n_weights, n_weights), weight of DE by weight of DIR. best: the
     position of its largest value; se: the standard error shown for that value; plateau: flags of the means within one
@@ -43,12 +51,28 @@ class WeightGrid:
     plateau: Bools
 
 
-def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLike | None = None) -> WeightGrid:
-    """The grid of a fusion; shares: how the other components divide their weight, of shape (n_others,), None: evenly.
+def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[float] = GRID) -> GridWeights:
+    """The weights while one component takes each weight of the grid and the others keep theirs, as sliders do.
+
+    position: of the component that moves among all but the base. w_de, w_dir: of shape (n_others,). Weights that would sum
+    to more than 1 are scaled to 1.
+    """
+
+    def moved(weights: ArrayLike) -> Floats:
+        found = np.tile(np.asarray(weights, dtype=np.float64), (len(grid), 1))
+        found[:, position] = grid
+        scaled: Floats = found / np.maximum(found.sum(axis=1, keepdims=True), 1.0)
+        return scaled
+
+    return GridWeights(moved(w_de), moved(w_dir))
+
+
+def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None) -> WeightGrid:
+    """The grid of a fusion; weights: of all but the base at each point of it, None: of the single other component.
 
     Raises InputError unless DE and DIR both have two classes.
     """
-    scores = _scores(live, grid, shares)
+    scores = _scores(live, grid, weights)
     de, direction = np.array([_values(live.outcome, some, live.cells) for some in scores]).T
     if np.isnan([de, direction]).any():
         raise InputError("labels: not both classes of DE and of DIR; expected labelled rows of each")
@@ -60,18 +84,17 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLik
 
 
 def weight_optimism(
-    live: LiveFusion, grid: Sequence[float] = GRID, shares: ArrayLike | None = None, plan: CutPlan = DEFAULT_CUTS
+    live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None, plan: CutPlan = DEFAULT_CUTS
 ) -> Optimism:
     """The optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`."""
     rows = live.rows
-    scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, grid, shares)]
+    scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, grid, weights)]
     return selection_optimism(scored, plan)
 
 
-def _scores(live: LiveFusion, grid: Sequence[float], shares: ArrayLike | None) -> list[Scores]:
-    n_others = len(live.percentiles.de) - 1
-    parts = np.full(n_others, 1 / max(n_others, 1)) if shares is None else np.asarray(shares, dtype=np.float64)
-    return [fuse(live.percentiles, weights_of(weight * parts, weight * parts)).scores() for weight in grid]
+def _scores(live: LiveFusion, grid: Sequence[float], weights: GridWeights | None) -> list[Scores]:
+    at = weights or move_one(0, [0.0], [0.0], grid)
+    return [fuse(live.percentiles, weights_of(de, up)).scores() for de, up in zip(at.de, at.dir, strict=True)]
 
 
 def _values(outcome: Outcome, scores: Scores, cells: Codes | None) -> Floats:

@@ -8,7 +8,7 @@ from core.stats.scored_rows import scored_rows
 from core.stats.selection_optimism import CutPlan, selection_optimism
 from core.transfer.fusion import weights_of
 from core.transfer.live_fusion import live_fusion
-from core.transfer.weight_grid import weight_grid, weight_optimism
+from core.transfer.weight_grid import move_one, weight_grid, weight_optimism
 from tests.transfer.test_live_fusion import BASE, LABELS, OTHER, ROWS
 
 GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -34,11 +34,20 @@ def test_the_plateau_is_within_one_standard_error_of_the_best() -> None:
     assert not plane.plateau.all()
 
 
-def test_several_components_divide_their_weight() -> None:
+@pytest.mark.parametrize("position", [0, 1])
+def test_one_component_moves_while_the_others_keep_their_weight(position: int) -> None:
     prepared = live_fusion(LABELS, ROWS, [BASE, OTHER, BASE])
-    plane = weight_grid(prepared, GRID, shares=[0.75, 0.25])
-    found = prepared.score_at(weights_of([0.5 * 0.75, 0.5 * 0.25], [0.5 * 0.75, 0.5 * 0.25]))
-    assert plane.mean[2, 2] == pytest.approx(found.mean.after.value)
+    plane = weight_grid(prepared, GRID, move_one(position, [0.25, 0.25], [0.5, 0.5], GRID))
+    at = np.array([[0.25, 0.25], [0.5, 0.5]])
+    at[:, position] = [0.5, 0.25]  # the third weight of DE, the second of DIR
+    assert plane.mean[2, 1] == pytest.approx(prepared.score_at(weights_of(*at)).mean.after.value, abs=1e-12)
+
+
+def test_weights_that_sum_to_more_than_1_are_scaled() -> None:
+    # 0.75 beside 0.5 is 1.25: 0.6 and 0.4. 0.25 beside 0.5 stays.
+    weights = move_one(1, [0.5, 0.1], [0.0, 0.1], (0.25, 0.75))
+    np.testing.assert_allclose(weights.de, [[0.5, 0.25], [0.4, 0.6]])
+    np.testing.assert_allclose(weights.dir, [[0.0, 0.25], [0.0, 0.75]])
 
 
 def test_weights_are_chosen_on_other_perturbations_and_genes() -> None:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -136,15 +136,13 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) 
     """Show a figure in the visitor's theme with its caption, its table, and downloads as PNG, SVG and CSV."""
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     chart.update_layout(template=theme.template(surface, text_size.scale()))
-    place = st.empty()
-    draw = partial(
-        place.plotly_chart, chart, theme=None, key=f"figure-{name}", config={"displaylogo": False, "displayModeBar": False}
-    )
+    options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
     if _PLOTLY_IS_LOADED in st.session_state:
-        draw()
+        st.plotly_chart(chart, **options)  # in no place that was emptied before: the page would jump
     else:
+        place = st.empty()
         place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
-        st.session_state.setdefault(_WAITING, []).append(draw)
+        st.session_state.setdefault(_WAITING, []).append(partial(place.plotly_chart, chart, **options))
     below = st.container(horizontal=True, key=f"below-{name}")
     below.caption(as_text(caption))
     with below.popover("Table", icon=":material/download:"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -29,7 +28,7 @@ from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
-KNN = "knn"  # the live kNN among the ids of runs
+KNN, NEIGHBOURS = "knn", "Neighbours"  # the live kNN among the ids of runs, and what pages call it
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
 HELP = {
     "over": (
@@ -73,7 +72,7 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     if not options:
         neighbour_controls.show_no_space()
         return None
-    titles = {KNN: "neighbours", **same_rows}
+    titles = {KNN: NEIGHBOURS, **same_rows}
     first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
     label = f"Fuse {as_text(base.name)} with"
     others = choose_several(
@@ -95,17 +94,20 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
         return None
     reference = REFERENCES[over]
     references = _show_references(base, others, runs, titles) if reference == "train" else ()
-    w_de, w_dir = _show_weights(others, titles)
+    w_de, w_dir = _show_weights(base.name, others, titles)
     return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled)
 
 
 def _share_of(name: str, number: str) -> str:
-    """What a slider sets, "neighbours' share in P(DE)"."""
+    """What a slider sets, "Neighbours' share in P(DE)"."""
     return f"{as_text(name)}'{'' if name.endswith('s') else 's'} share in {number}"
 
 
-def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Show two sliders for each other component; weights that sum to more than 1 are scaled to 1, and a caption says so."""
+def _show_weights(base: str, others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Show two sliders for each other component, and what is left for the base: always one line, so that nothing jumps.
+
+    Weights that sum to more than 1 are scaled to 1.
+    """
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
     for column, (number, prefix) in zip(st.columns(2, gap="medium"), WEIGHTS, strict=True):
@@ -114,8 +116,8 @@ def _show_weights(others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[
             for key in others
         ]
         total = sum(values)
-        if total > 1:
-            column.caption(f"These weights sum to {total:.2f}: scaled to 1, so the base has none.")
+        left = f"sum to {total:.2f}: scaled to 1, so {base} has none" if total > 1 else f"{base} keeps {1 - total:.2f}"
+        column.caption(as_text(left))
         found.append(tuple(value / max(total, 1.0) for value in values))
     return found[0], found[1]
 
@@ -188,7 +190,18 @@ def live_knn_task(choice: FusionChoice) -> SpaceTask | None:
     return space_numbers.task_on_rows(choice.dataset.id, choice.dataset.name, choice.knn, choice.base.id)
 
 
-def weight_shares(choice: FusionChoice) -> list[float]:
-    """How the others share their weight on the weight grid: as the sliders do, evenly if all are 0."""
-    both = np.array(choice.w_de) + np.array(choice.w_dir)
-    return (both / both.sum()).tolist() if both.sum() > 0 else [1 / len(both)] * len(both)
+def title_of(key: str) -> str:
+    """What pages call a component: its run's name, or the neighbours."""
+    return next((run.name for run in loaders.all_runs() if run.id == key), NEIGHBOURS)
+
+
+def choose_component(choice: FusionChoice) -> int:
+    """Show the choice of the component whose weights the plane moves, if there are several; its place among the others."""
+    if len(choice.others) == 1:
+        return 0
+    key = f"plane-{choice.base.id}-{'-'.join(choice.others)}"
+    wanted = st.query_params.get("plane")
+    st.session_state.setdefault(key, wanted if wanted in choice.others else choice.others[0])
+    chosen = st.segmented_control("Move the weights of", choice.others, format_func=title_of, key=key, required=True)
+    links.set_parameter("plane", chosen)
+    return choice.others.index(chosen)

@@ -1,4 +1,4 @@
-"""The results of What-if: scores of the fusion, its weight grid, and the rows that move."""
+"""The results of What-if: scores of the fusion, and its weight grid."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
-from core.plots import rank_movers as movers_plot
 from core.plots import rank_scatter, weight_heatmap
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text
 from core.stats.intervals import p_gt_0
@@ -27,22 +24,25 @@ from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among
-from core.ui.shared import links, loaders, score_box, space_numbers
-from core.ui.shared.linked import linked
-from core.ui.shared.widgets import as_text, label_text, show_figure
+from core.ui.shared import loaders, score_box, space_numbers
+from core.ui.shared.widgets import as_text, show_figure
 from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.fusion_controls import FusionChoice
 
-LISTED = 20  # rows that move most
-MOVED = ("P(DE)", "P(up | DE)")
-MOVED_PX = 340
 DRAWN_S = 0.04  # so that the browser draws the numbers before figures reach it, which take it longer
-_SEARCH = "_tuned"  # session key: the weight search of the fusion on screen, which weights do not change
+_SEARCHES, _MAX_SEARCHES = "_tuned", 8  # session key: the weight searches that were shown last
+_SCORED = {
+    "folds": "only on genes and perturbations whose labels the neighbours never saw",
+    "loo": "biased if similarities are flat: base claims on folds",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class WeightSearch:
-    """The weight grid, the optimism of choosing on it, and the live kNN's own score; none changes while only weights move."""
+    """The weight grid of a component, the optimism of choosing on it, and the live kNN's own score.
+
+    None of them changes while only that component's weights move.
+    """
 
     grid: weight_grid.WeightGrid
     optimism: Optimism
@@ -50,13 +50,17 @@ class WeightSearch:
 
 
 def show_numbers_in(place: DeltaGenerator, choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
-    """Show the numbers in a place of the page, at once, and again when their intervals know the noise of the cuts."""
+    """Show the numbers in a container, at once, and again when their intervals know the noise of the cuts.
+
+    What stands there stays until it is replaced: an emptied place would let the page jump at each move of a slider.
+    """
     if not folds_among(fusion_controls.protocols_of(choice)):
         with place.container():
             show_numbers(choice, found, baseline)
         return
     cuts = cut_noise.kept_cuts(choice)
     if cuts is None:
+        place = place.empty()
         with place.container():
             show_numbers(choice, found, baseline)
         cuts = cut_noise.make_cuts(choice)
@@ -73,22 +77,26 @@ def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run, k
     scored = describe_scoring(fusion_controls.protocols_of(choice))
     after = ScoreIntervals(found.n, found.n_labelled, found.n_de, found.de.after, found.dir.after, found.mean.after, scored)
     score_box.show_score(after, key)
-    st.caption(as_text(f"Scored {scored}"))
     change = found.mean.change
-    text = f"**Δ mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} {axes_text(change.shown)}"
-    text += f", {interval_text(change.row, signed=True)} by rows · P(better) {p_gt_0(change.shown):.2f}"
-    st.markdown(text)
+    st.markdown(
+        f"**Change of the mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} · "
+        f"P(better) {p_gt_0(change.shown):.2f}"
+    )
+    folded = choice.knn.protocol.kind if choice.knn is not None else "folds" if "cells" in scored else ""
+    st.caption(
+        as_text(
+            f"Interval {axes_text(change.shown)}; by rows alone {interval_text(change.row, signed=True)}. Scored {scored}"
+            + (f": {_SCORED[folded]}" if folded in _SCORED else "")
+        )
+    )
 
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearch | None) -> None:
-    """Show what the numbers must be read with: how labels were masked, and what the neighbours score by themselves."""
-    parts = [] if prepared.cells is None else ["the noise of ten cuts of the folds is in the intervals"]
+    """Show what the numbers must be read with: what is in the intervals, and what the neighbours score by themselves."""
+    if prepared.cells is not None:
+        st.caption("The intervals include how much the numbers vary over ten cuts of the folds.")
     if search is not None and search.knn_sentence:
-        parts.append(search.knn_sentence)
-    if choice.knn is not None and choice.knn.protocol.kind == "loo":
-        parts.append("leave-one-out is biased if similarities are flat: base claims on folds")
-    if parts:
-        st.caption(as_text("; ".join(parts)))
+        st.caption(as_text(f"{search.knn_sentence[0].upper()}{search.knn_sentence[1:]}."))
     task = fusion_controls.live_knn_task(choice) if search is not None else None
     if task is not None:
         space_numbers.show_sentence(task, "Neighbours alone")
@@ -97,109 +105,59 @@ def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearc
 def show_remarks(choice: FusionChoice, found: FusionComparison) -> None:
     """Show how the numbers were made."""
     uncovered = int(found.fused.uncovered.sum())
-    parts = [f"{choice.base.name} · {found.n:,} rows"]
+    parts = [f"{choice.base.name}, {found.n:,} rows"]
     if choice.knn is not None:
-        parts.append(f"neighbours: {choice.knn.describe()}")
+        parts.append(f"Neighbours: {choice.knn.describe()}")
     if uncovered:
-        parts.append(f"rows that lack a component, scored by the others: {uncovered:,}")
+        parts.append(f"Rows that lack a component, scored by the others: {uncovered:,}")
     parts.append(
-        "percentiles over these rows: a row's number depends on which other rows there are"
+        "Ranked among these rows: a row's number depends on which other rows there are"
         if choice.reference == "population"
-        else "percentiles against labelled rows: a row's number does not depend on the other rows"
+        else "Ranked against labelled rows: a row's number does not depend on the other rows"
     )
-    st.caption(as_text(" · ".join(parts)))
+    st.caption(as_text(". ".join(parts) + "."))
 
 
-def search_weights(choice: FusionChoice, prepared: LiveFusion, baseline: Run) -> WeightSearch | None:
-    """The weight grid and its optimism, computed once while only weights move; None with one class only."""
-    shares = fusion_controls.weight_shares(choice)
-    key = (choice.base.id, choice.others, choice.knn, choice.reference, choice.references, baseline.id, tuple(shares))
-    kept: tuple[Any, WeightSearch | None] | None = st.session_state.get(_SEARCH)
-    if kept is not None and kept[0] == key:
-        return kept[1]
-    found: WeightSearch | None
-    try:
-        grid = weight_grid.weight_grid(prepared, shares=shares)
-        optimism = weight_grid.weight_optimism(prepared, shares=shares)
-        found = WeightSearch(grid, optimism, fusion_controls.live_knn_sentence(choice))
-    except InputError:
-        found = None
-    st.session_state[_SEARCH] = key, found
-    return found
+def search_weights(choice: FusionChoice, position: int, prepared: LiveFusion, baseline: Run) -> WeightSearch | None:
+    """The weight grid of the component at a position and its optimism, computed once while only its weights move.
+
+    None with one class only.
+    """
+    kept: dict[Any, WeightSearch | None] = st.session_state.setdefault(_SEARCHES, {})
+    held = tuple(weights[:position] + weights[position + 1 :] for weights in (choice.w_de, choice.w_dir))
+    key = (choice.base.id, choice.others, choice.knn, choice.reference, choice.references, baseline.id, position, held)
+    if key not in kept:
+        while len(kept) >= _MAX_SEARCHES:
+            kept.pop(next(iter(kept)))
+        weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
+        try:
+            grid = weight_grid.weight_grid(prepared, weights=weights)
+            optimism = weight_grid.weight_optimism(prepared, weights=weights)
+            kept[key] = WeightSearch(grid, optimism, fusion_controls.live_knn_sentence(choice))
+        except InputError:
+            kept[key] = None
+    return kept[key]
 
 
-def show_weight_grid(choice: FusionChoice, search: WeightSearch) -> None:
-    """Show the mean over all weights, and the plateau within a standard error of the best."""
+def show_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) -> None:
+    """Show the mean over all weights of a component, and the plateau within a standard error of the best."""
     found, optimism = search.grid, search.optimism
     table = weight_heatmap.table(found.grid, found.mean, found.plateau)
-    now = sum(choice.w_de), sum(choice.w_dir)
+    now = choice.w_de[position], choice.w_dir[position]
     best = found.grid[found.best[0]], found.grid[found.best[1]]
-    of = "the others together, shared as the sliders do" if len(choice.others) > 1 else "the other"
+    name = fusion_controls.title_of(choice.others[position])
+    others = " · the other components keep their weights" if len(choice.others) > 1 else ""
     caption = (
-        f"{choice.dataset.name} · {choice.base.name} · weight of {of} · "
+        f"{choice.dataset.name} · {choice.base.name} and {name}{others} · "
         f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
-        f"ring: within one standard error ({found.se:.3f}, {TWO_WAY})"
+        f"outline: within one standard error of it ({found.se:.3f}, {TWO_WAY})"
     )
     if not math.isnan(optimism.optimism):
         caption += (
             f" · weights chosen on other perturbations and genes score {number_text(optimism.optimism)} less: "
             f"mean of {optimism.cuts} cuts, {number_text(optimism.low)} to {number_text(optimism.high)}"
         )
-    show_figure(weight_heatmap.figure(table, now, best), table, "weight-plane", caption)
-
-
-def _select_movers(choice: FusionChoice, found: FusionComparison) -> tuple[pd.DataFrame, str]:
-    """The rows whose ranks move most, up or down, and the probability that is ranked."""
-    which: str = st.session_state.get("moved", MOVED[0])
-    rows = loaders.run_rows(choice.base.id)
-    base, fused = (rows["p_de"], found.fused.p_de) if which == MOVED[0] else (rows["p_up_given_de"], found.fused.p_up)
-    before = base.to_numpy(dtype=np.float64)
-    table = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=ranks_from_top(before), rank_b=ranks_from_top(np.where(np.isnan(before), np.nan, fused))
-    )
-    moved = (table["rank_b"] - table["rank_a"]).abs()
-    most = moved[moved > 0].nlargest(LISTED)
-    return table.loc[most.index], which
-
-
-def show_movers(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show the rows that the fusion moves most against its base, with links to their debates."""
-    st.segmented_control("Rows that move most in", MOVED, default=MOVED[0], **linked("moved"), required=True)
-    table, _ = _select_movers(choice, found)
-    if table.empty:
-        st.markdown("No row moves at these weights.")
-        return
-    address = {"dataset": choice.base.dataset, "run": choice.base.id}
-    link = st.column_config.LinkColumn
-    st.dataframe(
-        pd.DataFrame(
-            {
-                "row": table["pert"] + " ⟶ " + table["gene"],
-                "label": [label_text(label if isinstance(label, str) else None) for label in table["label"]],
-                "places": table["rank_a"] - table["rank_b"],
-                "debate": [links.page_address("debates", **address, row=key) for key in table["pair_id"]],
-                "neighbours": [links.page_address("neighbours", **address, row=key) for key in table["pair_id"]],
-            }
-        ),
-        hide_index=True,
-        height=MOVED_PX,
-        column_config={
-            "places": st.column_config.NumberColumn(
-                format="%+d", help="How many ranks the row rises (+) or falls (−); 1 is the largest."
-            ),
-            "debate": link(display_text="open"),
-            "neighbours": link(display_text="open"),
-        },
-    )
-
-
-def show_movers_chart(choice: FusionChoice, found: FusionComparison) -> None:
-    """Show the same rows before and after."""
-    table, which = _select_movers(choice, found)
-    if len(table):
-        caption = f"{choice.base.name} · the {len(table)} of {found.n:,} rows that move most · ranks, so no interval"
-        score = {MOVED[0]: "the DE score", MOVED[1]: "the DIR score"}[which]  # the fusion's are rank scores
-        show_figure(movers_plot.figure(table, choice.base.name, "the fusion", score), table, "movers", caption)
+    show_figure(weight_heatmap.figure(table, now, best, name), table, "weight-plane", caption)
 
 
 def show_agreement(choice: FusionChoice, found: FusionComparison) -> None:

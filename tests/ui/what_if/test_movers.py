@@ -1,0 +1,68 @@
+"""The rows that move most in What-if wait for the hand to rest, and every component has a plane."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.actions import component_loader
+from core.actions.workspace import Workspace, open_workspace
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
+from core.ui.what_if import movers
+from tests.derived import save_knn
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of, the_run
+
+LABELLED = "simulated debate"
+
+
+def listed(app: AppTest) -> pd.DataFrame:
+    """The table of the rows that move most."""
+    return next(each.value for each in app.dataframe if "places" in each.value)
+
+
+def test_rows_are_those_drawn_before_until_the_hand_rests(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "what_if", run=LABELLED)
+    drawn = listed(app)
+    assert len(drawn) == movers.LISTED
+    app.slider(key="w_de_knn").set_value(0.9).run()
+    assert listed(app).equals(drawn)
+    assert not listed(visit(demo_workspace, "what_if", run=LABELLED, w_de_knn="0.9")).equals(drawn)
+
+
+@pytest.fixture
+def with_knn(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of the demo with a run of neighbours that can be fused."""
+    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
+    workspace = open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
+    dataset = component_loader.default_dataset(workspace, None)
+    save_knn(workspace, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "neighbours, cut 2")
+    return workspace
+
+
+def test_every_component_has_a_plane_that_the_link_names(visit: Visit, with_knn: Workspace) -> None:
+    other = the_run(with_knn, "neighbours, cut 2").id
+    one = visit(with_knn, "what_if", run=LABELLED)
+    assert "Move the weights of" not in text_of(one)
+    two = visit(with_knn, "what_if", run=LABELLED, **{"with": ["knn", other]})
+    assert "and Neighbours" in text_of(two).replace("\\", "")
+    planes = [
+        visit(with_knn, "what_if", run=LABELLED, plane=plane, w_de_knn="0.2", **{"with": ["knn", other]})
+        for plane in ("knn", other)
+    ]
+    assert [app.query_params["plane"] for app in planes] == ["knn", other]
+    assert "and neighbours, cut 2" in text_of(planes[1]).replace("\\", "")
+    first, second = (next(each.value for each in app.dataframe if "plateau" in each.value) for app in planes)
+    assert not first.equals(second)
+
+
+def test_what_is_left_for_the_base_is_always_said(visit: Visit, demo_workspace: Workspace) -> None:
+    text = text_of(visit(demo_workspace, "what_if", run=LABELLED, w_de_knn="0.8", w_dir_knn="0.5")).replace("\\", "")
+    assert "simulated debate keeps 0.20" in text
+    assert "simulated debate keeps 0.50" in text
