@@ -34,6 +34,6 @@ if not len(provenance.neighbours):
 
 rows = panels.list_neighbours(live, provenance)
 panels.show_figures(context, live, rows, pair_id)
-panels.show_neighbours(live, rows, pair_id)
+panels.show_neighbours(live, rows, pair_id, provenance, without_picked)
 panels.show_links(context, pair_id, pair.pert, pair.gene)
 neighbour_controls.show_unusable_spaces(dataset)

@@ -18,12 +18,13 @@ LINEAR: Final = 100  # neighbours up to which the axis is linear; beyond, it is 
 SIGNED: Final = 25  # heaviest neighbours that are drawn with the sign of their label
 
 
-def figure(table: pd.DataFrame, what: str) -> go.Figure:
+def figure(table: pd.DataFrame, what: str, unit: str) -> go.Figure:
     """One step for each neighbour, from the heaviest to the lightest, with the numbers that hold half and 90% of the prior.
 
     table: neighbour, share and cumulative (in [0, 1]; it may end before 1 if the lightest are left out, and then shares
     beyond its end get no number), label (up, down, none, de, or "" if unknown). what: the prior's name, such as "prior of
-    P(DE)". Raises InputError if there is no neighbour, or one heavier than the one before it.
+    P(DE)"; unit: what a neighbour is, such as "gene". Raises InputError if there is no neighbour, or one heavier than the
+    one before it.
     """
     drawing.require_columns("cumulative_share", table, COLUMNS)
     labels = label_signs.label_column("cumulative_share", table)
@@ -36,13 +37,13 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
             f"cumulative_share: share: row {row}: got {shares[row]} after {shares[row - 1]}; expected heaviest first"
         )
     chart = go.Figure()
-    _draw_steps(chart, table.assign(label=labels))
+    _draw_steps(chart, table.assign(label=labels), unit)
     for part, name in PARTS.items():
-        _draw_note(chart, table["cumulative"].round(_DECIMALS).to_numpy(), part, name)
+        _draw_note(chart, table["cumulative"].round(_DECIMALS).to_numpy(), part, name, unit)
     of = [f"of the heaviest {SIGNED}"] if n > SIGNED else []
     label_signs.draw_key(chart, [*label_signs.counts_by_label(labels.head(SIGNED)), *of])
     chart.update_layout(height=int(1.2 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
-    chart.update_xaxes(title="neighbours, from the heaviest", tickformat=",", showgrid=False, zeroline=False)
+    chart.update_xaxes(title=f"{unit}s, from the heaviest", tickformat=",", showgrid=False, zeroline=False)
     if n > LINEAR:
         chart.update_xaxes(type="log", range=[-0.02, 1.02 * np.log10(n)], dtick=1)
     else:
@@ -51,11 +52,11 @@ def figure(table: pd.DataFrame, what: str) -> go.Figure:
     return chart
 
 
-def _draw_steps(chart: go.Figure, table: pd.DataFrame) -> None:
+def _draw_steps(chart: go.Figure, table: pd.DataFrame, unit: str) -> None:
     n, percent = len(table), 100 * table["cumulative"].to_numpy(dtype=np.float64)
     count = np.arange(1, n + 1)
     start = 1 if n > LINEAR else 0  # a logarithmic axis has no 0
-    hover = ["before the first neighbour, 0%", *map(_hover, table.itertuples(), range(1, n + 1))]
+    hover = [f"before the first {unit}, 0%", *(_hover(row, k, unit) for k, row in enumerate(table.itertuples(), 1))]
     chart.add_scatter(
         x=[start, *count],
         y=[0.0, *percent],
@@ -77,16 +78,16 @@ def _draw_steps(chart: go.Figure, table: pd.DataFrame) -> None:
     )
 
 
-def _hover(row: Any, k: int) -> str:
-    total = f"{_holding(k)} {100 * row.cumulative:.1f}%"
+def _hover(row: Any, k: int, unit: str) -> str:
+    total = f"{_holding(k, unit)} {100 * row.cumulative:.1f}%"
     return f"{total}<br>number {k:,}: {drawing.escape(row.neighbour)}, {100 * row.share:.2g}%<br>label {row.label}"
 
 
-def _holding(k: int) -> str:
-    return "1 neighbour holds" if k == 1 else f"{k:,} neighbours hold"
+def _holding(k: int, unit: str) -> str:
+    return f"1 {unit} holds" if k == 1 else f"{k:,} {unit}s hold"
 
 
-def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str) -> None:
+def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str, unit: str) -> None:
     """Write how many neighbours hold a part of the prior, where the steps pass it, on the empty side of the curve."""
     n, reached = len(cumulative), cumulative >= part
     if not reached.any():
@@ -97,7 +98,7 @@ def _draw_note(chart: go.Figure, cumulative: np.ndarray, part: float, name: str)
     chart.add_annotation(
         x=x,
         y=100 * part,
-        text=f"{_holding(k)} {name}",
+        text=f"{_holding(k, unit)} {name}",
         xanchor="left" if rightwards else "right",
         yanchor="top" if rightwards else "bottom",
         ax=30 if rightwards else -30,

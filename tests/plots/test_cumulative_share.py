@@ -28,11 +28,11 @@ def notes(chart: object) -> list[tuple[float, float, str]]:
 
 
 def test_a_step_a_neighbour() -> None:
-    line, dots = cumulative_share.figure(TABLE, WHAT).data
+    line, dots = cumulative_share.figure(TABLE, WHAT, "gene").data
     assert line.line.shape == "hv"
     assert list(line.x) == [0, 1, 2, 3, 4]
     np.testing.assert_allclose(line.y, [0, 40, 70, 90, 100])
-    assert line.hovertext[2] == "2 neighbours hold 70.0%<br>number 2: P2 ⟶ &lt;b&gt;, 30%<br>label none"
+    assert line.hovertext[2] == "2 genes hold 70.0%<br>number 2: P2 ⟶ &lt;b&gt;, 30%<br>label none"
     assert (list(dots.x), list(dots.y)) == ([1, 2, 3, 4], list(line.y)[1:])
     assert list(dots.marker.symbol) == ["triangle-up", "circle", "circle-open", "triangle-down"]
     assert list(dots.marker.color) == [theme.UP, theme.NONE, theme.NULL, theme.DOWN]
@@ -40,30 +40,30 @@ def test_a_step_a_neighbour() -> None:
 
 def test_notes_say_how_many_hold_half_and_nine_tenths() -> None:
     # 0.4, 0.7, 0.9, 1.0: the second passes a half, the third reaches nine tenths, though 0.4 + 0.3 + 0.2 < 0.9 in floats.
-    assert notes(cumulative_share.figure(TABLE, WHAT)) == [(2, 50, "2 neighbours hold half"), (3, 90, "3 neighbours hold 90%")]
+    assert notes(cumulative_share.figure(TABLE, WHAT, "gene")) == [(2, 50, "2 genes hold half"), (3, 90, "3 genes hold 90%")]
 
 
 def test_one_neighbour_holds_everything() -> None:
-    chart = cumulative_share.figure(TABLE.head(1).assign(share=1.0, cumulative=1.0), WHAT)
-    assert notes(chart) == [(1, 50, "1 neighbour holds half"), (1, 90, "1 neighbour holds 90%")]
+    chart = cumulative_share.figure(TABLE.head(1).assign(share=1.0, cumulative=1.0), WHAT, "gene")
+    assert notes(chart) == [(1, 50, "1 gene holds half"), (1, 90, "1 gene holds 90%")]
     assert chart.layout.xaxis.dtick == 1
 
 
 def test_a_part_that_the_rows_do_not_reach_is_not_told() -> None:
-    assert notes(cumulative_share.figure(TABLE.head(2), WHAT)) == [(2, 50, "2 neighbours hold half")]
+    assert notes(cumulative_share.figure(TABLE.head(2), WHAT, "gene")) == [(2, 50, "2 genes hold half")]
 
 
 def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
-    chart = cumulative_share.figure(table_of([1 / 5000] * 5000, ["none"]), WHAT)
+    chart = cumulative_share.figure(table_of([1 / 5000] * 5000, ["none"]), WHAT, "gene")
     assert chart.layout.xaxis.type == "log"
     assert chart.data[0].x[0] == 1  # it has no 0
     assert chart.layout.xaxis.range[1] >= np.log10(5000)
     assert len(chart.data[1].x) == cumulative_share.SIGNED
     assert chart.layout.annotations[-1].text.endswith("none 25    of the heaviest 25")
     half, most = notes(chart)
-    assert half == (pytest.approx(np.log10(2500)), 50, "2,500 neighbours hold half")
-    assert most == (pytest.approx(np.log10(4500)), 90, "4,500 neighbours hold 90%")
-    assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT).layout.xaxis.type is None
+    assert half == (pytest.approx(np.log10(2500)), 50, "2,500 genes hold half")
+    assert most == (pytest.approx(np.log10(4500)), 90, "4,500 genes hold 90%")
+    assert cumulative_share.figure(table_of([0.01] * 100, ["none"]), WHAT, "gene").layout.xaxis.type is None
 
 
 @settings(deadline=None, max_examples=30)
@@ -71,7 +71,7 @@ def test_thousands_are_counted_on_a_logarithmic_axis() -> None:
 def test_notes_stand_where_the_curve_is_not(weights: list[int]) -> None:
     shares = np.sort(np.array(weights))[::-1] / sum(weights)
     table = table_of(shares.tolist(), ["none"])
-    chart = cumulative_share.figure(table, WHAT)
+    chart = cumulative_share.figure(table, WHAT, "gene")
     for note, part in zip(chart.layout.annotations, (0.5, 0.9), strict=False):
         k = int(note.text.split(" ")[0])
         running = np.array([sum(sorted(weights, reverse=True)[:n]) for n in range(len(weights) + 1)]) / sum(weights)
@@ -85,15 +85,15 @@ def test_notes_stand_where_the_curve_is_not(weights: list[int]) -> None:
 
 
 def test_the_axis_says_of_what() -> None:
-    assert cumulative_share.figure(TABLE, "prior <of>").layout.yaxis.title.text == "share of the prior &lt;of&gt;, %"
+    assert cumulative_share.figure(TABLE, "prior <of>", "gene").layout.yaxis.title.text == "share of the prior &lt;of&gt;, %"
 
 
 def test_a_wrong_table_is_refused() -> None:
     with pytest.raises(InputError, match="cumulative_share: missing column cumulative"):
-        cumulative_share.figure(TABLE.drop(columns="cumulative"), WHAT)
+        cumulative_share.figure(TABLE.drop(columns="cumulative"), WHAT, "gene")
     with pytest.raises(InputError, match="cumulative_share: label: got 'high'"):
-        cumulative_share.figure(TABLE.assign(label="high"), WHAT)
+        cumulative_share.figure(TABLE.assign(label="high"), WHAT, "gene")
     with pytest.raises(InputError, match=r"cumulative_share: got no neighbour for the prior of P\(DE\); expected at least one"):
-        cumulative_share.figure(TABLE.head(0), WHAT)
+        cumulative_share.figure(TABLE.head(0), WHAT, "gene")
     with pytest.raises(InputError, match=r"cumulative_share: share: row 2: got 0.4 after 0.3; expected heaviest first"):
-        cumulative_share.figure(TABLE.assign(share=[0.3, 0.3, 0.4, 0.1]), WHAT)
+        cumulative_share.figure(TABLE.assign(share=[0.3, 0.3, 0.4, 0.1]), WHAT, "gene")

@@ -44,9 +44,14 @@ def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_w
     app = visit(demo_workspace, "neighbours", row=pair_id)
     assert numbers(app)["Prior P(DE)"] == f"{why.prior_de:.3f}"
     assert numbers(app)["Prior P(up | DE)"] == f"{why.prior_up:.3f}"
-    assert numbers(app)["Neighbours"] == f"{len(why.neighbours):,}"
+    text = text_of(app).replace("\\", "")
+    n_genes = numbers(app)["Neighbour genes"]
+    assert f"of {n_genes} genes, highest share first" in text  # the table
+    assert f"{n_genes} genes with {len(why.neighbours):,} labelled rows" in text  # the figure
     loo = visit(demo_workspace, "neighbours", row=pair_id, protocol="leave-one-out", per="row", power="3.0")
     assert numbers(loo)["Prior P(DE)"] != numbers(app)["Prior P(DE)"]
+    assert not loo.exception
+    assert f"of {numbers(loo)['Neighbour rows']} rows, highest share first" in text_of(loo).replace("\\", "")
     assert "share its perturbation" in text_of(loo)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -77,7 +76,25 @@ def _picked_positions(live: LiveNeighbours, provenance: Provenance, pair_id: str
 
 
 def _is_grouped() -> bool:
-    return bool(st.session_state.get("per", PER[0]) == PER[0])
+    """Whether the visitor groups neighbours by gene; a link says so before its widget is drawn."""
+    return bool(st.session_state.get("per", st.query_params.get("per", PER[0])) == PER[0])
+
+
+def _unit(live: LiveNeighbours) -> str:
+    """What a neighbour is in the sentence, the table and the figure: a gene or a perturbation if grouped, else a row."""
+    axis = live.settings.setting.weighting.axis
+    return {"gene": "gene", "pert": "perturbation", "both": "row"}[axis] if _is_grouped() else "row"
+
+
+def _count(live: LiveNeighbours, provenance: Provenance) -> int:
+    """How many neighbours there are, in `_unit`."""
+    at, known, unit = provenance.neighbours, live.index.known.rows, _unit(live)
+    return len(at) if unit == "row" else len(np.unique((known.pert if unit == "perturbation" else known.gene)[at]))
+
+
+def _moved_text(before: float, after: float) -> str:
+    """A prior before and after, "0.463 → 0.451 (−0.012)"."""
+    return f"{number_text(before)} → {number_text(after)} ({number_text(after - before, '+.3f')})"
 
 
 def _table_key(live: LiveNeighbours, pair_id: str) -> str:
@@ -92,9 +109,14 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
         ("P(DE)", provenance.prior_de, without_picked.prior_de),
         ("P(up | DE)", provenance.prior_up, without_picked.prior_up),
     ):
-        change = "" if without_picked is provenance or math.isnan(after - before) else f"{after - before:+.3f} without the picked"
-        numbers.append(Number(f"Prior {name}", number_text(after), widgets.PROBABILITY_HELP[name], as_text(change)))
-    numbers.append(Number("Neighbours", f"{len(without_picked.neighbours):,}", "Labelled rows with a weight above 0."))
+        changed = without_picked is not provenance
+        value = f"{number_text(before)} → {number_text(after)}" if changed else number_text(after)
+        below = f"{number_text(after - before, '+.3f')} without the picked" if changed else ""
+        numbers.append(Number(f"Prior {name}", value, widgets.PROBABILITY_HELP[name], as_text(below)))
+    unit, n_rows = _unit(live), len(without_picked.neighbours)
+    rows = "" if unit == "row" else f"with {n_rows:,} labelled rows"
+    help_ = f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table count the same."
+    numbers.append(Number(f"Neighbour {unit}s", f"{_count(live, without_picked):,}", help_, rows))
     meaning = "The result of the screen; the priors are computed without it."
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
@@ -190,8 +212,10 @@ def _majority_label(counts: pd.DataFrame) -> pd.Series:
     return counts.idxmax(axis=1).where(2 * counts.max(axis=1) > counts.sum(axis=1), "mixed")
 
 
-def show_neighbours(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
-    """Show the table of neighbours, in which some can be picked to see the priors without them."""
+def show_neighbours(
+    live: LiveNeighbours, rows: pd.DataFrame, pair_id: str, provenance: Provenance, without_picked: Provenance
+) -> None:
+    """Show the table of neighbours, in which some can be picked, and above it the priors without them."""
     shown = rows.head(LISTED).drop(columns=["symbol", "positions"])
     if _is_grouped() and live.settings.setting.weighting.axis != "both":
         shown = shown.drop(columns="label")
@@ -200,13 +224,17 @@ def show_neighbours(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> N
         shown = shown.drop(columns=["up", "down", "none"])
     first = [name for name in ("neighbour", "label", "up", "down", "none") if name in shown]
     shown = shown[[*first, *(name for name in shown if name not in first)]]
-    shares = {"share": "% of P(DE)", "cumulative": "cumulative, %", "share_up": "% of P(up | DE)"}
+    shares = {"share": "% of P(DE)", "cumulative": "cumulative %", "share_up": "% of P(up | DE)"}
     shown = shown.assign(**{name: 100 * shown[name] for name in shares})
     number = st.column_config.NumberColumn
-    st.caption(
-        f"{len(shown):,} of {len(rows):,}, highest share first; the shares of all sum to 100%. "
-        "Pick some in the first column to see the priors without them."
-    )
+    unit = _unit(live)
+    st.caption(f"{len(shown):,} of {len(rows):,} {unit}s, highest share first; the shares of all sum to 100%.")
+    if without_picked is provenance:
+        st.markdown(f"Pick {unit}s in the first column to see the priors without them.")
+    else:
+        de = _moved_text(provenance.prior_de, without_picked.prior_de)
+        up = _moved_text(provenance.prior_up, without_picked.prior_up)
+        st.markdown(f"**Without the picked: P(DE) {de} · P(up | DE) {up}**")
     found = st.dataframe(
         shown,
         hide_index=True,
@@ -227,12 +255,13 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     """Show how the prior is shared among the neighbours, and where they are on a map of genes."""
     assert context.dataset is not None
     caption = (
-        f"{context.dataset.name} · {pair_id} · {rows['positions'].map(len).sum():,} labelled rows · {live.settings.describe()}"
+        f"{context.dataset.name} · {pair_id} · {len(rows):,} {_unit(live)}s with {rows['positions'].map(len).sum():,} labelled "
+        f"rows · {live.settings.describe()}"
     )
     st.segmented_control("Group by", PER, default=PER[0], **linked("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:
-        chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)")
+        chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
         shown = rows[["neighbour", "label", "share", "cumulative"]]
         show_figure(chart, shown, "shares", f"{caption} · shares, so no interval")
     with right:

@@ -199,9 +199,8 @@ def choose_component(choice: FusionChoice) -> int:
     """Show the choice of the component whose weights the plane moves, if there are several; its place among the others."""
     if len(choice.others) == 1:
         return 0
-    key = f"plane-{choice.base.id}-{'-'.join(choice.others)}"
-    wanted = st.query_params.get("plane")
-    st.session_state.setdefault(key, wanted if wanted in choice.others else choice.others[0])
-    chosen = st.segmented_control("Move the weights of", choice.others, format_func=title_of, key=key, required=True)
-    links.set_parameter("plane", chosen)
-    return choice.others.index(chosen)
+    titles = {key: title_of(key) for key in choice.others}
+    chosen = choose_one(
+        st.segmented_control, "plane", "Move the weights of", titles, choice.others[0], required=True
+    )
+    return choice.others.index(str(chosen))

@@ -1,0 +1,27 @@
+"""Neighbours in a browser: what a picked neighbour does to the priors stands where it is picked, and beside the priors."""
+
+from __future__ import annotations
+
+import re
+
+from tests.ui.conftest import OpenTab, settle, then
+from tests.ui.serving import Server
+
+FIRST_BOX = {"x": 18, "y": 52}  # of the table's first row, which Streamlit draws on a canvas
+PICKED = "[data-testid=stMain] strong:has-text('Without the picked')"
+
+
+def test_a_picked_neighbour_shows_the_priors_before_and_after(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url("neighbours"))
+    settle(page)
+    table = page.locator("[data-testid=stDataFrame]").last.locator("canvas").first
+    table.scroll_into_view_if_needed()
+    assert page.locator(PICKED).count() == 0
+    then(page, lambda: table.click(position=FIRST_BOX, force=True))
+    said = page.locator(PICKED).inner_text()
+    moved = re.search(r"P\(DE\) (0\.\d{3} → 0\.\d{3}) \(([+−]0\.\d{3})\)", said)
+    assert moved is not None
+    prior = page.locator("[class*=st-key-numbers-]").first.inner_text()
+    assert moved[1] in prior
+    assert f"{moved[2]} without the picked" in prior
