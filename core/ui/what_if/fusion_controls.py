@@ -200,7 +200,5 @@ def choose_component(choice: FusionChoice) -> int:
     if len(choice.others) == 1:
         return 0
     titles = {key: title_of(key) for key in choice.others}
-    chosen = choose_one(
-        st.segmented_control, "plane", "Move the weights of", titles, choice.others[0], required=True
-    )
+    chosen = choose_one(st.segmented_control, "plane", "Move the weights of", titles, choice.others[0], required=True)
     return choice.others.index(str(chosen))
