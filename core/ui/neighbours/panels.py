@@ -254,10 +254,9 @@ def show_neighbours(
 def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
     """Show how the prior is shared among the neighbours, and where they are on a map of genes."""
     assert context.dataset is not None
-    caption = (
-        f"{context.dataset.name} · {pair_id} · {len(rows):,} {_unit(live)}s with {rows['positions'].map(len).sum():,} labelled "
-        f"rows · {live.settings.describe()}"
-    )
+    labelled, unit = f"{rows['positions'].map(len).sum():,} labelled rows", _unit(live)
+    count = labelled if unit == "row" else f"{len(rows):,} {unit}s with {labelled}"
+    caption = f"{context.dataset.name} · {pair_id} · {count} · {live.settings.describe()}"
     st.segmented_control("Group by", PER, default=PER[0], **linked("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:

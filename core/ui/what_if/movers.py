@@ -88,7 +88,7 @@ def _show(choice: FusionChoice, movers: Movers, n: int) -> None:
     if movers.chart is None:
         st.markdown("No row moves at these weights.")
         return
-    left, right = st.columns([0.4, 0.6], gap="medium")
+    left, right = st.columns([0.43, 0.57], gap="medium")
     with left:
         _show_table(choice, movers.table)
     with right:
