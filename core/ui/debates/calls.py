@@ -105,10 +105,8 @@ def describe_total(table: pd.DataFrame) -> str:
 
 def _show_table(table: pd.DataFrame) -> None:
     """Show the lines with a bar for their seconds, as long as the longest."""
-    longest = table["seconds"].max()
-    bar = st.column_config.ProgressColumn(
-        format="%.1f", min_value=0.0, max_value=float(longest) if longest == longest and longest > 0 else 1.0, color="gray"
-    )
+    longest = float(table["seconds"].dropna().max()) if table["seconds"].any() else 1.0
+    bar = st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=longest, color="gray")
     titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
     st.dataframe(table, hide_index=True, height="content", placeholder="not known", column_config=titles)
 

@@ -57,7 +57,7 @@ def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
         st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
     lines: list[str] = []
     for name, value in item["body"].items():
-        if not (isinstance(value, list) and value and isinstance(value[0], dict)):
+        if not (isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value)):
             lines.append(f"{name.replace('_', ' ')}: {value_text(value)}")
         elif _is_prose(value):
             lines += ["", *("\n".join((*_describe_entry(entry), "")) for entry in value)]
