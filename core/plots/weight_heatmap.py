@@ -59,7 +59,7 @@ def figure(table: pd.DataFrame, now: tuple[float, float], best: tuple[float, flo
     spans = [(min(edges[0], here), max(edges[-1], here)) for edges, here in zip((x, y), now, strict=True)]
     _draw_best(chart, best, now, spans, float(at_best.iloc[0]))
     _draw_mark(chart, now, "your weights", {"symbol": "cross", "size": 15, "color": _INK})
-    label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: as good as the best, within one standard error"])
+    label_signs.draw_key(chart, ["✚ your weights", "○ best weights", "outline: within one standard error"])
     chart.update_layout(height=int(1.4 * theme.HEIGHT_PX), margin_t=label_signs.ABOVE_PX)
     for update, span, score in ((chart.update_xaxes, spans[0], "DE"), (chart.update_yaxes, spans[1], "DIR")):
         room = 0.012 * (span[1] - span[0])  # for a ring along the edge

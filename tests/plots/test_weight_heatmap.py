@@ -66,7 +66,7 @@ def test_now_and_best_are_marked_and_best_is_named() -> None:
     assert drawn["your weights"].marker.size > drawn["best weights"].marker.size
     assert drawn["your weights"].marker.line.color == "#FFFFFF"
     texts = [note.text for note in chart.layout.annotations]
-    key = "✚ your weights    ○ best weights    outline: as good as the best, within one standard error"
+    key = "✚ your weights    ○ best weights    outline: within one standard error"
     assert texts == ["best 0.620", key]
     assert (chart.layout.xaxis.title.text, chart.layout.yaxis.title.text) == ("weight of text in DE", "weight of text in DIR")
 
