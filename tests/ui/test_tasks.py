@@ -7,8 +7,10 @@ per letter.
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +20,8 @@ from core.store import predictions, runs, text_search, traces
 from core.store.predictions import CONFIDENTLY_WRONG, RowFilter
 from core.store.runs import Run
 from core.store.text_search import TextQuery
-from tests.ui.conftest import OpenTab, heading, settle
-from tests.ui.serving import Server
+from tests.ui.conftest import OpenTab, heading, settle, then
+from tests.ui.serving import Server, serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -79,8 +81,11 @@ def person(request: pytest.FixtureRequest, open_tab: OpenTab, demo_server: Serve
     """Somebody before an empty tab; what the test took is a line of the table, named as the test."""
     somebody = Person(open_tab(), demo_server)
     yield somebody
-    task = request.node.name.removeprefix("test_").replace("_", " ")
-    table.append(f"{task:44} {somebody.clicks:6} {somebody.keys:5} {somebody.seconds():8.1f}")
+    table.append(line_of(request.node.name.removeprefix("test_").replace("_", " "), somebody))
+
+
+def line_of(task: str, person: Person) -> str:
+    return f"{task:44} {person.clicks:6} {person.keys:5} {person.seconds():8.1f}"
 
 
 def the_run(workspace: Workspace, name: str = RUN) -> Run:
@@ -165,3 +170,64 @@ def test_next_row_by_key(person: Person, demo_workspace: Workspace) -> None:
     person.press("j")
     wait_for_row(person.page, ids[1])
     assert (person.clicks, person.keys) == (0, 1)
+
+
+def test_the_same_row_in_three_runs(person: Person, demo_workspace: Workspace) -> None:
+    run = the_run(demo_workspace)
+    with demo_workspace.store.read() as db:
+        row = predictions.find_pair_ids(db, run.id, RowFilter())[0]
+        others = [
+            each
+            for each in runs.list_all(db)
+            if each.dataset == run.dataset and each.id != run.id and row in predictions.find_pair_ids(db, each.id, RowFilter())
+        ][:2]
+    person.begin_at("debates", run=run.id)
+    wait_for_row(person.page, row)
+    person.click(person.page.get_by_role("combobox", name="Compare with"))
+    for other in others:
+        person.click(person.page.get_by_role("option", name=other.name, exact=True))
+    for each in (run, *others):
+        person.page.get_by_test_id("stMain").get_by_text(each.name, exact=True).first.wait_for()
+    assert (len(others), person.clicks) == (2, 3)
+
+
+def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspace: Workspace) -> None:
+    run = the_run(demo_workspace)
+    person.begin_at("debates", run=run.id)
+    person.page.get_by_role("option").first.wait_for()
+    person.press("j")
+    person.click(person.page.get_by_role("button", name="Copy link"))
+    link = person.page.get_by_test_id("stCode").inner_text()
+    shown = heading(person.page).inner_text()
+    elsewhere = open_tab()
+    elsewhere.goto(link.strip())
+    heading(elsewhere).get_by_text(shown, exact=True).wait_for()
+    assert (person.clicks, person.keys) == (1, 1)
+
+
+def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
+    person.begin_at("what_if", run=the_run(demo_workspace).id)
+    settle(person.page)
+    main, mean = person.page.get_by_test_id("stMain"), person.page.locator("[class*=st-key-numbers-] strong").last
+    before, height = mean.inner_text(), main.evaluate("page => page.scrollHeight")
+    person.page.locator(".st-key-w_de_knn input[type=range]").focus()
+    for _ in range(4):
+        then(person.page, lambda: person.press("ArrowLeft"))
+        assert main.evaluate("page => page.scrollHeight") == height
+    assert mean.inner_text() != before
+
+
+def test_a_note(open_tab: OpenTab, table: list[str], demo_workspace: Workspace, tmp_path: Path) -> None:
+    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
+    with serving(tmp_path / "copy") as server:
+        person = Person(open_tab(), server)
+        run = the_run(demo_workspace)
+        person.begin_at("debates", run=run.id)
+        person.page.get_by_role("option").first.wait_for()
+        person.press("n")
+        person.page.locator("textarea:focus").wait_for()
+        person.type("read by two")
+        person.click(person.page.get_by_role("button", name="Add note"))
+        person.page.get_by_test_id("stMain").get_by_text("read by two", exact=True).wait_for()
+        table.append(line_of("a note", person))
+    assert person.clicks == 1
