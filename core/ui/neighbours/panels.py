@@ -68,6 +68,7 @@ def _picked_positions(live: LiveNeighbours, provenance: Provenance, pair_id: str
     """The labelled rows of the neighbours that are picked in the table, or named by the link that was just opened."""
     key = _table_key(live, pair_id)
     if key not in st.session_state and LEFT_OUT not in st.query_params:
+        select_rows(key, LEFT_OUT, ())  # the link names none: what is picked from now on is the visitor's
         return []
     lines = list_neighbours(live, provenance).head(LISTED)
     select_rows(key, LEFT_OUT, lines["neighbour"].tolist())
