@@ -10,16 +10,22 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from core.actions.workspace import Workspace
+from core.actions import component_loader
+from core.actions.workspace import Workspace, open_workspace
 from core.store import predictions, runs, text_search, traces
 from core.store.predictions import CONFIDENTLY_WRONG, RowFilter
 from core.store.runs import Run
 from core.store.text_search import TextQuery
+from core.transfer.knn_settings import KnnSettings
+from core.transfer.protocols import EvaluationProtocol
+from tests.derived import save_knn
 from tests.ui.conftest import OpenTab, heading, settle, then
 from tests.ui.serving import Server, serving
 
@@ -82,6 +88,13 @@ def person(request: pytest.FixtureRequest, open_tab: OpenTab, demo_server: Serve
     somebody = Person(open_tab(), demo_server)
     yield somebody
     table.append(line_of(request.node.name.removeprefix("test_").replace("_", " "), somebody))
+
+
+@pytest.fixture
+def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+    """The demo in another folder, to change."""
+    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
+    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
 
 
 def line_of(task: str, person: Person) -> str:
@@ -172,23 +185,25 @@ def test_next_row_by_key(person: Person, demo_workspace: Workspace) -> None:
     assert (person.clicks, person.keys) == (0, 1)
 
 
-def test_the_same_row_in_three_runs(person: Person, demo_workspace: Workspace) -> None:
-    run = the_run(demo_workspace)
-    with demo_workspace.store.read() as db:
-        row = predictions.find_pair_ids(db, run.id, RowFilter())[0]
-        others = [
-            each
-            for each in runs.list_all(db)
-            if each.dataset == run.dataset and each.id != run.id and row in predictions.find_pair_ids(db, each.id, RowFilter())
-        ][:2]
-    person.begin_at("debates", run=run.id)
-    wait_for_row(person.page, row)
-    person.click(person.page.get_by_role("combobox", name="Compare with"))
-    for other in others:
-        person.click(person.page.get_by_role("option", name=other.name, exact=True))
-    for each in (run, *others):
-        person.page.get_by_test_id("stMain").get_by_text(each.name, exact=True).first.wait_for()
-    assert (len(others), person.clicks) == (2, 3)
+def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], copy: Workspace) -> None:
+    run, others = the_run(copy), (OTHER, "neighbours")
+    settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
+    with ThreadPoolExecutor() as other_thread:  # this one runs the browser's event loop
+        row = other_thread.submit(save_knn, copy, component_loader.default_dataset(copy, None), settings, others[1]).result()
+    with copy.store.read() as db:
+        first = predictions.find_pair_ids(db, run.id, RowFilter())[0]
+        assert row.id in predictions.runs_with(db, run.dataset, first)
+    with serving(copy.settings.workspace) as server:
+        person = Person(open_tab(), server)
+        person.begin_at("debates", run=run.id)
+        wait_for_row(person.page, first)
+        person.click(person.page.get_by_role("combobox", name="Compare with"))
+        for name in others:
+            person.click(person.page.get_by_role("option", name=name, exact=True))
+        for name in (RUN, *others):
+            person.page.get_by_test_id("stMain").get_by_text(name, exact=True).first.wait_for()
+        table.append(line_of("the same row in three runs", person))
+    assert person.clicks == 3
 
 
 def test_a_link_opened_elsewhere(person: Person, open_tab: OpenTab, demo_workspace: Workspace) -> None:
@@ -217,11 +232,10 @@ def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
     assert mean.inner_text() != before
 
 
-def test_a_note(open_tab: OpenTab, table: list[str], demo_workspace: Workspace, tmp_path: Path) -> None:
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    with serving(tmp_path / "copy") as server:
+def test_a_note(open_tab: OpenTab, table: list[str], copy: Workspace) -> None:
+    with serving(copy.settings.workspace) as server:
         person = Person(open_tab(), server)
-        run = the_run(demo_workspace)
+        run = the_run(copy)
         person.begin_at("debates", run=run.id)
         person.page.get_by_role("option").first.wait_for()
         person.press("n")
