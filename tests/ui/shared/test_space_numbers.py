@@ -39,6 +39,7 @@ def computing(monkeypatch: pytest.MonkeyPatch, visit: Visit) -> Iterator[Visit]:
     """Pages whose server computes in the background, at once; a null takes no time and is `NULL`."""
     results = background.Background()
     monkeypatch.setattr(background, "QUIET_S", 0.0)
+    monkeypatch.setattr(background, "REST_S", 0.0)  # these tests draw a page again and again
     monkeypatch.setattr(space_numbers, "background", lambda: results)
     monkeypatch.setattr(knn_numbers, "permutation_null", lambda *_: NULL)
     yield visit
@@ -99,7 +100,7 @@ def test_until_they_are_there_the_page_says_so(visit: Visit, copy: Workspace) ->
 
 def test_a_weight_asks_for_nothing_new(computing: Visit, copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     app = computing(copy, "what_if", run=LABELLED)
-    run_until(app, "permuted vectors")
+    run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
     app.slider(key="w_de_knn").set_value(0.8).run()
     assert not app.exception
