@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,6 +55,8 @@ def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path
         assert "on their way" not in text_of(visit(workspace, "launch", watched=run.id))
         folder.done.unlink()  # as if its worker had been killed
         folder.spending.write_text("[2, 30, 3]\n")
+        for trace in (folder.heartbeat, folder.control):
+            os.utime(trace, (0, 0))
         assert until_state(workspace, run, "crashed").counts.unanswered == 3
         app = visit(workspace, "launch", watched=run.id)
     assert not app.exception

@@ -31,7 +31,9 @@ LABELLED = "simulated debate"
 def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
     """The demo to change."""
     shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
+    copied = open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
+    shutil.rmtree(copied.settings.cache / "permuted", ignore_errors=True)  # nulls that a server computed for another test
+    return copied
 
 
 @pytest.fixture
