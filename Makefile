@@ -28,11 +28,11 @@ lint: .venv/dev.ok
 bench: .venv/dev.ok
 	@for name in store search pages bootstrap knn whatif harness; do $(BIN)/python -m core bench $$name --json || exit 1; done
 
-# Every page and tab at three widths in both themes, of the demo or of `make screenshots WORKSPACE=path`.
+# Every page and tab at three widths in both themes, of the demo or of `make screenshots WORKSPACE=path RUN=name`.
 SCREENSHOTS ?= screenshots
 
 screenshots: .venv/dev.ok
-	STREAMLIT_LOGGER_LEVEL=error $(BIN)/python -m tests.ui.screenshots $(SCREENSHOTS) $(if $(WORKSPACE),--workspace $(WORKSPACE))
+	STREAMLIT_LOGGER_LEVEL=error $(BIN)/python -m tests.ui.screenshots $(SCREENSHOTS) $(if $(WORKSPACE),--workspace $(WORKSPACE)) $(if $(RUN),--run $(RUN))
 
 clean:
 	rm -rf .venv .venv-serve

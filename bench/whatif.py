@@ -69,14 +69,14 @@ def our_changes() -> tuple[list[float], float, dict[str, dict[str, float]]]:
 
 
 def _milliseconds(prepared: LiveFusion, around: LiveKnn) -> dict[str, float]:
-    def changed(setting: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> FusionComparison:
-        return prepared.with_component(1, _knn(around, setting, names)).score_at(WEIGHTS)
+    def changed(similarity: SimilaritySettings, names: tuple[str, ...] = tuple(around.spaces)) -> FusionComparison:
+        return prepared.with_component(1, _knn(around, similarity, names)).score_at(WEIGHTS)
 
     def newly_centred() -> FusionComparison:
         around.cosines.clear()
         return changed(SimilaritySettings(centre=True), tuple(around.spaces)[:1])
 
-    work = {name: lambda setting=setting: changed(setting) for name, setting in CHANGES.items()}
+    work = {name: lambda similarity=similarity: changed(similarity) for name, similarity in CHANGES.items()}
     work["spaces"] = lambda: changed(SimilaritySettings(), tuple(around.spaces)[1:])
     work |= {
         "weights": lambda: prepared.score_at(WEIGHTS),
@@ -87,8 +87,8 @@ def _milliseconds(prepared: LiveFusion, around: LiveKnn) -> dict[str, float]:
     return {name: 1000 * median_s(one, REPEATS) for name, one in work.items()}
 
 
-def _knn(around: LiveKnn, setting: SimilaritySettings, names: tuple[str, ...] = ()) -> Component:
-    found = around.priors(names or tuple(around.spaces), setting)
+def _knn(around: LiveKnn, similarity: SimilaritySettings, names: tuple[str, ...] = ()) -> Component:
+    found = around.priors(names or tuple(around.spaces), similarity)
     return Component("knn", found.de, found.up)
 
 

@@ -10,6 +10,8 @@ from typing import Literal
 
 from core.errors import InputError
 
+NO_LABEL = "no label"  # of a row; a run none of whose rows has one has "no labels"
+NO_BIOLOGY = "no-biology baseline"  # what a run has to beat before it can be said to know biology
 MAX_NAME = 255  # characters, which is what most file systems allow for a file's
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters and marks without a shape: the fillers of Hangul, the blank of Braille, the grapheme joiner, variation selectors.

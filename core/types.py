@@ -40,6 +40,21 @@ class Flag(StrEnum):
     FEWER_SEEDS = "fewer_seeds"  # a mean over fewer seeds than asked: the answers under the others could not be read
 
 
+# What people read wherever a flag is shown or chosen.
+FLAG_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        Flag.ROLE_COLLAPSE: "did not argue its side",
+        Flag.DE_FALLBACK: "unreadable verdict on the effect",
+        Flag.DIR_FALLBACK: "unreadable verdict on the direction",
+        Flag.UNIFORM: "no answer (.333/.333)",
+        Flag.TRACE_DIFFERS: "changed after its trace",
+        Flag.UNCOVERED: "no neighbour",
+        Flag.UNCOVERED_DIR: "no neighbour with a direction",
+        Flag.PARTLY_COVERED: "a component is missing",
+        Flag.FEWER_SEEDS: "fewer seeds",
+    }
+)
+
 # Methods whose numbers are made of ranks: their order means something, their values are no probabilities.
 RANK_METHODS = ("fusion", "recovered")
 FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR)

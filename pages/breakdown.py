@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.ui.breakdown import baselines, other_scores, panels
-from core.ui.shared import loaders, run_browser, score_box, shell, widgets
+from core.ui.shared import links, loaders, run_browser, score_box, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Breakdown")
@@ -16,6 +16,7 @@ score = loaders.run_score(run.id)
 rows = loaders.scored_rows(run.id)
 if score.whole.n_labelled == 0:
     score_box.show_no_labels(score.whole.n)
+    run_browser.offer_labelled_run(context, links.BREAKDOWN)
     panels.show_ties(run, rows)
     st.stop()
 

@@ -5,7 +5,7 @@ import streamlit as st
 from core.scoring import sentences
 from core.scoring.compare_runs import compare_runs
 from core.ui.compare import panels
-from core.ui.shared import loaders, run_browser, score_box, shell
+from core.ui.shared import links, loaders, run_browser, score_box, shell
 
 context = shell.open_page(__file__)
 st.markdown("## Compare")
@@ -16,11 +16,14 @@ if run is None:
 
 choice = panels.choose_baselines(context, run)
 if choice is None:
+    run_browser.offer_labelled_run(context, links.COMPARE)
     st.stop()
 
 baseline = choice.baseline
 result = compare_runs(loaders.scored_rows(baseline.id), loaders.scored_rows(run.id))
 panels.show_verdict(sentences.comparison_sentences(result, baseline.name, run.name, choice.margin))
+if not result.covered.n_labelled:
+    run_browser.offer_labelled_run(context, links.COMPARE)
 if choice.also:
     panels.show_several(run, [baseline, *choice.also])
 for each in (run, baseline):

@@ -24,11 +24,13 @@ def rows() -> None:
             if not ids:
                 filters.show_no_match(run)
                 return
-            pair_id = run_browser.choose_row(run, ids)
+            pair_id = run_browser.choose_row(ids)
         with row_side:
             shell.set_title(pair_id.replace("_", " → "), "Debates")
-            details = loaders.row_details(run.id, pair_id)
-            row.show(context, run, details, ids)
+            row.show(context, run, loaders.row_details(run.id, pair_id), ids)
+        with list_side:
+            run_browser.show_list(run, ids, pair_id)
+        loaders.read_ahead([run.id, *st.query_params.get_all("with")], run_browser.beside(ids, pair_id))
 
     browse()
 

@@ -24,7 +24,10 @@ if settings is None:
 
 panels.show_number(dataset, settings)
 live = neighbour_controls.find_neighbours(dataset, settings, (pair_id,))
-provenance, without_picked = panels.explain_priors(live, pair_id)
+provenance = panels.explain_priors(live)
+rows = panels.list_neighbours(live, provenance)
+picked = panels.find_picked_rows(live, rows, pair_id)
+without_picked = panels.explain_priors(live, picked) if picked else provenance
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
 panels.show_priors(live, provenance, without_picked, pair.label)
 panels.show_masked_rows(live)
@@ -32,7 +35,6 @@ if not len(provenance.neighbours):
     st.markdown("No labelled row that this row may use is similar to it in these spaces: there is no prior.")
     st.stop()
 
-rows = panels.list_neighbours(live, provenance)
 panels.show_figures(context, live, rows, pair_id)
 panels.show_neighbours(live, rows, pair_id, provenance, without_picked)
 panels.show_links(context, pair_id, pair.pert, pair.gene)

@@ -18,18 +18,19 @@ def show_fusion() -> None:
     """Show the controls and everything that changes with them."""
     labelled = bool(loaders.run_rows(run.id)["label"].notna().any())
     numbers = st.container()
+    moved = fusion_controls.moved_choice(run)
+    found = results.show_comparison(numbers, *moved) if moved else None
     choice = fusion_controls.show_fusion_controls(dataset, run, context.runs, labelled)
     if choice is None:
         return
-    baseline = save_controls.show_save_controls(context, choice)
-    prepared = fusion_controls.prepare_fusion(choice, baseline)
-    comparison = prepared.score_at(choice.settings().weights())
-    if labelled:
-        results.show_numbers_in(numbers, choice, comparison, baseline)
-    else:
-        with numbers.container():
-            results.show_agreement(choice, comparison)
-    figure_side, remarks_side = st.columns([0.64, 0.36], gap="medium")
+    places = save_controls.make_places()
+    baseline = save_controls.show_baseline(context, choice, places[0])
+    if moved not in (None, (choice, baseline)):  # more has changed: the numbers above are of another fusion
+        st.rerun()
+    fusion_controls.keep_choice(choice, baseline)
+    prepared, comparison = found or results.show_comparison(numbers, choice, baseline)
+    save_controls.show_save_controls(context, choice, places)
+    figure_side, remarks_side = st.columns([0.76, 0.24], gap="medium")
     with figure_side:
         position = fusion_controls.choose_component(choice) if labelled else 0
         search = results.search_weights(choice, position, prepared, baseline) if labelled else None

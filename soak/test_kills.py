@@ -5,15 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import streamlit as st
-from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
-from core.config import REPOSITORY
-from core.engine.run_state import WITHOUT_A_WORD
+from core.engine.run_state import NO_REASON
 from core.store.runs import Run
 from soak.conftest import Record
 from tests.engine.test_killed import ROWS, assert_equal_to_undisturbed, read_states, run_with_kills
+from tests.ui.conftest import read_page
 
 KILLS = 50
 DELAY_S = 0.1  # of each answer: 8 rows at a time, so that a kill that comes a second late still finds rows to lose
@@ -23,8 +21,8 @@ def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch:
     def see(workspace: Workspace, run: Run) -> None:
         """Overview and Launch tell the state before `runs`, which settles the run, does."""
         monkeypatch.setenv("PERTURBDESK_WORKSPACE", str(workspace.settings.workspace))
-        assert WITHOUT_A_WORD in shown("overview")
-        assert "crashed; can be resumed" in shown("launch")
+        assert NO_REASON in read_page("overview")
+        assert "crashed; can be resumed" in read_page("launch")
         read_states(workspace, run)
 
     survived = run_with_kills(tmp_path, KILLS, DELAY_S, see, patient=True)
@@ -43,16 +41,3 @@ def test_a_run_survives_fifty_kills(tmp_path: Path, record: Record, monkeypatch:
         journal_bytes=journal.stat().st_size,
     )
     assert_equal_to_undisturbed(survived)
-
-
-def shown(page: str) -> str:
-    """Everything that a page shows, as text."""
-    st.cache_data.clear()
-    st.cache_resource.clear()
-    app = AppTest.from_file(REPOSITORY / "app.py", default_timeout=60)
-    if page != "overview":
-        app.switch_page(f"pages/{page}.py")
-    app.run()
-    assert not app.exception
-    assert not app.error
-    return "\n".join(str(element.proto) for element in app.main)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 
 from core.actions.demo import make_demo
@@ -17,6 +21,13 @@ settings.register_profile("patient", deadline=None)  # how long an example takes
 settings.load_profile("patient")
 
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with browser tests come first, the others after them: one of the long files at the end would leave processes idle."""
+    browsing = {item.path for item in items if item.get_closest_marker("browser")}
+    items.sort(key=lambda item: item.path not in browsing)
 
 
 @pytest.fixture(scope="session")
@@ -41,17 +52,28 @@ def small_workspace(workspace: Workspace) -> Workspace:
     return workspace
 
 
+def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Workspace], object]) -> Workspace:
+    """A workspace that one of the test processes fills, and of which each has a copy."""
+    own = factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / f"made-{name}"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            begun = folder.with_name(f"{folder.name}-begun")
+            fill(open_workspace(Settings(workspace=begun, author="tester")))
+            begun.rename(folder)
+    copy = factory.mktemp(name) / "workspace"
+    shutil.copytree(folder, copy)
+    return open_workspace(Settings(workspace=copy, author="tester"))
+
+
 @pytest.fixture(scope="session")
 def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The simulated workspace, shared: tests only read it."""
-    demo = open_workspace(Settings(workspace=tmp_path_factory.mktemp("demo"), author="tester"))
-    make_demo(demo)
-    return demo
+    return make_once(tmp_path_factory, "demo", make_demo)
 
 
 @pytest.fixture(scope="session")
 def real_workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The challenge and every published submission, imported; shared: tests only read it."""
-    real = open_workspace(Settings(workspace=tmp_path_factory.mktemp("real"), author="tester"))
-    import_paths(real, [shared_data / "challenge", shared_data / "perturbagent"])
-    return real
+    files = [shared_data / "challenge", shared_data / "perturbagent"]
+    return make_once(tmp_path_factory, "real", lambda workspace: import_paths(workspace, files))

@@ -154,7 +154,7 @@ def test_a_run_without_a_prompt_is_not_packaged(made: Path, tmp_path: Path) -> N
     assert not out.exists()
     assert done.err == f"error: rules: 1 error, so nothing was written to {out}\n"
     words = core(made, "package", "rules", "--track", "B", "--out", str(out)).out
-    assert words.startswith("rules: not packaged\n1 error\n  prompt_missing: prompt.txt: no such member")
+    assert words.startswith("rules: not packaged\n1 error\n  prompt_missing: prompt.txt: not in the zip")
 
 
 def test_a_prompt_that_was_not_run_is_refused(made: Path, tmp_path: Path, given: tuple[str, ...]) -> None:

@@ -103,7 +103,7 @@ class WorkspaceComponents:
             loaded = load_spaces(self.workspace, index, self.dataset, settings.spaces)
             start = time.perf_counter()
             evaluated = UNLABELLED if settings.protocol.kind == "test" else self.dataset.name
-            inputs = KnnInputs(index.rows.take(rows), index.known, tuple(loaded), settings.setting, evaluated)
+            inputs = KnnInputs(index.rows.take(rows), index.known, tuple(loaded), settings.similarity, evaluated)
             predicted = predict_knn(settings.protocol, inputs)
             self._last_knn.clear()
             self._last_knn[key] = DatasetPriors(index, np.asarray(rows), inputs, predicted, time.perf_counter() - start)

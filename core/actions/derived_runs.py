@@ -65,9 +65,9 @@ def neighbours_of(
     query = index.rows.take(np.array([row]))
     loaded = load_spaces(workspace, index, dataset, settings.spaces)
     evaluated = UNLABELLED if index.labels[row] is None else dataset.name
-    [group] = predict_priors(settings.protocol, query, index.known, loaded, settings.setting, evaluated).groups
+    [group] = predict_priors(settings.protocol, query, index.known, loaded, settings.similarity, evaluated).groups
     left_out = np.flatnonzero(np.isin(index.known_positions[group.known_positions], index.positions_of(without)))
     codes = int(query.pert[0]), int(query.gene[0])
-    why = explain_prior(codes, group.known, group.similar, settings.setting.weighting, group.parts, left_out)
+    why = explain_prior(codes, group.known, group.similar, settings.similarity.weighting, group.parts, left_out)
     at = index.known_positions[group.known_positions[why.neighbours]]
     return Neighbours(settings, why, [index.pair_ids[i] for i in at], [str(index.labels[i]) for i in at])

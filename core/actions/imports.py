@@ -36,7 +36,7 @@ from core.store import spaces as space_records
 from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.spaces import SpaceRecord
-from core.texts import check_name
+from core.texts import NO_LABEL, check_name
 from core.types import Rejected
 
 __all__ = ["PUBLIC_GROUPS", "ImportOptions", "Imported", "fetch_and_import", "import_paths", "import_space", "import_upload"]
@@ -227,8 +227,8 @@ def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, 
         if pair.pair_id not in known:
             new_pairs.append(pair)
         elif known[pair.pair_id] != pair.label:
-            label, known_label = pair.label or "unlabelled", known[pair.pair_id] or "unlabelled"
-            detail = f"{pair.pair_id} is {label} in this file, {known_label} in dataset {target.name}"
+            label, known_label = (f"label {one}" if one else NO_LABEL for one in (pair.label, known[pair.pair_id]))
+            detail = f"{pair.pair_id} has {label} in this file, {known_label} in dataset {target.name}"
             rejected.append(Rejected(path, line, "conflicting label", detail))
             continue
         n_rows += 1

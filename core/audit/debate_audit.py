@@ -36,8 +36,9 @@ class DebateAudit:
 
     roles: one row per role that wrote briefs; columns: role, n (briefs), and for each of `brief_checks.FINDINGS` the number of
     briefs with it, NaN for cites unless has_dossier. rows_by_arguing: the number of rows in which 0, 1, 2, … advocates wrote a
-    brief of `brief_checks.SHORT` characters or more. collapsed: rows with a collapsed role. de_fallbacks, dir_fallbacks: rows
-    whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded as for ranks, among `rows` rows.
+    brief of `brief_checks.SHORT` characters or more. collapsed: rows with a role that did not argue its side. de_fallbacks,
+    dir_fallbacks: rows whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded as for ranks, among
+    `rows` rows.
     """
 
     roles: pd.DataFrame

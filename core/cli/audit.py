@@ -21,7 +21,7 @@ from core.scoring.sentences import interval_text
 from core.store import findings, pairs, predictions, runs, spaces
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
-from core.texts import number_text
+from core.texts import NO_BIOLOGY, number_text
 from core.transfer.row_index import RowIndex
 
 app = typer.Typer(no_args_is_help=True)
@@ -29,7 +29,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.command()
 def debate(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an argument, fallbacks."""
+    """Find out whether a run was a debate: briefs that answer instead of arguing, rows without an argument, no verdict."""
     with context.obj.store.read() as db:
         found = runs.find(db, run)
         result = audit_debate(findings.debate_facts(db, found.id))
@@ -52,7 +52,8 @@ def _describe_debate(result: DebateAudit) -> str:
         f"Rows by how many of their advocates wrote {SHORT} characters or more:",
         rows.to_string(),
         "",
-        f"fallbacks: DE {result.de_fallbacks:,}, DIR {result.dir_fallbacks:,}; distinct P(DE): {result.distinct_p_de:,}",
+        f"unreadable verdicts: DE {result.de_fallbacks:,}, DIR {result.dir_fallbacks:,}",
+        f"distinct values of P(DE): {result.distinct_p_de:,}",
     ]
     return "\n".join(lines)
 
@@ -63,7 +64,7 @@ def leakage(
     dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Find what splits share, spaces and runs that repeat labels, and what row counts alone give away."""
+    """Find what splits share, spaces and runs that repeat labels, and what the no-biology baseline scores."""
     audit = _audit_leakage(context.obj, component_loader.default_dataset(context.obj, dataset))
     show(json_shapes.leakage(audit), as_json, "\n".join(_leakage_lines(audit)))
 
@@ -92,9 +93,9 @@ def _check_space(workspace: Workspace, dataset: Dataset, index: RowIndex, record
 def _leakage_lines(audit: LeakageAudit) -> list[str]:
     counts = audit.counts
     controls = {
-        "count-only DE": counts.count_only_de,
-        "count-only DE without single-row genes": counts.count_only_de_without_singletons,
-        "rarer gene → up, DIR": counts.rarer_up_dir,
+        f"{NO_BIOLOGY} (count-only), DE": counts.count_only_de,
+        "the same without genes measured once": counts.count_only_de_without_singletons,
+        f"{NO_BIOLOGY} (rarer gene), DIR": counts.rarer_up_dir,
     }
     found = [f"{finding.kind} {finding.name}: {finding.what}" for finding in audit.findings]
     return [

@@ -1,4 +1,4 @@
-"""Commands about what knows no biology: controls, baselines."""
+"""Commands about baselines without biology: controls, baselines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ app = typer.Typer()
 
 @app.command()
 def controls(context: typer.Context, run: RunName, as_json: Json = False) -> None:
-    """Show what knows no biology scores on a run's rows, scored as the run is, and whether the run beats it."""
+    """Show what baselines without biology score on a run's rows, and whether the run beats the one fixed for each axis."""
     with context.obj.store.read() as db:
         rows = run_scores.load_scored_rows(db, run)
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
@@ -35,10 +35,10 @@ def _controls_lines(found: RunControls) -> list[str]:
     return [
         *(f"{sentences.verdict_sentence(axis, verdict)}." for axis, verdict in judged if verdict.beats is not None),
         "",
-        f"Controls, {found.unit}, scored {found.scored}:",
+        f"Controls, {found.unit}, {sentences.scored_text(found.scored)}:",
         *_table(found.controls),
         "",
-        "Fingerprint of the sampling, nothing to beat:",
+        "What the sampling gives away, nothing to beat:",
         *_table(found.fingerprint),
         *(f"{each.name}, reversed: {_reverse_text(each)}" for each in found.fingerprint),
     ]
@@ -69,7 +69,7 @@ def baselines(
     split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
     as_json: Json = False,
 ) -> None:
-    """Show what knows no biology scores on a split: macro AUROC by gene first, then over all rows."""
+    """Show what baselines without biology score on a split: mean AUROC over genes first, then over all rows."""
     with context.obj.store.read() as db:
         rows = pairs.frame(db, datasets.find(db, dataset).id)
     found = dataset_baselines(rows, split)

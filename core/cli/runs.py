@@ -43,7 +43,7 @@ def runs_(context: typer.Context, as_json: Json = False) -> None:
 def _show_runs(result: Mapping[str, Any], records: list[dict[str, Any]], as_json: bool) -> None:
     lines = [
         f"{r['id']}  {r['name']:32} {r['method']:12} {r['dataset']:10} {r['status']:8} {r['done']:>6,}/{r['total']:,}"
-        f"  fallbacks {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
+        f"  no answer {r['fallbacks']:,}  public {r['public_score'] if r['public_score'] is not None else '–'}"
         + (f"  fewer seeds {r['fewer_seeds']:,}" if r["fewer_seeds"] else "")
         for r in records
     ]

@@ -35,7 +35,7 @@ LIVE_STATES: tuple[State, ...] = ("running", "pausing", "paused")
 
 HEARTBEAT_EVERY_S = 1.0
 STALE_AFTER_S = 20.0  # a worker whose heartbeat is older counts as dead, and one that has not begun by then as lost
-WITHOUT_A_WORD = "its worker ended without a word"
+NO_REASON = "its worker ended without saying why"
 _PROC = Path("/proc")
 
 
@@ -148,7 +148,7 @@ def _observe(folder: RunFolder) -> _Observed:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, pid)
     if _is_awaited(folder):
         return _Observed("waiting", "", heartbeat)
-    return _Observed("crashed", WITHOUT_A_WORD, heartbeat)
+    return _Observed("crashed", NO_REASON, heartbeat)
 
 
 def _is_awaited(folder: RunFolder) -> bool:

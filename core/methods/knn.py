@@ -82,7 +82,7 @@ def build_prediction(pair_id: str, prior: tuple[float, float], stand_in: tuple[f
 
 
 def _build_result(index: RowIndex, row: int, priors: RowPriors, similar: _Similar, settings: KnnSettings) -> RowResult:
-    axis = settings.setting.weighting.axis
+    axis = settings.similarity.weighting.axis
     codes = int(index.rows.pert[row]), int(index.rows.gene[row])
     subject = " ⟶ ".join(index.symbol(code) for code, name in zip(codes, ("pert", "gene"), strict=True) if axis in (name, "both"))
     event = TraceEvent(
@@ -105,7 +105,7 @@ def _describe(subject: str, settings: KnnSettings, priors: RowPriors, similar: _
             f"No labelled row is similar to {subject} ({settings.describe()}): the base rates of the labelled rows that it may "
             f"see stand in, {rates}."
         )
-    strength = settings.setting.strength
+    strength = settings.similarity.strength
     shrunk = f" An effect's prior is drawn to a half by support, strength {strength:g}." if strength else ""
     lines = [
         f"{each.name}: similarity {each.similarity:.3f}, {each.share:.1%} of the weight; "
@@ -134,7 +134,7 @@ def _describe_rate(name: str, rate: float) -> str:
 
 def _list_neighbours(index: RowIndex, rows: Codes, group: QueryGroup, settings: KnnSettings) -> Iterator[_Similar]:
     """Yields for each row how many labelled rows have a weight, and its heaviest neighbours."""
-    weighting, queries = settings.setting.weighting, index.rows.take(rows)
+    weighting, queries = settings.similarity.weighting, index.rows.take(rows)
     if weighting.axis == "both":
         yield from (_list_rows(index, queries, i, group, settings) for i in range(len(rows)))
         return
@@ -149,7 +149,7 @@ def _list_neighbours(index: RowIndex, rows: Codes, group: QueryGroup, settings: 
 def _list_rows(index: RowIndex, queries: Rows, row: int, group: QueryGroup, settings: KnnSettings) -> _Similar:
     """Returns how many labelled rows have a weight for one query, and the heaviest of them."""
     codes = int(queries.pert[row]), int(queries.gene[row])
-    why = explain_prior(codes, group.known, group.similar, settings.setting.weighting, group.parts)
+    why = explain_prior(codes, group.known, group.similar, settings.similarity.weighting, group.parts)
     known, neighbours = group.known, []
     for i, at in enumerate(why.neighbours[:MOST_NEIGHBOURS]):
         name = f"{index.symbol(int(known.rows.pert[at]))} ⟶ {index.symbol(int(known.rows.gene[at]))}"

@@ -80,7 +80,8 @@ def _draw_steps(chart: go.Figure, table: pd.DataFrame, unit: str) -> None:
 
 def _hover(row: Any, k: int, unit: str) -> str:
     total = f"{_holding(k, unit)} {100 * row.cumulative:.1f}%"
-    return f"{total}<br>number {k:,}: {drawing.escape(row.neighbour)}, {100 * row.share:.2g}%<br>label {row.label}"
+    number = f"number {k:,}: {drawing.escape(row.neighbour)}, {100 * row.share:.2g}%"
+    return f"{total}<br>{number}<br>{label_signs.hover_words(row.label)}"
 
 
 def _holding(k: int, unit: str) -> str:

@@ -16,6 +16,7 @@ from core.plots import theme
 
 CHANCE: Final = 0.5  # the AUROC of a random score
 TEXT_PX: Final = 18  # one line of text above a plot
+BEFORE_FIRST: Final = 0.5  # where an axis of ranks ends: its ticks begin with 1, since there is no rank 0
 SMALL: Final = 12  # font size of names beside lines and curves
 METRICS: Final = {"DE": "AUROC of DE", "DIR": "AUROC of DIR", "mean": "mean AUROC of DE and DIR"}
 _CHARACTER_PX, _NARROW_PX = 7, 160  # width of a character, and of a narrow plot (half a page)

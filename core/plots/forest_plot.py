@@ -14,12 +14,14 @@ NAME_LENGTH = 36  # characters of a name; the hover has all of it
 _DOT, _GAP_PX = 9, 6
 
 
-def draw_forest(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: Sequence[float] = ()) -> go.Figure:
+def draw_forest(
+    rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, reach: Sequence[float] = (), row_px: int = theme.ROW_PX
+) -> go.Figure:
     """Draw one row of the plot for each row of the table, from the top, and every line with its name.
 
     rows: name and words (markup; names from users must be escaped), hover, colour, symbol, and estimate, low, high: a row
     without an estimate has no dot, one without an interval a hollow dot. title: of the value axis, which also includes the
-    values of `reach`.
+    values of `reach`. row_px: the height of a row.
     """
     rows = rows.assign(y=np.arange(len(rows)))
     figure = go.Figure()
@@ -36,8 +38,8 @@ def draw_forest(rows: pd.DataFrame, lines: Sequence[drawing.Line], title: str, r
         )
     span = _span(rows, [*(line.value for line in lines), *reach])
     above = drawing.draw_vertical(figure, lines, span)
-    height = above + 70 + theme.ROW_PX * len(rows)
-    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=theme.ROW_PX)
+    height = above + 70 + row_px * len(rows)
+    figure.update_layout(height=height, margin_t=8 + above, minreducedheight=row_px)
     figure.update_xaxes(title=title, range=span, zeroline=False)
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5], tickvals=rows["y"], ticktext=rows["name"], zeroline=False)
     figure.update_yaxes(ticklabelstandoff=_GAP_PX)

@@ -16,18 +16,21 @@ COLUMNS = ("symbol", "x", "y", "kind", "share", "label")
 KINDS: Final = ("other", "neighbour", "query")
 NAMED: Final = 5  # neighbours, by share, whose symbols are written
 HEIGHT_PX: Final = int(1.6 * theme.HEIGHT_PX)
+_CLOSEST = 0.05  # of the extent of all genes along an axis: a single marked gene is still seen among its surroundings
 _SMALLEST, _LARGEST, _STAR = 6, 24, 17  # pixels across the lightest neighbour, the heaviest, and the query
 _NAME_LENGTH = 14  # characters of a symbol; the hover has all of it
 _SHARE_LENGTH = 6  # characters of the sign before a symbol and the percentage after it
-_CHARACTER_PX, _BELOW_PX = 7, 55  # width of a character; space below the plot for the axis
+_CHARACTER_PX, _BELOW_PX = 7, 55 + 2 * drawing.TEXT_PX  # width of a character; space below the plot for the axis and remarks
 
 
 def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     """Genes as faint dots, the neighbours of `query` sized by their share of the prior, and the query as a star.
 
-    table: symbol, x, y (a gene without both is not drawn), kind (query, at most once; neighbour, other), share (of the
-    prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de, mixed, or "" if unknown). query: its
-    symbol; the key states if it has no place here. axes: their titles. Raises InputError if no gene has a place.
+    The plot frames the query and its neighbours, which would lie on one spot on a map of all genes; the title of the x axis
+    counts the genes outside. table: symbol, x, y (a gene without both is not drawn), kind (query, at most once; neighbour,
+    other), share (of the prior, in [0, 1]; 0 for others), label (of a neighbour's rows: up, down, none, de, mixed, or "" if
+    unknown). query: its symbol; the title of the x axis says if it has no place. axes: their titles. Raises InputError if
+    no gene has a place.
     """
     drawing.require_columns("gene_map", table, COLUMNS)
     drawing.require_values("gene_map", table, "kind", KINDS)
@@ -37,22 +40,29 @@ def figure(table: pd.DataFrame, query: str, axes: tuple[str, str]) -> go.Figure:
     others, neighbours, query_rows = (known[known["kind"] == kind] for kind in KINDS)
     neighbours = neighbours.sort_values("share", ascending=False, kind="stable")
     neighbours, query_rows = neighbours.assign(size=_sizes(neighbours["share"])), query_rows.assign(size=_STAR)
-    x, y = _range(known["x"]), _range(known["y"])
+    marked = known[known["kind"] != "other"] if len(others) < len(known) else known
+    x, y = _frame(marked["x"], known["x"]), _frame(marked["y"], known["y"])
     chart = go.Figure()
     _draw_others(chart, others)
     _draw_neighbours(chart, neighbours)
     _draw_query(chart, query_rows)
     right = _draw_names(chart, pd.concat([neighbours.head(NAMED), query_rows]), x, y)
-    missing = [] if len(query_rows) else [f"{_italic(query)} has no place here"]
-    label_signs.draw_key(chart, [*label_signs.counts_by_label(neighbours["label"]), "size: share", *missing])
+    label_signs.draw_key(chart, [*label_signs.counts_by_label(neighbours["label"]), "size: share"])
     chart.update_layout(height=HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": right})
-    chart.update_xaxes(title=drawing.escape(axes[0]), range=x, showgrid=False, zeroline=False)
+    remarks = [] if len(query_rows) else [f"{_italic(query)} has no place on this map"]
+    beyond = int((~(known["x"].between(*x) & known["y"].between(*y))).sum())
+    remarks += [f"outside the frame: {beyond:,} of {len(known):,} genes"] * (beyond > 0)
+    chart.update_xaxes(title="<br>".join([drawing.escape(axes[0]), *remarks]), range=x, showgrid=False, zeroline=False)
     chart.update_yaxes(title=drawing.escape(axes[1]), range=y, zeroline=False)
     return chart
 
 
-def _range(values: pd.Series[float]) -> tuple[float, float]:
-    low, high = float(values.min()), float(values.max())
+def _frame(marked: pd.Series[float], known: pd.Series[float]) -> tuple[float, float]:
+    """The ends of an axis that shows the marked genes, and at least `_CLOSEST` of the extent of all that have a place."""
+    low, high = float(marked.min()), float(marked.max())
+    missing = _CLOSEST * float(known.max() - known.min()) - (high - low)
+    if missing > 0:
+        low, high = low - missing / 2, high + missing / 2
     room = 0.07 * (high - low) or 0.5
     return low - room, high + room
 
@@ -104,7 +114,7 @@ def _fill(label: str) -> str:
 
 
 def _hover(row: Any) -> str:
-    return f"{drawing.escape(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>label {row.label}"
+    return f"{drawing.escape(row.symbol)}<br>{100 * row.share:.1f}% of the prior<br>{label_signs.hover_words(row.label)}"
 
 
 def _sizes(shares: pd.Series[float]) -> Floats:

@@ -21,17 +21,18 @@ def figure(counts: pd.DataFrame) -> go.Figure:
         if values.sum() == 0:
             continue
         key = "unknown" if name == "unlabelled" else name
+        word = theme.LABEL_WORDS[key]
         figure.add_bar(
             y=counts["split"],
             x=values,
             orientation="h",
             marker_color=theme.LABEL_COLOURS[key],
-            text=[f"{theme.LABEL_SIGNS[key]} {name} {value:,}" if value else "" for value in values],
+            text=[f"{theme.LABEL_SIGNS[key]} {word} {value:,}" if value else "" for value in values],
             textposition="inside",
             insidetextanchor="middle",
             textangle=0,
             textfont_color="#FFFFFF",
-            hovertemplate=f"%{{y}}: {name} %{{x:,}} rows<extra></extra>",
+            hovertemplate=f"%{{y}}: {word} %{{x:,}} rows<extra></extra>",
         )
     figure.update_layout(barmode="stack", height=60 + 2 * theme.ROW_PX * len(counts))
     figure.update_xaxes(title="rows")

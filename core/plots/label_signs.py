@@ -21,6 +21,7 @@ SYMBOLS: Final = {
 }
 COLOURS: Final = {**theme.LABEL_COLOURS, "mixed": theme.BASELINE}
 SIGNS: Final = {**theme.LABEL_SIGNS, "mixed": "■"}
+WORDS: Final = {**theme.LABEL_WORDS, "mixed": "mixed"}
 ABOVE_PX: Final = 8 + drawing.TEXT_PX + 6  # top margin that the key needs
 
 
@@ -37,10 +38,15 @@ def sign_markup(label: str) -> str:
     return f'<span style="color:{COLOURS[label]}">{SIGNS[label]}</span>'
 
 
+def hover_words(label: str) -> str:
+    """What a hover says of a row's label: "label up", or that it has none."""
+    return WORDS[label] if label == "unknown" else f"label {WORDS[label]}"
+
+
 def counts_by_label(labels: pd.Series[str]) -> list[str]:
     """Each label that occurs, with its sign and its number of rows, as markup."""
     counts = labels.value_counts()
-    return [f"{sign_markup(label)} {label} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
+    return [f"{sign_markup(label)} {WORDS[label]} {counts[label]:,}" for label in reversed(SYMBOLS) if label in counts]
 
 
 def draw_key(chart: go.Figure, words: Sequence[str]) -> None:

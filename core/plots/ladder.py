@@ -20,8 +20,8 @@ def figure(table: pd.DataFrame, lines: Mapping[str, float], metric: str = "mean"
     """One row of the forest plot for each run, in the order given; circles are measured here, diamonds public scores.
 
     table: run, kind ("public" or "here"), score, low and high (of a public score: its noise), n (each NaN if unknown),
-    chosen. lines: controls by name, such as {"count-only": 0.62}; chance is always drawn. metric: DE, DIR, mean, or the name
-    of another score. Raises InputError for missing columns and unknown kinds.
+    chosen. lines: controls by name, such as {"no-biology baseline": 0.62}; chance is always drawn. metric: DE, DIR, mean, or
+    the name of another score. Raises InputError for missing columns and unknown kinds.
     """
     drawing.require_columns("ladder", table, COLUMNS)
     drawing.require_values("ladder", table, "kind", _SYMBOLS)

@@ -8,6 +8,8 @@ import plotly.graph_objects as go
 from core.plots import drawing, label_signs, theme
 
 COLUMNS = ("pair_id", "pert", "gene", "label", "rank_a", "rank_b")
+_FILLED = {"opacity": 0.75}
+_STROKES = {"unknown": {"opacity": 1, "line": {"width": 1.5}}}  # an open sign has to be seen on a dark page too
 
 
 def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figure:
@@ -29,8 +31,10 @@ def figure(table: pd.DataFrame, a: str, b: str, score: str = "P(DE)") -> go.Figu
     label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
     chart.update_layout(height=2 * theme.HEIGHT_PX, margin={"t": label_signs.ABOVE_PX, "r": 76})
     room = 0.02 * last
-    chart.update_xaxes(title=_title(a, score), range=[last + room, 1 - room], zeroline=False, tickformat=",")
-    chart.update_yaxes(showgrid=True, title=_title(b, score), range=[last + room, 1 - room], zeroline=False, tickformat=",")
+    chart.update_xaxes(title=_title(a, score), range=[last + room, drawing.BEFORE_FIRST], zeroline=False, tickformat=",")
+    chart.update_yaxes(
+        showgrid=True, title=_title(b, score), range=[last + room, drawing.BEFORE_FIRST], zeroline=False, tickformat=","
+    )
     return chart
 
 
@@ -46,8 +50,14 @@ def _draw_marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
         y=part["rank_b"],
         name=label,
         mode="markers",
-        marker={"color": theme.LABEL_COLOURS[label], "symbol": label_signs.SYMBOLS[label], "size": 6, "opacity": 0.75},
+        marker={
+            "color": theme.LABEL_COLOURS[label],
+            "symbol": label_signs.SYMBOLS[label],
+            "size": 6,
+            **_STROKES.get(label, _FILLED),
+        },
+        cliponaxis=False,  # the first rank is at the edge
         customdata=part["pair_id"],
         hovertext=pairs,
-        hovertemplate=f"%{{hovertext}}<br>label {label}<br>rank %{{x:,}}, then %{{y:,}}<extra></extra>",
+        hovertemplate=f"%{{hovertext}}<br>{label_signs.hover_words(label)}<br>rank %{{x:,}}, then %{{y:,}}<extra></extra>",
     )

@@ -16,10 +16,12 @@ from core.stats.arrays import Codes
 from core.stats.auroc import Roc, roc_curve, roc_curve_within
 from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores, Task, outcome_of, tasks
+from core.texts import NO_BIOLOGY
 
 COLUMNS = ("task", "who", "n", "auroc", "fpr", "tpr")
 TASKS: Final = {"DE": "DE: an effect against none", "DIR": "DIR: up against down"}
-CONTROL: Final = "count-only"  # the name of the control, which is drawn dashed
+CONTROL: Final = NO_BIOLOGY  # drawn dashed
+_NAME_LENGTH: Final = 16  # of a run: with its AUROC it ends inside the narrowest panel, on a page of 900 px
 POINTS: Final = 500  # of a curve; a corner left out is within 2 / 499 of one that is drawn, less than the width of a line
 
 
@@ -103,7 +105,7 @@ def _draw_names(chart: go.Figure, column: int, part: pd.DataFrame, chosen: objec
     for k, (area, who) in enumerate(sorted((curve["auroc"].iloc[0], str(who)) for who, curve in part.groupby("who"))):
         curve = part[part["who"] == who]
         fpr = 0.5 - 0.15 * k
-        name = drawing.escape(who, 24)
+        name = drawing.escape(who, len(who) if who == CONTROL else _NAME_LENGTH)
         chart.add_annotation(
             x=fpr,
             y=float(np.interp(fpr, curve["fpr"], curve["tpr"])),

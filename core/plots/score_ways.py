@@ -8,27 +8,28 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.texts import estimate_text
+from core.texts import NO_BIOLOGY, estimate_text
 
 COLUMNS = ("way", "counted", "estimate", "low", "high", "n", "count_only")
+_ROW_PX = 36  # a name of two lines, so that the dots keep their room in a narrow window
 
 
 def figure(table: pd.DataFrame, title: str) -> go.Figure:
-    """One row of the forest plot for each way, beside the line of chance; a hollow diamond is the count-only control's.
+    """One row of the forest plot for each way, beside the line of chance; a hollow diamond is the no-biology baseline's.
 
-    table: way, counted ("336 genes"), estimate, low, high, n, and count_only, the control scored in the same way; NaN if
+    table: way, counted ("336 genes"), estimate, low, high, n, and count_only, the baseline scored in the same way; NaN if
     unknown. title: of the value axis. Raises InputError for missing columns.
     """
     drawing.require_columns("score_ways", table, COLUMNS)
     rows = pd.DataFrame([_row(row) for row in table[list(COLUMNS)].itertuples(index=False)])
     control = table["count_only"]
-    chart = forest_plot.draw_forest(rows, drawing.reference_lines({}), title, control.dropna().tolist())
+    chart = forest_plot.draw_forest(rows, drawing.reference_lines({}), title, control.dropna().tolist(), row_px=_ROW_PX)
     chart.add_scatter(
         x=control,
         y=list(range(len(table))),
         mode="markers",
         marker={"color": theme.BASELINE, "size": 9, "symbol": "diamond-open", "line": {"width": 1.5}},
-        hovertemplate="count-only %{x:.3f}<extra></extra>",
+        hovertemplate=f"{NO_BIOLOGY} %{{x:.3f}}<extra></extra>",
     )
     return chart
 
@@ -38,7 +39,7 @@ def _row(row: Any) -> dict[str, object]:
     if pd.isna(row.estimate):
         words = "no pair of both classes"
     return {
-        "name": f"{drawing.escape(row.way)}  {drawing.escape(row.counted)}",
+        "name": f"{drawing.escape(row.way)}<br><sup>{drawing.escape(row.counted)}</sup>",
         "words": words,
         "hover": f"{drawing.escape(row.way)}<br>{words}<br>{drawing.escape(row.counted)}, {drawing.rows_text(row.n)}",
         "colour": theme.CHOSEN,

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.texts import estimate_text, number_text
+from core.texts import NO_BIOLOGY, estimate_text, number_text
 
 COLUMNS = ("slice", "n", "n_labelled", "estimate", "low", "high", "cost")
 
@@ -17,13 +17,13 @@ def figure(table: pd.DataFrame, overall: float, control: float, title: str = "AU
     """One row of the forest plot for each slice, in the order given, with lines of chance and of the run over all rows.
 
     table: slice, n, n_labelled, estimate, low, high, cost (see `core.stats.slices`), NaN if unknown; a slice without an
-    estimate shows the reason. overall: the run's value in the same metric; control: the count-only control's, NaN draws
+    estimate shows the reason. overall: the run's value in the same metric; control: the no-biology baseline's, NaN draws
     none. title: of the value axis.
     """
     drawing.require_columns("slice_scores", table, COLUMNS)
     rows = [_row(row) for row in table[list(COLUMNS)].itertuples(index=False)]
     lines = [
-        *drawing.reference_lines({"count-only": control}),
+        *drawing.reference_lines({NO_BIOLOGY: control}),
         drawing.Line(overall, f"all rows {overall:.3f}", theme.CHOSEN),
     ]
     return forest_plot.draw_forest(pd.DataFrame(rows), lines, title)

@@ -10,6 +10,8 @@ from typing import Final, Literal
 
 import plotly.graph_objects as go
 
+from core.texts import NO_LABEL
+
 UP: Final = "#D55E00"
 DOWN: Final = "#0072B2"
 NONE: Final = "#8C8C8C"
@@ -23,6 +25,7 @@ ACCENT: Final = {"light": "#007556", "dark": CHOSEN}
 
 LABEL_COLOURS: Final = {"up": UP, "down": DOWN, "none": NONE, "de": EFFECT, "unknown": NULL}
 LABEL_SIGNS: Final = {"up": "▲", "down": "▼", "none": "●", "de": "◆", "unknown": "○"}
+LABEL_WORDS: Final = {**{name: name for name in LABEL_SIGNS}, "unknown": NO_LABEL}
 OUTCOME_SIGNS: Final = {"hit": "✓", "miss": "✗"}
 ROLE_COLOURS: Final = {"EFFECT": EFFECT, "NULL": NULL, "UP": UP, "DOWN": DOWN, "JUDGE": CHOSEN}
 

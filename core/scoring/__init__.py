@@ -9,6 +9,7 @@ public_noise  how far a leaderboard's score can be from the truth
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
 sentences     scores and comparisons in words
+standing      where the runs of a dataset stand, in words
 other_scores  inside genes, at the top of the list, where row counts cannot help
 json_shapes   the JSON of the command line's numbers
 control_shapes  the same of controls and baselines

@@ -137,8 +137,11 @@ def control_run(
     controls = [
         _score(rows, BASE_RATE, "one number for every row", constant(len(rows))),
         *(_score(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
-        _only(_score(rows, COUNT_ONLY, "how often genes occur: the sampling of the rows, no label", counts), "de"),
-        _only(_score(rows, RARER_GENE, "the fewer rows a gene has, the more it is said to go up: no label", counts), "dir"),
+        _only(_score(rows, COUNT_ONLY, "how often each gene was measured; it sees no label", counts), "de"),
+        _only(
+            _score(rows, RARER_GENE, "the rarer a gene, the more likely it goes up; it sees no label", counts),
+            "dir",
+        ),
         *(_permuted_labels(rows, axis, word, n, np.random.default_rng(seed)) for axis, word in AXES),
     ]
     own = _score_own(rows)

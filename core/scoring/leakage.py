@@ -14,6 +14,7 @@ import pandas as pd
 
 from core.audit.shared_symbols import SharedSymbols, SplitOverlap
 from core.errors import InputError, StateError
+from core.scoring.controls import COUNT_ONLY, RARER_GENE
 from core.scoring.run_scores import RunRows, RunScore, count_rows
 from core.stats.count_controls import CountControls, score_count_controls
 from core.stats.official_score import ScoreIntervals
@@ -23,6 +24,7 @@ from core.stats.space_probe import SpaceProbe, probe_space
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.store.spaces import SpaceRecord
+from core.texts import NO_BIOLOGY
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, unit_vectors
 
@@ -171,11 +173,11 @@ def _run_findings(check: RunCheck) -> Iterator[str]:
         yield f"repeats the labels: {', '.join(repeated)}; scored: {check.score.scored}"
     for split, found in check.likeness.items():
         for control, number, n, spearman in (
-            ("count-only", "P(DE)", found.n, found.de),
-            ("rarer gene", "P(up | DE)", found.n_up, found.up),
+            (COUNT_ONLY, "P(DE)", found.n, found.de),
+            (RARER_GENE, "P(up | DE)", found.n_up, found.up),
         ):
             if n >= LEAST_ROWS and abs(spearman) > DISGUISE:
                 yield (
-                    f"{control} posing as a model: {number} ranks the {n:,} rows of {split} as row counts do "
-                    f"(Spearman {spearman:+.2f})"
+                    f"the {NO_BIOLOGY} ({control}) posing as a model: {number} ranks the {n:,} rows of {split} by how often "
+                    f"their genes were measured (rank correlation {spearman:+.2f})"
                 )

@@ -22,6 +22,7 @@ from core.stats.within_axis import WithinAxis, WithinTask, score_within
 
 Metric = Literal["de", "dir"]
 METRICS: Final[dict[str, Metric]] = {"DE": "de", "DIR": "dir"}  # as they are called on screen
+MATCHED = "negatives of genes measured as often"  # the way to score in which how often a gene was measured cannot help
 TOP = (20, 50, 100, 200)  # rows at the top of the list
 
 
@@ -86,5 +87,5 @@ def ways_to_score(found: OtherScores, metric: Metric) -> list[Way]:
         Way("within a perturbation, mean over them", f"{pert.groups:,} perturbations", pert.macro),
         Way("within a perturbation, by pairs", f"{pert.groups:,} perturbations", pert.by_pairs),
         Way("without genes of a single row", f"{several.n:,} rows", several),
-        Way("negatives matched by the gene's rows", f"{matched.n:,} rows", matched),
+        Way(MATCHED, f"{matched.n:,} rows", matched),
     ]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 
 from core.scoring.compare_runs import RunComparison
-from core.scoring.controls import Verdict, Verdicts
-from core.scoring.other_scores import METRICS, OtherScores
+from core.scoring.controls import Verdict
+from core.scoring.other_scores import MATCHED, METRICS, OtherScores
 from core.scoring.run_scores import RunScore
 from core.stats.delong import Estimate
 from core.stats.equivalence import Equivalence, equivalence
 from core.stats.intervals import Interval, Unit
-from core.texts import estimate_text, number_text
+from core.texts import NO_BIOLOGY, estimate_text, number_text
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.evaluation import Evaluation
@@ -21,12 +20,13 @@ from core.transfer.permutation_null import PermutationNull, PermutationTest
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import ALL_ROWS
 
-TWO_WAY = "allowing for shared perturbations and genes"  # what an interval by both axes does
+TWO_WAY = "allowing for shared perturbations and genes"  # what a two-way interval does
+UNSEEN = "only on genes and perturbations whose labels the neighbours never saw"  # what scoring inside the cells of folds does
 FEW_CLUSTERS = 40  # fewer are named beside an interval
 _AXES: dict[Unit, str] = {
     "two-way": TWO_WAY,
-    "pert": "by perturbations",
-    "gene": "by genes",
+    "pert": "allowing for shared perturbations",
+    "gene": "allowing for shared genes",
     "row": "by rows",
     "stratum": "by strata",
 }
@@ -63,7 +63,7 @@ def score_sentences(found: RunScore) -> list[str]:
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
-    """Where row counts cannot help and at the top of the list, one line each; none without labels."""
+    """Where how often a gene was measured cannot help, and at the top of the list, one line each; none without labels."""
     if found.whole.n_labelled == 0:
         return []
     within = {name: getattr(found.within_gene, metric) for name, metric in METRICS.items()}
@@ -71,7 +71,7 @@ def other_score_sentences(found: OtherScores) -> list[str]:
     auprc = {name: found.auprc[metric] for name, metric in METRICS.items()}
     lines = {
         "mean over genes": [f"{name} {interval_text(one.macro.shown)} ({one.groups:,} genes)" for name, one in within.items()],
-        "negatives matched by the gene's rows": [f"{name} {interval_text(one.shown)}" for name, one in matched.items()],
+        MATCHED: [f"{name} {interval_text(one.shown)}" for name, one in matched.items()],
         "AUPRC": [
             f"{name} {interval_text(one.estimate.shown)} (base rate {number_text(one.base_rate)})" for name, one in auprc.items()
         ],
@@ -83,12 +83,12 @@ def alone_sentence(found: RunScore) -> str:
     """A run's score by itself, beside that of what is made from it."""
     whole = found.whole
     values = f"DE {number_text(whole.de.value)}, DIR {number_text(whole.dir.value)}"
-    return f"alone, scored {whole.scored}, on its {whole.n:,} rows: {values}"
+    return f"alone, {scored_text(whole.scored)}, on its {whole.n:,} rows: {values}"
 
 
 def scoring_sentences(found: RunScore) -> list[str]:
     """How a run was scored, what other cuts of its folds score, and its score without stand-ins."""
-    sentences = [f"Scored {_WAYS.get(found.whole.scored, found.whole.scored)}"]
+    sentences = [f"Scored {_describe_scored(found.whole.scored)}"]
     if len(found.cuts):
         low, high = found.cuts.min(axis=0), found.cuts.max(axis=0)
         sentences[0] += (
@@ -106,7 +106,21 @@ def scoring_sentences(found: RunScore) -> list[str]:
     return sentences
 
 
-_WAYS = {ALL_ROWS: f"over {ALL_ROWS}", "leave-one-out": "as leave-one-out, which is biased where similarities are flat"}
+_SHORT_WAYS = {ALL_ROWS: f"over {ALL_ROWS}", "leave-one-out": "as leave-one-out"}
+_WAYS = {
+    ALL_ROWS: f"over {ALL_ROWS}",
+    "leave-one-out": "as leave-one-out, which is biased if all genes are about equally similar",
+}
+
+
+def scored_text(scored: str) -> str:
+    """Which pairs of rows count (`run_cells.describe_scoring`), for a caption: "scored over all rows"."""
+    return f"scored {_SHORT_WAYS.get(scored, scored)}"
+
+
+def _describe_scored(scored: str) -> str:
+    """Which pairs of rows count (`run_cells.describe_scoring`), in words for people."""
+    return f"{UNSEEN} ({scored})" if "cells" in scored else _WAYS.get(scored, scored)
 
 
 def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | None = None) -> list[str]:
@@ -153,7 +167,7 @@ def _comparison_remarks(found: RunComparison) -> list[str]:
     """How both runs were scored, and on which rows."""
     remarks = []
     if found.scored != ALL_ROWS:
-        remarks.append(f"Both are scored {found.scored}.")
+        remarks.append(f"Both are scored {_describe_scored(found.scored)}.")
     if not found.cuts_known:
         remarks.append("What other cuts of the folds would change is not recorded, so it is not in the intervals.")
     if found.all_rows is not None:
@@ -217,8 +231,7 @@ def _lines_of_protocol(found: Evaluation, protocol: EvaluationProtocol) -> list[
     lines.append(f"over covered rows alone: DE {interval_text(some.de.shown)}, DIR {interval_text(some.dir.shown)}")
     if protocol.kind == "loo":
         lines.append(
-            "Leave-one-out biases flat similarities against the labels that it leaves out: read it beside its null, "
-            "and claim from folds."
+            "Leave-one-out is biased if all genes are about equally similar: read it beside its null, and base claims on folds."
         )
     return lines
 
@@ -234,15 +247,15 @@ def knn_sentence(numbers: KnnNumbers) -> str:
     The score with no gene information checks the protocol: it is named under leave-one-out, which is biased.
     """
     if numbers.cuts is not None:
-        return f"neighbours alone, {space_sentence(numbers.cuts, numbers.null)}"
+        return f"neighbours alone: {space_sentence(numbers.cuts, numbers.null)}"
     score, null, protocol = numbers.score, numbers.evaluation.null, numbers.protocol
     loo = protocol.kind == "loo"
-    where = "leave-one-out" if loo else f"inside {protocol.k}×{protocol.k} cells, cut {protocol.seed}"
+    where = "as leave-one-out" if loo else f"{UNSEEN} ({protocol.k}×{protocol.k} cells, cut {protocol.seed})"
     scores = ", ".join(
         f"{name} {_number(part)}" + (f" (with no gene information: {_number(empty)})" if loo else "")
         for name, part, empty in (("DE", score.de, null.de), ("DIR", score.dir, null.dir))
     )
-    return f"neighbours alone, {where}, on {score.n:,} rows: {scores}"
+    return f"neighbours alone: {scores} over {score.n:,} rows, scored {where}"
 
 
 def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
@@ -253,7 +266,7 @@ def space_sentence(mean: MeanOfCuts, null: PermutationNull | None) -> str:
     scores = ", ".join(
         f"{name} {_number(part)}" + (f" ({null_text(tests[name])})" if tests else "") for name, part in parts.items()
     )
-    return f"{cuts.NAME}, inside {mean.k}×{mean.k} cells, on {score.n:,} rows: {scores}"
+    return f"{scores} over {score.n:,} rows, scored {UNSEEN}: {cuts.NAME}, inside {mean.k}×{mean.k} cells"
 
 
 def _number(value: Estimate) -> str:
@@ -261,46 +274,12 @@ def _number(value: Estimate) -> str:
 
 
 def verdict_sentence(axis: str, verdict: Verdict) -> str:
-    """Whether a run beats what knows no biology on an axis ("DE" or "DIR"), in words."""
-    change = interval_text(verdict.change, signed=True)
+    """Whether a run beats the no-biology baseline on an axis ("DE" or "DIR"), in words."""
+    change, baseline = interval_text(verdict.change, signed=True), f"the {NO_BIOLOGY} ({verdict.control})"
     if verdict.beats is None:
         return f"{axis}: no labels of both classes, so nothing can be said"
     if verdict.beats:
-        return f"{axis} beats {verdict.control}, which knows no biology: {change}, {axes_text(verdict.change)}"
+        return f"{axis} beats {baseline}: {change}, {axes_text(verdict.change)}"
     if verdict.word == "no":
-        return f"{axis} is below {verdict.control}, which knows no biology: {change}, {axes_text(verdict.change)}"
-    return f"{axis} cannot be told from {verdict.control}, which knows no biology: {change}, {axes_text(verdict.change)}"
-
-
-def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
-    """Whether any of these runs (by name) beats what knows no biology, on each axis; empty if none of them has labels."""
-    parts = []
-    for axis, name in (("de", "DE"), ("dir", "DIR")):
-        verdicts = {run: getattr(each, axis) for run, each in judged.items()}
-        known = {run: each for run, each in verdicts.items() if each.beats is not None}
-        if not known:
-            continue
-        baseline = f"the no-biology baseline ({next(iter(known.values())).control})"
-        above = [run for run, each in known.items() if each.beats]
-        of = "the only run with labels" if len(known) == 1 else f"of {len(known)} runs with labels"
-        if len(known) == 1:
-            parts.append(f"on {name} {of}, {next(iter(known))}, {'beats' if above else 'does not beat'} {baseline}")
-        elif not above:
-            parts.append(f"on {name} none {of} beats {baseline}")
-        else:
-            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {baseline}: {', '.join(above)}")
-    return f"{'; '.join(parts)}.".replace("on", "On", 1) if parts else ""
-
-
-def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
-    """The run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
-    best = [max(group.items(), key=lambda item: item[1].headline.value.estimate) for group in groups if group]
-    if not best:
-        return ""
-    parts = [
-        f"{run} {interval_text(found.headline.value)} on {found.whole.n_labelled:,} rows"
-        + ("" if found.whole.scored == ALL_ROWS else f" {found.whole.scored}")
-        for run, found in best
-    ]
-    names = dict.fromkeys(found.headline.name for _, found in best)
-    return f"Best so far ({', '.join(names)}): {'; '.join(parts)}."
+        return f"{axis} is below {baseline}: {change}, {axes_text(verdict.change)}"
+    return f"{axis} and {baseline} cannot be told apart: {change}, {axes_text(verdict.change)}"

@@ -16,3 +16,14 @@ def sum_by_group(groups: Codes, n_groups: int, weights: ArrayLike | None = None)
     groups: codes of shape (n_rows,) below `n_groups`; weights: of shape (n_rows,), None counts rows.
     """
     return np.bincount(groups, weights=weights, minlength=n_groups).astype(np.float64, copy=False)
+
+
+def order_within(strata: Codes, values: Floats, n_strata: int) -> Codes:
+    """The order of rows by stratum, and by value inside each; in which order equal values stand is not said.
+
+    strata: codes of shape (n_rows,) below `n_strata`; values: finite. Two sorts of one key each take half the time of one
+    by both: NumPy counts short integers instead of comparing them.
+    """
+    codes = strata.astype(np.uint16) if n_strata <= np.iinfo(np.uint16).max else strata
+    order = np.argsort(values)
+    return order[np.argsort(codes[order], kind="stable")]

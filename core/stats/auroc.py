@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
-from core.stats.arrays import Bools, Codes, Floats, sum_by_group
+from core.stats.arrays import Bools, Codes, Floats, order_within, sum_by_group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ def level_negatives(positive: Bools, values: Floats, cells: Codes) -> Floats:
 def placements(positive: Bools, values: Floats, strata: Codes | None = None, n_strata: int = 1) -> Placements:
     """The placements of all rows, from one sort; strata: codes of shape (n_rows,) below `n_strata`, None for one stratum."""
     stratum = np.zeros(len(values), dtype=np.intp) if strata is None else strata
-    order = np.argsort(values) if strata is None else np.lexsort((values, stratum))
+    order = np.argsort(values) if strata is None else order_within(stratum, values, n_strata)
     hit = positive[order].astype(np.float64)
     positives = sum_by_group(stratum, n_strata, positive)
     negatives = sum_by_group(stratum, n_strata) - positives

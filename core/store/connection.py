@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -33,8 +33,10 @@ from core.system_errors import explain, explain_text
 Cursor = duckdb.DuckDBPyConnection
 Mode = Literal["READ_ONLY", "READ_WRITE"]
 
+OPEN_STORES = 8  # of as many workspaces; each has a DuckDB of its own, which is 5 MB and nine threads or more
 _HEADERS_BYTES = 3 * 4096  # the file's headers, before its first block
 _MAX_PAUSE_S = 0.03  # after a write
+_SETTLES_NS = 100_000_000  # after a write
 _MAGIC = slice(8, 12)  # DuckDB writes "DUCK" behind the checksum of its first block
 _HELD_BY = re.compile(r"lock is held in (.+?) \(PID (\d+)\)")
 
@@ -103,12 +105,20 @@ class Store:
                 migrations.upgrade(cursor, self.file)
         self._prepared = self._identity()
 
-    def _identity(self) -> tuple[int, int] | None:
-        try:
-            stat = self.file.stat()
-        except FileNotFoundError:
+    def settled_state(self) -> tuple[object, ...] | None:
+        """What every commit changes: place, size and time of the file and of its log; None just after a change.
+
+        Equal states are equal contents. File systems count time in steps of some milliseconds, so that a file that changed
+        a moment ago may change once more without a sign.
+        """
+        stats = [_stat(place) for place in (self.file, self.file.with_name(self.file.name + ".wal"))]
+        if any(stat and abs(time.time_ns() - stat.st_mtime_ns) < _SETTLES_NS for stat in stats):
             return None
-        return stat.st_dev, stat.st_ino
+        return (self.file, *((stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat else None for stat in stats))
+
+    def _identity(self) -> tuple[int, int] | None:
+        stat = _stat(self.file)
+        return (stat.st_dev, stat.st_ino) if stat else None
 
     @contextmanager
     def _hold_lock(self, mode: Mode) -> Iterator[None]:
@@ -269,6 +279,13 @@ def _closed_connection(folder: Path, scratch: Path, memory_mb: int) -> Cursor:
     return connection
 
 
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
 def _quote_path(path: Path | str) -> str:
     """A path as an SQL string."""
     return "'" + str(path).replace("'", "''") + "'"
@@ -278,7 +295,7 @@ def _first_line(error: object) -> str:
     return str(error).strip().splitlines()[0]
 
 
-@cache
+@lru_cache(maxsize=OPEN_STORES)
 def open_store(settings: Settings) -> Store:
-    """The store of a workspace; one gate per process."""
+    """The store of a workspace; one gate per process, kept while few others were asked for since."""
     return Store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)

@@ -16,6 +16,7 @@ from core.row_schema import ROW_TABLES, TABLES
 from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one, record_columns, records
 from core.store.text_search import contains, json_pattern_of, pattern_of
+from core.texts import NO_LABEL
 from core.types import RANK_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
@@ -27,9 +28,11 @@ Order = Literal[
     "P(up | DE), low first",
     "most confidently wrong first",
     "most advocates argued first",
+    "most disagreement between advocates first",
 ]
 CONFIDENTLY_WRONG: Order = "most confidently wrong first"
 MOST_ARGUED: Order = "most advocates argued first"
+ADVOCATES_DISAGREE: Order = "most disagreement between advocates first"
 _ORDER_BY: dict[Order, str] = {
     "file order": "p.position",
     "P(DE), high first": "q.p_de DESC NULLS LAST, p.position",
@@ -42,6 +45,12 @@ _ORDER_BY: dict[Order, str] = {
       NULLS LAST, p.position""",
     MOST_ARGUED: """(SELECT count(DISTINCT t.role) FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id
         AND t.kind = 'brief' AND NOT list_has_any(t.findings, ['short', 'answers'])) DESC, p.position""",
+    # On how many of the two questions both advocates take their own side: conclude for it, or answer with its option.
+    ADVOCATES_DISAGREE: """(SELECT CAST(count(DISTINCT t.role) FILTER (t.role IN ('EFFECT', 'NULL')) = 2 AS INTEGER)
+          + CAST(count(DISTINCT t.role) FILTER (t.role IN ('UP', 'DOWN')) = 2 AS INTEGER)
+        FROM trace_event t WHERE t.run = q.run AND t.pair_id = q.pair_id AND t.kind = 'brief'
+          AND list_has_any(t.findings, ['own_side', 'answers'])
+          AND NOT list_has_any(t.findings, ['other_side', 'answers_against'])) DESC, p.position""",
 }
 # The most probable of up, down and none; a tie goes to none, then to up. A rank score is no probability: no call.
 _CALL = f"""CASE WHEN q.prediction_up IS NULL OR r.method IN {RANK_METHODS} THEN NULL
@@ -132,7 +141,7 @@ def _where(run: str, wanted: RowFilter) -> tuple[str, list[Any]]:
 def _row_clauses(run: str, wanted: RowFilter) -> Iterator[_Clause]:
     """Yields what a filter asks of rows, predictions and notes."""
     if wanted.labels:
-        yield "list_contains(?, coalesce(p.label, 'unknown'))", (list(wanted.labels),)
+        yield f"list_contains(?, coalesce(p.label, '{NO_LABEL}'))", (list(wanted.labels),)
     if wanted.outcome:
         yield f"p.label IS NOT NULL AND ({_HIT}) = ?", (wanted.outcome == "hit",)
     for column, (low, high) in (("q.p_de", wanted.p_de), ("q.p_up_given_de", wanted.p_up)):
@@ -262,7 +271,7 @@ def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
     for name, expression in {
         "pert": "p.pert",
         "gene": "p.gene",
-        "label": "coalesce(p.label, 'unknown')",
+        "label": f"coalesce(p.label, '{NO_LABEL}')",
         "naming": "coalesce(g.naming, 'named')",
         "split": "p.split",
         "flag": "unnest(q.flags)",

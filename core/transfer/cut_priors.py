@@ -68,7 +68,7 @@ def prepare_cuts(knn: KnnInputs, k: int = 5, seeds: Sequence[int] = SEEDS) -> It
 
 def _table_of(knn: KnnInputs) -> WeightTable | None:
     """The weights between all genes (perturbations); None where neighbours are ranked, both axes count or there are too many."""
-    weighting = knn.setting.weighting
+    weighting = knn.similarity.weighting
     if weighting.k is not None or weighting.axis == "both":
         return None
     queries, known = knn.queries, knn.known.rows
@@ -76,7 +76,7 @@ def _table_of(knn: KnnInputs) -> WeightTable | None:
         queries, known = queries.swap_axes(), known.swap_axes()
     if len(np.union1d(queries.gene, known.gene)) > MAX_SYMBOLS:
         return None
-    similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.setting)
+    similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.similarity)
     similarity = similar.gene if weighting.axis == "gene" else similar.pert
     return weight_table(queries, known, require_similarity(similarity, weighting.axis), weighting.powers)
 
@@ -85,19 +85,19 @@ def _with_similarities(knn: KnnInputs) -> KnnInputs:
     if knn.similar is not None:
         return knn
     spaces = {space.name: space for space in knn.spaces}
-    similar = LiveKnn(knn.queries, knn.known, None, spaces).similar(tuple(spaces), knn.setting)
-    return KnnInputs(knn.queries, knn.known, knn.spaces, knn.setting, knn.evaluated, similar)
+    similar = LiveKnn(knn.queries, knn.known, None, spaces).similar(tuple(spaces), knn.similarity)
+    return KnnInputs(knn.queries, knn.known, knn.spaces, knn.similarity, knn.evaluated, similar)
 
 
 def _predict_sums(knn: KnnInputs, table: WeightTable, parts: Parts) -> Callable[[Sequence[Keys]], Iterator[Priors]]:
     queries, known, along = knn.queries, knn.known, parts
-    if knn.setting.weighting.axis == "pert":
+    if knn.similarity.weighting.axis == "pert":
         queries, known, along = queries.swap_axes(), known.swap_axes(), parts.swap_axes()
     sums = fold_sums(table, queries, known, along)
 
     def predict(keys: Sequence[Keys]) -> Iterator[Priors]:
         for priors in sums.priors(keys):
-            yield shrink_by_support(priors, knn.setting, knn.known, Similarities(), parts)
+            yield shrink_by_support(priors, knn.similarity, knn.known, Similarities(), parts)
 
     return predict
 
@@ -106,13 +106,13 @@ def _predict_groups(knn: KnnInputs, groups: Sequence[QueryGroup], parts: Parts) 
     def predict(keys: Sequence[Keys]) -> Iterator[Priors]:
         for each in keys:
             permuted = groups if each is None else [_permute_group(group, knn, each) for group in groups]
-            yield priors_of_groups(permuted, knn.queries, knn.known, knn.setting, parts)
+            yield priors_of_groups(permuted, knn.queries, knn.known, knn.similarity, parts)
 
     return predict
 
 
 def _permute_group(group: QueryGroup, knn: KnnInputs, keys: Floats) -> QueryGroup:
-    axis, known = knn.setting.weighting.axis, knn.known.rows
+    axis, known = knn.similarity.weighting.axis, knn.known.rows
     gene = _permute(group.similar.gene, np.union1d(knn.queries.gene, known.gene), keys) if axis != "pert" else None
     pert = _permute(group.similar.pert, np.union1d(knn.queries.pert, known.pert), keys) if axis != "gene" else None
     return QueryGroup(group.rows, group.known, group.known_positions, Similarities(gene, pert), group.parts)

@@ -22,17 +22,17 @@ class KnnSettings:
 
     spaces: tuple[str, ...]
     protocol: EvaluationProtocol = field(default_factory=EvaluationProtocol)
-    setting: SimilaritySettings = field(default_factory=SimilaritySettings)
+    similarity: SimilaritySettings = field(default_factory=SimilaritySettings)
 
     def __post_init__(self) -> None:
         if not self.spaces or len(set(self.spaces)) < len(self.spaces):
             raise InputError(f"spaces: got {', '.join(self.spaces) or 'none'}; expected one or more, each once")
         _check_choice("protocol", self.protocol.kind, get_args(Kind))
-        _check_choice("axis", self.setting.weighting.axis, get_args(Axis))
+        _check_choice("axis", self.similarity.weighting.axis, get_args(Axis))
 
     def as_spec(self) -> dict[str, Any]:
         """Plain values, from which `read_knn_settings` builds the settings again."""
-        weighting, protocol = self.setting.weighting, self.protocol
+        weighting, protocol = self.similarity.weighting, self.protocol
         folds = {"folds": protocol.k, "seed": protocol.seed} if protocol.kind == "folds" else {}
         return {
             "spaces": list(self.spaces),
@@ -42,19 +42,19 @@ class KnnSettings:
             "de_power": weighting.de_power,
             "k": weighting.k,
             "axis": weighting.axis,
-            "centre": self.setting.centre,
-            "strength": self.setting.strength,
+            "centre": self.similarity.centre,
+            "strength": self.similarity.strength,
         }
 
     def describe(self) -> str:
         """The settings in one line of words."""
-        weighting, protocol = self.setting.weighting, self.protocol
+        weighting, protocol = self.similarity.weighting, self.protocol
         parts = [
-            " + ".join(self.spaces) + (", centred" if self.setting.centre else ""),
-            {"gene": "by target gene", "pert": "by perturbation", "both": "by both axes"}[weighting.axis],
+            " + ".join(self.spaces) + (", centred" if self.similarity.centre else ""),
+            {"gene": "by target gene", "pert": "by perturbation", "both": "by perturbation and target gene"}[weighting.axis],
             f"power {weighting.power:g}" + (f" (DE {weighting.de_power:g})" if weighting.de_power is not None else ""),
             *([f"{weighting.k} nearest"] if weighting.k else []),
-            *([f"support strength {self.setting.strength:g}"] if self.setting.strength else []),
+            *([f"support strength {self.similarity.strength:g}"] if self.similarity.strength else []),
             {
                 "test": "all labelled rows known",
                 "loo": "leave-one-out",
@@ -72,7 +72,7 @@ def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
     test = protocol.kind == "test"
     rows = np.flatnonzero([(label is None) == test for label in index.labels])
     if not len(rows) or not len(index.known):
-        lacking = "unlabelled rows to predict" if test and len(index.known) else "labelled rows to learn from"
+        lacking = "rows without a label to predict" if test and len(index.known) else "labelled rows to learn from"
         raise InputError(f"knn under {protocol.kind}: this dataset has no {lacking}")
     return rows
 

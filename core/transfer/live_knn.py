@@ -39,28 +39,28 @@ class LiveKnn:
     spaces: dict[str, Space]
     cosines: dict[tuple[str, bool], Floats] = field(default_factory=dict)
 
-    def priors(self, names: Sequence[str], setting: SimilaritySettings) -> Priors:
+    def priors(self, names: Sequence[str], similarity: SimilaritySettings) -> Priors:
         """The priors by the ensemble of the named spaces."""
-        similar = self.similar(names, setting)
-        found = knn_priors(self.queries, self.known, similar, setting.weighting, self.parts)
-        return shrink_by_support(found, setting, self.known, similar, self.parts)
+        similar = self.similar(names, similarity)
+        found = knn_priors(self.queries, self.known, similar, similarity.weighting, self.parts)
+        return shrink_by_support(found, similarity, self.known, similar, self.parts)
 
-    def null(self, setting: SimilaritySettings) -> Priors:
+    def null(self, similarity: SimilaritySettings) -> Priors:
         """The priors of a space in which all symbols are equally similar."""
         return knn_priors(
-            self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, self.parts
+            self.queries, self.known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, self.parts
         )
 
-    def explain(self, row: int, names: Sequence[str], setting: SimilaritySettings, without: Codes | None = None) -> Provenance:
+    def explain(self, row: int, names: Sequence[str], similarity: SimilaritySettings, without: Codes | None = None) -> Provenance:
         """The neighbours of one query row; without: positions in the knowledge base to leave out."""
         codes = int(self.queries.pert[row]), int(self.queries.gene[row])
-        return explain_prior(codes, self.known, self.similar(names, setting), setting.weighting, self.parts, without)
+        return explain_prior(codes, self.known, self.similar(names, similarity), similarity.weighting, self.parts, without)
 
-    def similar(self, names: Sequence[str], setting: SimilaritySettings) -> Similarities:
+    def similar(self, names: Sequence[str], similarity: SimilaritySettings) -> Similarities:
         """The similarities of the ensemble of the named spaces."""
         if not names or any(len(self.spaces[name].columns) > MAX_SYMBOLS for name in names):
-            return similarities_of([self.spaces[name] for name in names], self.known, setting)
-        matrices = tuple(self._cosines(name, setting.centre) for name in names)
+            return similarities_of([self.spaces[name] for name in names], self.known, similarity)
+        matrices = tuple(self._cosines(name, similarity.centre) for name in names)
         ensemble = SimilarityMatrices(matrices, np.stack([matrix.diagonal() > 0 for matrix in matrices]))
         return Similarities(ensemble, ensemble)
 

@@ -78,7 +78,8 @@ def permutation_null(
 
 def content_key(knn: KnnInputs, labels: ArrayLike, k: int, n: int, seed: int) -> str:
     """The SHA-256 of all that `permutation_null` depends on: vectors, rows, labels, settings, parts and permutations."""
-    plain = {"version": VERSION, "setting": asdict(knn.setting), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
+    # "setting" is what the similarities were called when the first nulls were kept: their keys stay.
+    plain = {"version": VERSION, "setting": asdict(knn.similarity), "k": k, "n": n, "seed": seed, "cuts": SEEDS}
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True).encode())
     arrays = [knn.queries.pert, knn.queries.gene, knn.known.rows.pert, knn.known.rows.gene, knn.known.flags]
     arrays += [np.array([label or "" for label in np.asarray(labels, dtype=object)], dtype="U4")]

@@ -59,7 +59,7 @@ class KnnInputs:
     queries: Rows
     known: Knowledge
     spaces: tuple[Space, ...]
-    setting: SimilaritySettings
+    similarity: SimilaritySettings
     evaluated: str = ""
     similar: Similarities | None = None
 
@@ -116,11 +116,11 @@ def predict_priors(
     queries: Rows,
     known: Knowledge,
     spaces: Sequence[Space],
-    setting: SimilaritySettings = SimilaritySettings(),
+    similarity: SimilaritySettings = SimilaritySettings(),
     evaluated: str = "",
 ) -> KnnPrediction:
     """What `predict_knn` returns for these inputs (see `KnnInputs`)."""
-    return predict_knn(protocol, KnnInputs(queries, known, tuple(spaces), setting, evaluated))
+    return predict_knn(protocol, KnnInputs(queries, known, tuple(spaces), similarity, evaluated))
 
 
 def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
@@ -129,13 +129,13 @@ def predict_knn(protocol: EvaluationProtocol, knn: KnnInputs) -> KnnPrediction:
     Raises InputError for a space that was built from the labels that are evaluated, unless it can be rebuilt for each cell
     of folds, and if a row would see its own label.
     """
-    queries, known, setting = knn.queries, knn.known, knn.setting
+    queries, known, similarity = knn.queries, knn.known, knn.similarity
     parts = parts_of(protocol, queries, known.rows)
     if parts is None:
         _refuse_own_labels(queries, known)
-    null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), setting.weighting, parts)
+    null = knn_priors(queries, known, Similarities(ConstantSimilarity(), ConstantSimilarity()), similarity.weighting, parts)
     groups = query_groups(protocol, knn, parts)
-    priors = priors_of_groups(groups, queries, known, setting, parts)
+    priors = priors_of_groups(groups, queries, known, similarity, parts)
     return KnnPrediction(priors, null, cells_of(protocol, queries, parts), groups)
 
 
@@ -150,36 +150,36 @@ def query_groups(protocol: EvaluationProtocol, knn: KnnInputs, parts: Parts | No
     cells = cells_of(protocol, knn.queries, parts)
     if leaks and parts is not None and cells is not None:
         return _groups_by_cell(knn, parts, cells)
-    similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.setting)
+    similar = knn.similar or similarities_of(knn.spaces, knn.known, knn.similarity)
     return (QueryGroup(np.arange(len(knn.queries)), knn.known, np.arange(len(knn.known)), similar, parts),)
 
 
 def priors_of_groups(
-    groups: Sequence[QueryGroup], queries: Rows, known: Knowledge, setting: SimilaritySettings, parts: Parts | None
+    groups: Sequence[QueryGroup], queries: Rows, known: Knowledge, similarity: SimilaritySettings, parts: Parts | None
 ) -> Priors:
     """The priors of the query rows, each from the knowledge base of its group; known: all labelled rows."""
     columns: Floats = np.full((3, len(queries)), np.nan)
     for group in groups:
-        found = knn_priors(queries.take(group.rows), group.known, group.similar, setting.weighting, group.parts)
+        found = knn_priors(queries.take(group.rows), group.known, group.similar, similarity.weighting, group.parts)
         columns[:, group.rows] = found.de, found.up, found.support
-    return shrink_by_support(Priors(*columns), setting, known, groups[0].similar, parts)
+    return shrink_by_support(Priors(*columns), similarity, known, groups[0].similar, parts)
 
 
 def shrink_by_support(
-    unshrunk: Priors, setting: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
+    unshrunk: Priors, similarity: SimilaritySettings, known: Knowledge, similar: Similarities, parts: Parts | None
 ) -> Priors:
     """Priors of an effect, shrunk towards 0.5 by their support, as `SimilaritySettings.strength` says.
 
     Support is scaled over these rows; under the protocol test, over the labelled rows (leave one out), so that a test
     row's prior does not depend on which other rows are predicted.
     """
-    if setting.strength == 0:
+    if similarity.strength == 0:
         return unshrunk
     support = unshrunk.support
     if parts is None:
         loo = parts_of(EvaluationProtocol("loo"), known.rows)
-        support = knn_priors(known.rows, known, similar, setting.weighting, loo).support
-    return replace(unshrunk, de=shrink_to_half(unshrunk.de, unshrunk.support, support_range(support), setting.strength))
+        support = knn_priors(known.rows, known, similar, similarity.weighting, loo).support
+    return replace(unshrunk, de=shrink_to_half(unshrunk.de, unshrunk.support, support_range(support), similarity.strength))
 
 
 def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
@@ -187,9 +187,9 @@ def find_leaking_spaces(spaces: Sequence[Space], evaluated: str) -> list[Space]:
     return [space for space in spaces if space.built_from and evaluated in ("", space.built_from)]
 
 
-def similarities_of(spaces: Sequence[Space], known: Knowledge, setting: SimilaritySettings) -> Similarities:
+def similarities_of(spaces: Sequence[Space], known: Knowledge, similarity: SimilaritySettings) -> Similarities:
     """The similarities of the spaces' ensemble, the same for both axes."""
-    ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if setting.centre else None)
+    ensemble = cosine_similarity(spaces, np.unique(known.rows.gene) if similarity.centre else None)
     return Similarities(ensemble, ensemble)
 
 
@@ -210,7 +210,7 @@ def _groups_by_cell(knn: KnnInputs, parts: Parts, cells: Codes) -> tuple[QueryGr
         visible = visible_rows(pair, knn.known.rows, parts)
         rebuilt = [_rebuild_space(space, visible) for space in knn.spaces]
         base = knn.known.take(visible)
-        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.setting), None))
+        groups.append(QueryGroup(rows, base, np.flatnonzero(visible), similarities_of(rebuilt, base, knn.similarity), None))
     return tuple(groups)
 
 

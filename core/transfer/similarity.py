@@ -109,18 +109,18 @@ class Cosines:
                 total += product
             else:
                 total[rows[:, None], columns] += product
-        return _mean(total, self._covered(), queries, known)
+        return _mean(total, self._find_covered_pairs(), queries, known)
 
     def per_space(self, queries: Codes, known: Codes) -> Floats:
         """See `Similarity`."""
         found = np.stack([Cosines((units,)).block(queries, known) for units in self.units])
-        return _uncovered_as_nan(found, self._covered(), queries, known)
+        return _uncovered_as_nan(found, self._find_covered_pairs(), queries, known)
 
     def covers(self, symbols: Codes) -> Bools:
         """See `Similarity`."""
-        return self._covered()[:, symbols]
+        return self._find_covered_pairs()[:, symbols]
 
-    def _covered(self) -> Bools:
+    def _find_covered_pairs(self) -> Bools:
         return np.stack([units.row >= 0 for units in self.units])
 
 

@@ -58,13 +58,13 @@ def move_one(position: int, w_de: ArrayLike, w_dir: ArrayLike, grid: Sequence[fl
     to more than 1 are scaled to 1.
     """
 
-    def moved(weights: ArrayLike) -> Floats:
+    def move_weight(weights: ArrayLike) -> Floats:
         found = np.tile(np.asarray(weights, dtype=np.float64), (len(grid), 1))
         found[:, position] = grid
         scaled: Floats = found / np.maximum(found.sum(axis=1, keepdims=True), 1.0)
         return scaled
 
-    return GridWeights(moved(w_de), moved(w_dir))
+    return GridWeights(move_weight(w_de), move_weight(w_dir))
 
 
 def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None) -> WeightGrid:

@@ -1,24 +1,37 @@
-"""The app behind a content-security policy, so that no text that it shows can make the browser contact another server."""
+"""The app behind a content-security policy, so that no text that it shows can make the browser contact another server.
+
+Its page also tells the browser where the server is.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
 
 import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from core.config import REPOSITORY
 from core.log import record_error
 
+# While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
+sys.setswitchinterval(0.0005)
+
+
+# Told nothing, Streamlit's page takes its own address for the server's, waits 0.1 s after it has failed, and tries the folder.
+BASE_SCRIPT = 'window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}'
+_PAGE = Path(st.__file__).with_name("static").joinpath("index.html").read_bytes()
+_PAGE_WITH_BASE = _PAGE.replace(b"<head>", f"<head><script>{BASE_SCRIPT}</script>".encode(), 1)
+
 
 def _inline_script_hashes() -> str:
-    """The hashes of the inline scripts in the installed Streamlit's page: no other inline script may run."""
-    page = Path(st.__file__).with_name("static") / "index.html"
-    scripts = re.findall(r"<script>(.*?)</script>", page.read_text("utf-8"), re.DOTALL)
+    """The hashes of the inline scripts in Streamlit's page and of ours in it: no other inline script may run."""
+    scripts = re.findall(r"<script>(.*?)</script>", _PAGE_WITH_BASE.decode(), re.DOTALL)
     return " ".join(f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts)
 
 
@@ -48,9 +61,38 @@ class SecurityHeaders:
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
 
+class BaseScript:
+    """ASGI middleware that adds BASE_SCRIPT to Streamlit's page, and to no other file that a browser opens."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
+            await self.app(scope, receive, send)
+            return
+        started: list[Message] = []  # waits for the body, which decides on the length
+
+        async def with_script(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                started.append(message)
+                return
+            if started:
+                start = started.pop()
+                if message.get("body") == _PAGE:
+                    message["body"] = _PAGE_WITH_BASE
+                    MutableHeaders(scope=start)["content-length"] = str(len(_PAGE_WITH_BASE))
+                await send(start)
+            await send(message)
+
+        readable = MutableHeaders(scope=scope)
+        del readable["accept-encoding"]  # nothing can be added to a page that comes compressed
+        await self.app(scope, receive, with_script)
+
+
 def _record(error: Exception) -> None:
     """Record an error that no page foresaw, such as one in a widget's callback; Streamlit shows it."""
     record_error("an error that no page foresaw", error)
 
 
-app = st.App(REPOSITORY / "app.py", middleware=[Middleware(SecurityHeaders)], on_script_error=_record)
+app = st.App(REPOSITORY / "app.py", middleware=[Middleware(SecurityHeaders), Middleware(BaseScript)], on_script_error=_record)

@@ -97,7 +97,7 @@ def expected_priors(world: Screen, plan: KnnSettings, folder: Path) -> tuple[Row
     rows = np.flatnonzero([(label is None) == test for label in world.labels])
     (folder / "near.csv").write_bytes(world.files()["near.csv"])
     space = space_over(load_space(folder / "near.csv", "near"), layout.symbols)
-    return layout, rows, predict_priors(plan.protocol, layout.rows.take(rows), layout.known, [space], plan.setting).priors
+    return layout, rows, predict_priors(plan.protocol, layout.rows.take(rows), layout.known, [space], plan.similarity).priors
 
 
 def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol) -> np.ndarray:
@@ -112,7 +112,7 @@ def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol)
 
 @pytest.mark.parametrize("protocol", [TEST, LOO, FOLDS], ids=lambda protocol: protocol.kind)
 @pytest.mark.parametrize(
-    "setting",
+    "similarity",
     [
         SimilaritySettings(),
         SimilaritySettings(Weighting(power=3.0, de_power=1.0, k=4), centre=True, strength=0.5),
@@ -122,9 +122,9 @@ def base_rates(layout: RowIndex, rows: np.ndarray, protocol: EvaluationProtocol)
     ids=["plain", "many knobs", "pert", "both"],
 )
 def test_a_knn_run_holds_the_priors_of_its_plan(
-    workspace: Workspace, world: Screen, tmp_path: Path, protocol: EvaluationProtocol, setting: SimilaritySettings
+    workspace: Workspace, world: Screen, tmp_path: Path, protocol: EvaluationProtocol, similarity: SimilaritySettings
 ) -> None:
-    plan = KnnSettings(("near",), protocol, setting)
+    plan = KnnSettings(("near",), protocol, similarity)
     run = save_knn(workspace, dataset_of(workspace), plan, "knn")
     layout, rows, priors = expected_priors(world, plan, tmp_path)
     found = rows_of(workspace, "knn")
@@ -277,7 +277,7 @@ CROSSED = [(a, b) for a in SYMBOLS for b in SYMBOLS if a != b]
 def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Workspace, tmp_path: Path) -> None:
     """Labels that no row of a cell may see do not change that cell's priors, and do change others'."""
     labels = np.random.default_rng(0).choice(["up", "down", "none"], len(CROSSED))
-    protocol, setting = EvaluationProtocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
+    protocol, similarity = EvaluationProtocol("folds", 2, 0), SimilaritySettings(Weighting(axis="pert"))
     layout = RowIndex.build(["_".join(pair) for pair in CROSSED], *zip(*CROSSED, strict=True), labels)
     parts = parts_of(protocol, layout.rows)
     cells = cells_of(protocol, layout.rows, parts)
@@ -292,7 +292,7 @@ def test_under_folds_it_is_rebuilt_from_what_each_cell_may_see(workspace: Worksp
     for each, told in ((workspace, labels), (other, np.where(hidden, flipped, labels))):
         import_upload(each, crossed(told), "train.csv")
         coresponse(each)
-        save_knn(each, dataset_of(each), KnnSettings(("labels",), protocol, setting), "folds")
+        save_knn(each, dataset_of(each), KnnSettings(("labels",), protocol, similarity), "folds")
         found.append(rows_of(each, "folds"))
     covered = np.array([not flags for flags in found[0]["flags"].map(len)])
     assert covered[own].any()
@@ -332,7 +332,7 @@ def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("rows", "protocol", "lacking"),
     [
-        (["train.csv"], TEST, "unlabelled rows to predict"),
+        (["train.csv"], TEST, "rows without a label to predict"),
         (["test.csv"], TEST, "labelled rows to learn from"),
         (["test.csv"], LOO, "labelled rows to learn from"),
     ],

@@ -13,7 +13,7 @@ from core.actions import launch, run_control, run_states
 from core.actions.workspace import Workspace, open_workspace
 from core.engine.journal import Journal, read_progress
 from core.engine.request import RunRequest
-from core.engine.run_state import STALE_AFTER_S, WITHOUT_A_WORD, Counts, write_ending
+from core.engine.run_state import NO_REASON, STALE_AFTER_S, Counts, write_ending
 from core.errors import StoreBusy
 from core.store import runs
 from core.store.runs import Run
@@ -41,7 +41,7 @@ def test_a_killed_worker_is_seen_by_the_next_command_which_brings_in_its_rows(ki
     [listed] = commands.core_json(workspace.settings.workspace, "runs")["runs"]
     assert (listed["status"], listed["done"]) == ("crashed", finished)
     assert len(stored_rows(workspace, run.id)) == finished
-    assert (recorded(workspace, run).status, recorded(workspace, run).cause) == ("crashed", WITHOUT_A_WORD)
+    assert (recorded(workspace, run).status, recorded(workspace, run).cause) == ("crashed", NO_REASON)
     assert run_states.settle_ended(workspace) == []
 
 

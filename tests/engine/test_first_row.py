@@ -41,7 +41,8 @@ class Crossing:
             return
         if event == "call" and _is_function(frame.f_code):
             self.files.add(frame.f_code.co_filename)
-        self.ended = event == "return" and frame.f_code is Journal.append.__code__
+        if event == "return" and frame.f_code is Journal.append.__code__:
+            self.ended = True  # and stays so: other threads are here too
 
 
 def _is_function(code: CodeType) -> bool:

@@ -39,6 +39,17 @@ def test_genes_stand_in_their_places_below_the_query() -> None:
     assert chart.data[1].hovertext[0] == "&lt;i&gt;Jun<br>40.0% of the prior<br>label mixed"
 
 
+def test_the_frame_holds_the_marked_genes_so_that_they_can_be_told_apart() -> None:
+    # Five neighbours within a hundredth of the map's width: on a map of all genes their marks lie on one spot.
+    near = [(f"g{k}", 0.01 * k, 0.01 * k, "neighbour", 0.1, "up") for k in range(5)] + [("q", 0.02, 0.02, "query", 0.0, "")]
+    far = [("a", -5.0, 5.0, "other", 0.0, ""), ("b", 5.0, -5.0, "other", 0.0, ""), ("c", 0.0, 0.01, "other", 0.0, "")]
+    chart = gene_map.figure(pd.DataFrame(near + far, columns=list(gene_map.COLUMNS)), "q", AXES)
+    for low, high in (chart.layout.xaxis.range, chart.layout.yaxis.range):
+        assert low < 0 < 0.04 < high
+        assert high - low == pytest.approx(0.05 * 10 * 1.14)  # a twentieth of all genes' extent, with room on both sides
+    assert chart.layout.xaxis.title.text.endswith("<br>outside the frame: 2 of 9 genes")
+
+
 def test_areas_are_as_the_shares_and_signs_as_the_labels() -> None:
     marker = gene_map.figure(TABLE, "Atf3", AXES).data[1].marker
     assert marker.size[0] / marker.size[3] == pytest.approx(2)  # shares of 0.4 and 0.1: four times the area
@@ -60,7 +71,7 @@ def test_the_query_and_the_five_heaviest_are_named_from_the_bottom() -> None:
     assert names[2].text.endswith("</span> <i>&lt;i&gt;Jun</i> 40%")
     assert len({note.ax for note in names}) == 1  # in one column
     assert [note.ay for note in names] == sorted(note.ay for note in names)
-    assert key.text.endswith("●</span> none 1    " + f'<span style="color:{theme.NULL}">○</span> unknown 1    size: share')
+    assert key.text.endswith("●</span> none 1    " + f'<span style="color:{theme.NULL}">○</span> no label 1    size: share')
 
 
 @settings(deadline=None, max_examples=40)
@@ -92,7 +103,7 @@ def test_long_symbols_are_cut_in_the_plot_and_whole_in_the_hover() -> None:
 
 def test_a_query_without_a_place_is_said_to_have_none() -> None:
     chart = gene_map.figure(TABLE[TABLE["kind"] != "query"], "Atf3<", AXES)
-    assert chart.layout.annotations[-1].text.endswith("size: share    <i>Atf3&lt;</i> has no place here")
+    assert chart.layout.xaxis.title.text.split("<br>")[1] == "<i>Atf3&lt;</i> has no place on this map"
     assert len(chart.data[2].x) == 0
 
 

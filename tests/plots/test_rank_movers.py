@@ -26,19 +26,27 @@ def test_a_row_goes_from_a_dot_to_its_sign() -> None:
     *signs, before = marked
     assert {(x, y) for trace in signs for x, y in zip(trace.x, trace.y, strict=True)} == {(1512, 0), (20, 1), (40, 2)}
     assert list(zip(before.x, before.y, strict=True)) == [(100, 0), (900.5, 1), (50, 2)]  # D has no rank in the first
-    lines = [(note.ax, note.ay, note.x, note.y) for note in chart.layout.annotations if note.axref == "x"]
-    assert lines == [(100, 0, 1512, 0), (900.5, 1, 20, 1), (50, 2, 40, 2)]
+    lines = [trace for trace in chart.data if trace.mode == "lines"]
+    assert list(chart.data[: len(lines)]) == lines  # beneath the signs
+    ends = sorted((y, *x) for trace in lines for y, x in zip(trace.y[::3], np.reshape(trace.x, (-1, 3))[:, :2], strict=True))
+    assert [(y, start) for y, start, _ in ends] == [(0, 100), (1, 900.5), (2, 50)]
+    assert [end for *_, end in ends] == pytest.approx([1512, 20, 50], abs=25)
+    assert ends[0][2] < 1512  # before the sign
     assert {trace.error_x.visible for trace in signs} == {False}
 
 
 def test_signs_and_colours_are_those_of_the_theme() -> None:
     chart = rank_movers.figure(TABLE, "first", "second")
-    found = {trace.customdata[0]: (trace.marker.color, trace.marker.symbol[0]) for trace in chart.data[:3]}
+    found = {
+        trace.customdata[0]: (trace.marker.color, trace.marker.symbol[0])
+        for trace in chart.data
+        if trace.mode == "markers" and trace.name != "before"
+    }
     assert found["A_x"] == (theme.UP, "triangle-up")
     assert found["B_y"] == (theme.NONE, "circle")
     assert found["C_z"] == (theme.NULL, "circle-open")
     key = chart.layout.annotations[-1].text
-    for words in ("▲</span> up 1", "●</span> none 1", "○</span> unknown 1"):
+    for words in ("▲</span> up 1", "●</span> none 1", "○</span> no label 1"):
         assert words in key
 
 

@@ -49,8 +49,8 @@ def test_the_diagonal_and_the_signs_are_named() -> None:
     diagonal, key = chart.layout.annotations
     assert (diagonal.text, diagonal.x, diagonal.y) == ("same rank", 1, 1)
     for axis in (chart.layout.xaxis, chart.layout.yaxis):  # the first rank is at the end of both
-        assert axis.range[0] > 4 > 1 > axis.range[1]
-    for words in ("▲</span> up 1", "▼</span> down 1", "●</span> none 1", "○</span> unknown 1"):
+        assert axis.range[0] > 4 > 1 > axis.range[1] > 0  # no tick at 0: ranks begin with 1
+    for words in ("▲</span> up 1", "▼</span> down 1", "●</span> none 1", "○</span> no label 1"):
         assert words in key.text
     assert chart.layout.xaxis.title.text == "rank of P(up | DE) in first (1 is the largest)"
     assert chart.layout.yaxis.title.text == "rank of P(up | DE) in second &lt;b&gt; (1 is the largest)"

@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.plots import roc_curves, theme
 from core.stats.auroc import roc_curve
 from core.stats.scores_and_labels import scores_from_probabilities
+from core.texts import NO_BIOLOGY
 
 LABELS = ["up", "down", "none", "none", None]
 RUN = scores_from_probabilities([0.9, 0.4, 0.6, 0.1, 0.5], [0.8, 0.2, 0.5, 0.5, 0.5])
@@ -19,7 +20,7 @@ CONTROL = scores_from_probabilities([1, 1, 1, 1, 1], [0.1, 0.7, 0.1, 0.1, 0.1])
 
 
 def test_table_of_two_curves() -> None:
-    table = roc_curves.table(LABELS, {"run": RUN, "count-only": CONTROL})
+    table = roc_curves.table(LABELS, {"run": RUN, NO_BIOLOGY: CONTROL})
     run = table[(table["who"] == "run") & (table["task"] == "DE")]
     # By falling p_de: effect .9, none .6, effect .4, none .1; three of four pairs are in the right order.
     assert run["fpr"].tolist() == [0, 0, 0.5, 0.5, 1]
@@ -30,8 +31,8 @@ def test_table_of_two_curves() -> None:
     assert rest["auroc"].to_dict() == {
         ("run", "DE"): 0.75,
         ("run", "DIR"): 1.0,
-        ("count-only", "DE"): 0.5,  # all tied
-        ("count-only", "DIR"): 0.0,
+        (NO_BIOLOGY, "DE"): 0.5,  # all tied
+        (NO_BIOLOGY, "DIR"): 0.0,
     }
     assert rest["n"].to_list() == [4, 2, 4, 2]
 
@@ -65,23 +66,26 @@ def test_short_curves_stay_whole() -> None:
 
 
 def test_figure_draws_every_curve_in_its_panel() -> None:
-    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "other": CONTROL, "count-only": CONTROL}))
+    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "other": CONTROL, NO_BIOLOGY: CONTROL}))
     assert [(trace.name, trace.xaxis, trace.line.color, trace.line.dash) for trace in chart.data] == [
         ("run", "x", theme.CHOSEN, "solid"),
         ("other", "x", theme.BASELINE, "solid"),
-        ("count-only", "x", theme.BASELINE, "dash"),
+        (NO_BIOLOGY, "x", theme.BASELINE, "dash"),
         ("run", "x2", theme.CHOSEN, "solid"),
         ("other", "x2", theme.BASELINE, "solid"),
-        ("count-only", "x2", theme.BASELINE, "dash"),
+        (NO_BIOLOGY, "x2", theme.BASELINE, "dash"),
     ]
     assert list(chart.data[0].x) == [0, 0, 0.5, 0.5, 1]
     assert chart.data[0].hovertext[0] == "run<br>AUROC 0.750, n 4"
 
 
 def test_curves_and_chance_are_named_in_each_panel() -> None:
-    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, "count-only": CONTROL}))
+    chart = roc_curves.figure(roc_curves.table(LABELS, {"run": RUN, NO_BIOLOGY: CONTROL}))
     names = [(note.xref, note.text) for note in chart.layout.annotations]
-    for panel, expected in (("x", ["run 0.750", "count-only 0.500"]), ("x2", ["run 1.000", "count-only 0.000"])):
+    for panel, expected in (
+        ("x", ["run 0.750", "no-biology baseline 0.500"]),
+        ("x2", ["run 1.000", "no-biology baseline 0.000"]),
+    ):
         assert {text for xref, text in names if xref == panel} == {"chance 0.5", *expected}
     assert [text for xref, text in names if "domain" in xref] == [f"<b>{title}</b>" for title in roc_curves.TASKS.values()]
     assert [(shape.x0, shape.y0, shape.x1, shape.y1) for shape in chart.layout.shapes] == [(0, 0, 1, 1)] * 2
@@ -94,7 +98,7 @@ def test_a_leader_ends_on_its_curve() -> None:
 
 
 def test_one_task_and_none() -> None:
-    one = roc_curves.table(["up", "none", "up", "none", "none"], {"count-only": RUN})
+    one = roc_curves.table(["up", "none", "up", "none", "none"], {NO_BIOLOGY: RUN})
     assert [trace.line.color for trace in roc_curves.figure(one).data] == [theme.BASELINE]
     assert len(roc_curves.figure(pd.DataFrame(columns=list(roc_curves.COLUMNS))).data) == 0
 

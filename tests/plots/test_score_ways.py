@@ -25,7 +25,7 @@ def test_every_way_has_a_row_with_its_interval_and_the_control_beside_it() -> No
     assert (list(dots.x), list(dots.marker.symbol)) == ([0.58, 0.55], ["circle", "circle-open"])
     np.testing.assert_array_equal(control.x, [0.67, 0.5, np.nan])
     assert (list(control.y), control.marker.symbol) == ([0, 1, 2], "diamond-open")
-    assert list(chart.layout.yaxis.ticktext)[1] == "within a gene, mean over genes  336 genes"
+    assert list(chart.layout.yaxis.ticktext)[1] == "within a gene, mean over genes<br><sup>336 genes</sup>"
     words = ["0.580 [0.550, 0.600]", "0.550 [no interval]", "no pair of both classes"]
     assert list(chart.layout.yaxis2.ticktext) == words
     assert [shape.line.color for shape in chart.layout.shapes] == [theme.BASELINE]

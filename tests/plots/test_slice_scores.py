@@ -46,7 +46,7 @@ def test_chance_control_and_the_whole_are_drawn_and_named() -> None:
         (0.58, theme.CHOSEN),
         (0.62, theme.BASELINE),
     ]
-    assert [note.text for note in chart.layout.annotations] == ["chance 0.5", "all rows 0.580", "count-only 0.620"]
+    assert [note.text for note in chart.layout.annotations] == ["chance 0.5", "all rows 0.580", "no-biology baseline 0.620"]
 
 
 def test_without_any_estimate_chance_still_stands() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 
 from core.actions import derived_runs, launch
 from core.actions.component_loader import default_dataset
@@ -20,6 +19,7 @@ from core.ui.shared import loaders
 from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 from tests.commands import core_json
+from tests.ui.conftest import forget
 
 pytestmark = pytest.mark.real
 POOL = "track_a_logprobs_train2499"
@@ -36,11 +36,9 @@ def workspace(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     core_json(folder, "embed", "text", "--name", "text")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PERTURBDESK_WORKSPACE", str(folder))
-        st.cache_resource.clear()
-        st.cache_data.clear()
+        forget()
         yield open_workspace(Settings(workspace=folder, author="tester"))
-    st.cache_resource.clear()
-    st.cache_data.clear()
+    forget()
 
 
 def prepare(workspace: Workspace, settings: KnnSettings) -> tuple[FusionChoice, LiveFusion]:

@@ -14,6 +14,7 @@ from core.scoring import control_shapes, json_shapes, sentences
 from core.scoring.compare_runs import compare_runs
 from core.scoring.controls import NO_SKILL, Control, RunControls, Verdict, control_run, judge_run
 from core.scoring.run_scores import RunRows, count_rows, score_run
+from core.scoring.standing import standing_sentence
 from core.stats.intervals import Interval
 from core.stats.within_axis import score_within
 from core.store import pairs
@@ -99,9 +100,9 @@ def test_the_verdict_of_each_axis_is_the_paired_interval_against_its_control(dem
 @pytest.mark.parametrize(
     ("low", "high", "beats", "word", "says"),
     [
-        (0.01, 0.03, True, "yes", "DE beats x, which knows no biology"),
-        (-0.01, 0.03, False, "cannot tell", "DE cannot be told from x"),
-        (-0.03, -0.01, False, "no", "DE is below x"),
+        (0.01, 0.03, True, "yes", "DE beats the no-biology baseline (x): +0.0"),
+        (-0.01, 0.03, False, "cannot tell", "DE and the no-biology baseline (x) cannot be told apart"),
+        (-0.03, -0.01, False, "no", "DE is below the no-biology baseline (x)"),
         (np.nan, np.nan, None, "–", "DE: no labels of both classes"),
     ],
 )
@@ -184,11 +185,17 @@ def test_the_fingerprint_stands_apart_with_its_reversed_value(demo_workspace: Wo
 def test_one_sentence_says_whether_any_run_beats_what_knows_no_biology() -> None:
     above, below, unknown = (Verdict("count-only", change_of(*ends)) for ends in ((0.1, 0.2), (-0.2, -0.1), (np.nan, np.nan)))
     both = {"a": replace(judge_run(rows_with_counts()), de=above, dir=unknown)}
-    assert sentences.standing_sentence(both) == ("On DE the only run with labels, a, beats the no-biology baseline (count-only).")
+    assert standing_sentence(both) == ("On DE a, the only run with labels, beats the no-biology baseline (count-only).")
+    level = Verdict("count-only", change_of(-0.1, 0.1))
+    for verdict, said in ((below, "is below"), (level, "cannot be told apart from")):
+        sentence = standing_sentence({"a": replace(both["a"], de=verdict)})
+        assert sentence == f"On DE a, the only run with labels, {said} the no-biology baseline (count-only)."
+    sentence = standing_sentence({"a": replace(both["a"], de=below, dir=Verdict("rarer gene", change_of(-0.1, 0.1)))})
+    assert sentence.endswith("; on DIR it cannot be told apart from the no-biology baseline (rarer gene).")
     both["b"] = replace(both["a"], de=below)
-    assert "On DE 1 of 2 runs with labels beats the no-biology baseline (count-only): a." in sentences.standing_sentence(both)
-    assert "On DE none of 2 runs" in sentences.standing_sentence({"b": both["b"], "c": both["b"]})
-    assert sentences.standing_sentence({"c": replace(both["a"], de=unknown)}) == ""
+    assert "On DE 1 of 2 runs with labels beats the no-biology baseline (count-only): a." in standing_sentence(both)
+    assert "On DE none of 2 runs" in standing_sentence({"b": both["b"], "c": both["b"]})
+    assert standing_sentence({"c": replace(both["a"], de=unknown)}) == ""
 
 
 def rows_with_counts() -> RunRows:

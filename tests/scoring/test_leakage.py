@@ -151,15 +151,17 @@ def test_count_only_posing_as_a_model(screened: Workspace, split: str, sign: int
     predict(screened, "a model", rows["id"], p_de, noise(len(rows), 1))
     [finding] = audit(screened)["findings"]
     assert (finding["kind"], finding["name"]) == ("run", "a model")
-    assert finding["what"].startswith(f"count-only posing as a model: P(DE) ranks the {len(rows):,} rows of {split}")
+    assert finding["what"].startswith(
+        f"the no-biology baseline (count-only) posing as a model: P(DE) ranks the {len(rows):,} rows of {split}"
+    )
 
 
 def test_rarer_gene_posing_as_a_model(screened: Workspace) -> None:
     count = SCREEN.test.groupby("gene")["id"].transform("count").to_numpy()
     predict(screened, "a model", SCREEN.test["id"], noise(len(count)), 0.9 / count)
     [finding] = audit(screened)["findings"]
-    assert finding["what"].startswith("rarer gene posing as a model: P(up | DE) ranks the")
-    assert "Spearman +" in finding["what"]
+    assert finding["what"].startswith("the no-biology baseline (rarer gene) posing as a model: P(up | DE) ranks the")
+    assert "rank correlation +" in finding["what"]
 
 
 def test_test_rows_with_training_genes_in_capitals(screened: Workspace) -> None:

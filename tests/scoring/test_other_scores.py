@@ -82,7 +82,7 @@ def test_the_rows_of_a_run_are_asked_as_they_are_scored(demo_workspace: Workspac
     assert (counts.within_gene.dir.macro.value, counts.matched.matched.dir.value) == pytest.approx((0.5, 0.5))
     lines = other_score_sentences(found)
     assert f"{found.within_gene.de.groups:,} genes" in lines[0]
-    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "negatives matched by the gene's rows", "AUPRC"]
+    assert [line.partition(":")[0] for line in lines] == ["mean over genes", "negatives of genes measured as often", "AUPRC"]
 
 
 def test_without_labels_nothing_is_said(demo_workspace: Workspace) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.scoring import json_shapes
-from core.scoring.sentences import knn_sentence, knn_sentences, null_text
+from core.scoring.sentences import knn_sentence, knn_sentences, null_text, scored_text
 from core.transfer.cuts import predict_cuts, score_cuts
 from core.transfer.evaluation import evaluate
 from core.transfer.knn_numbers import KnnNumbers
@@ -40,8 +40,9 @@ def test_a_space_under_folds_is_told_beside_its_null() -> None:
     found = numbers(FOLDS, NULL)
     de, direction = found.score.de.value, found.score.dir.value
     assert knn_sentence(found) == (
-        f"neighbours alone, mean of ten cuts (seeds 0–9), inside 2×2 cells, on 300 rows: "
-        f"DE {de:.3f} (permuted vectors 0.500 ± 0.250, p = 0.75), DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, p = 0.5)"
+        f"neighbours alone: DE {de:.3f} (permuted vectors 0.500 ± 0.250, p = 0.75), "
+        f"DIR {direction:.3f} (permuted vectors 0.500 ± 0.250, p = 0.5) over 300 rows, scored "
+        "only on genes and perturbations whose labels the neighbours never saw: mean of ten cuts (seeds 0–9), inside 2×2 cells"
     )
     told = knn_sentences(found)
     assert told[0] == "300 of 300 rows covered (100.0%)"
@@ -73,7 +74,11 @@ def test_labels_without_a_direction_have_a_dash() -> None:
 
 def test_one_cut_is_named() -> None:
     found = numbers(FOLDS, with_cuts=False)
-    assert knn_sentence(found).startswith("neighbours alone, inside 2×2 cells, cut 7, on 300 rows: DE 0.")
+    told = knn_sentence(found)
+    assert told.startswith("neighbours alone: DE 0.")
+    assert told.endswith(
+        " over 300 rows, scored only on genes and perturbations whose labels the neighbours never saw (2×2 cells, cut 7)"
+    )
 
 
 @pytest.mark.parametrize("told", [lambda found: knn_sentence(found), lambda found: " ".join(knn_sentences(found))])
@@ -84,3 +89,9 @@ def test_leave_one_out_stands_beside_no_gene_information(told: object) -> None:
         assert f"{score.value:.3f}" in text
         assert f"{null.value:.3f}" in text
     assert text.count("with no gene information") == 2
+
+
+def test_a_caption_says_over_which_pairs_a_score_is() -> None:
+    assert scored_text("all rows") == "scored over all rows"
+    assert scored_text("inside 5×5 cells, cut 0") == "scored inside 5×5 cells, cut 0"
+    assert scored_text("leave-one-out") == "scored as leave-one-out"

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -15,8 +16,10 @@ from typing import NamedTuple
 import duckdb
 import pytest
 
+from core.config import Settings
 from core.errors import StoreBusy, StoreDamaged, StoreTooNew
-from core.store import Cursor, Store, changes
+from core.store import Cursor, Store, changes, open_store
+from core.store.connection import OPEN_STORES
 
 SECONDS = 4  # of mixed reading and writing; soak/test_store.py takes 30
 
@@ -53,6 +56,13 @@ def test_a_new_store_is_made_with_its_schema(tmp_path: Path) -> None:
     with store.read() as db:
         tables = {name for (name,) in db.execute("SELECT table_name FROM duckdb_tables()").fetchall()}
     assert {"dataset", "pair", "run", "prediction", "trace_event", "schema_version"} <= tables
+
+
+def test_the_stores_of_other_workspaces_are_closed_in_time(tmp_path: Path) -> None:
+    settings = [Settings(workspace=tmp_path / str(i)) for i in range(OPEN_STORES + 1)]
+    stores = [weakref.ref(open_store(each)) for each in settings]
+    assert [store() is None for store in stores] == [True, *[False] * OPEN_STORES]
+    assert open_store(settings[-1]) is stores[-1]()
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -287,3 +297,35 @@ def test_a_file_put_in_place_of_another_is_looked_at_anew(tmp_path: Path) -> Non
     store.file.unlink()
     with store.read() as db:
         assert changes.versions(db) == {}
+
+
+def set_age(store: Store, seconds: float) -> None:
+    """Let the file and its log have been changed that long ago."""
+    for place in (store.file, store.file.with_name(store.file.name + ".wal")):
+        if place.exists():
+            os.utime(place, ns=(0, time.time_ns() - int(seconds * 10**9)))
+
+
+def test_a_commit_changes_the_state_of_the_file_and_a_read_does_not(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.read():
+        pass
+    set_age(store, 60)
+    before = store.settled_state()
+    assert before is not None
+    with store.read() as db:
+        bumps(db)
+    assert store.settled_state() == before
+    finished(child("with store.write() as db: changes.bump(db, 'runs')", tmp_path))
+    set_age(store, 30)
+    assert store.settled_state() not in (before, None)
+
+
+def test_a_file_that_changed_a_moment_ago_may_change_again_without_a_sign(tmp_path: Path) -> None:
+    store = store_at(tmp_path)
+    with store.read():
+        pass
+    set_age(store, -30)  # ahead of this clock, as on another machine's disk: it is settled once it stays so
+    assert store.settled_state() is not None
+    set_age(store, 0)
+    assert store.settled_state() is None

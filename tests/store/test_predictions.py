@@ -9,7 +9,7 @@ from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from core.errors import NotFound
 from core.store import predictions, runs, traces
-from core.store.predictions import CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
+from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
 from core.types import RANK_METHODS, Prediction, RowResult, TraceEvent
 
 
@@ -23,7 +23,7 @@ def found(workspace: Workspace, wanted: RowFilter, order: predictions.Order = "f
     [
         (RowFilter(), ["Pa_Ga", "Pa_Gb", "Pb_Ga", "Pc_Gc"]),
         (RowFilter(labels=("up",)), ["Pa_Ga"]),
-        (RowFilter(labels=("up", "unknown")), ["Pa_Ga", "Pc_Gc"]),
+        (RowFilter(labels=("up", "no label")), ["Pa_Ga", "Pc_Gc"]),
         # up .3, down .1, none .6 is called none; up .2, down .2, none .6 too
         (RowFilter(outcome="hit"), ["Pa_Gb"]),
         (RowFilter(outcome="miss"), ["Pa_Ga", "Pb_Ga"]),
@@ -66,6 +66,25 @@ def test_orders(small_workspace: Workspace) -> None:
     assert found(small_workspace, RowFilter(), CONFIDENTLY_WRONG) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
     # Four advocates argued, four, three, and none.
     assert found(small_workspace, RowFilter(), MOST_ARGUED) == ["Pa_Ga", "Pb_Ga", "Pa_Gb", "Pc_Gc"]
+
+
+def test_rows_are_ordered_by_disagreement_between_advocates(small_workspace: Workspace) -> None:
+    sides = {
+        ("Pa_Ga", "EFFECT"): ["own_side"],  # its opponent concludes for the same side: they agree
+        ("Pa_Ga", "NULL"): ["own_side", "other_side"],
+        ("Pa_Gb", "UP"): ["answers"],  # a letter of its own side is a side taken: one pair disagrees
+        ("Pa_Gb", "DOWN"): ["own_side"],
+        ("Pa_Gb", "EFFECT"): ["answers", "answers_against"],
+        ("Pa_Gb", "NULL"): ["own_side"],
+        **{("Pb_Ga", role): ["own_side"] for role in ("EFFECT", "NULL", "UP", "DOWN")},  # both pairs do
+    }
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "debate").id
+        db.execute("UPDATE trace_event SET findings = [] WHERE run = ?", [run])
+        for (pair_id, role), findings in sides.items():
+            of_role = "run = ? AND pair_id = ? AND role = ? AND kind = 'brief'"
+            db.execute(f"UPDATE trace_event SET findings = ? WHERE {of_role}", [findings, run, pair_id, role])
+    assert found(small_workspace, RowFilter(), ADVOCATES_DISAGREE) == ["Pb_Ga", "Pa_Gb", "Pa_Ga", "Pc_Gc"]
 
 
 def test_a_listed_row_says_hit_or_miss_where_it_has_a_label(small_workspace: Workspace) -> None:

@@ -50,11 +50,11 @@ LEAKY = Space("leaky", columns_from(np.ones(len(KNOWN), dtype=bool)), "these lab
 
 @settings(max_examples=40)
 @given(SETTINGS, st.sampled_from([SPACES, SPACES[:1], (LEAKY, SPACES[0])]), st.integers(2, 4))
-def test_each_cut_is_the_protocol_of_its_seed(setting: SimilaritySettings, spaces: tuple[Space, ...], k: int) -> None:
-    knn = KnnInputs(ROWS, KNOWN, spaces, setting, "these labels")
+def test_each_cut_is_the_protocol_of_its_seed(similarity: SimilaritySettings, spaces: tuple[Space, ...], k: int) -> None:
+    knn = KnnInputs(ROWS, KNOWN, spaces, similarity, "these labels")
     for cut in prepare_cuts(knn, k, seeds=(0, 7)):
         protocol = EvaluationProtocol("folds", k, cut.seed)
-        expected = predict_priors(protocol, ROWS, KNOWN, spaces, setting, "these labels")
+        expected = predict_priors(protocol, ROWS, KNOWN, spaces, similarity, "these labels")
         [found] = cut.predict([None])
         close(found, expected.priors)
         for name in ("de", "up"):
@@ -64,7 +64,7 @@ def test_each_cut_is_the_protocol_of_its_seed(setting: SimilaritySettings, space
 
 @settings(max_examples=30)
 @given(SETTINGS, st.integers(0, 2**32))
-def test_permuted_priors_are_those_of_a_space_whose_vectors_were_exchanged(setting: SimilaritySettings, seed: int) -> None:
+def test_permuted_priors_are_those_of_a_space_whose_vectors_were_exchanged(similarity: SimilaritySettings, seed: int) -> None:
     """One space, and every symbol on both axes, so that the vectors of its rows are exchanged in one way."""
     rows = rows_of(np.r_[ROWS.pert, np.arange(SYMBOLS)], np.r_[ROWS.gene, np.arange(SYMBOLS)])
     known = knowledge_of(np.r_[LABELS, np.full(SYMBOLS, "none", dtype=object)], rows)
@@ -72,17 +72,17 @@ def test_permuted_priors_are_those_of_a_space_whose_vectors_were_exchanged(setti
     covered = np.flatnonzero(~np.isnan(SPACES[0].columns[:, 0]))
     exchanged = SPACES[0].columns.copy()
     exchanged[covered] = SPACES[0].columns[covered[np.argsort(keys[covered])]]
-    for cut in prepare_cuts(KnnInputs(rows, known, SPACES[:1], setting), 3, seeds=(2,)):
+    for cut in prepare_cuts(KnnInputs(rows, known, SPACES[:1], similarity), 3, seeds=(2,)):
         _, found, again = cut.predict([None, keys, keys])
-        close(found, predict_priors(EvaluationProtocol("folds", 3, 2), rows, known, [Space("x", exchanged)], setting).priors)
+        close(found, predict_priors(EvaluationProtocol("folds", 3, 2), rows, known, [Space("x", exchanged)], similarity).priors)
         close(again, found)
 
 
 @settings(max_examples=20)
 @given(SETTINGS, st.integers(0, 2**32))
-def test_both_ways_to_permuted_priors_agree(setting: SimilaritySettings, seed: int) -> None:
+def test_both_ways_to_permuted_priors_agree(similarity: SimilaritySettings, seed: int) -> None:
     """By sums of counts, and by a similarity whose symbols are exchanged; several spaces keep their coverage."""
-    knn, keys = KnnInputs(ROWS, KNOWN, SPACES, setting), np.random.default_rng(seed).random(SYMBOLS)
+    knn, keys = KnnInputs(ROWS, KNOWN, SPACES, similarity), np.random.default_rng(seed).random(SYMBOLS)
     with pytest.MonkeyPatch.context() as patch:
         found = [list(cut.predict([keys])) for cut in prepare_cuts(knn, 3, seeds=(0, 1))]
         patch.setattr(cut_priors, "MAX_SYMBOLS", 0)

@@ -48,7 +48,8 @@ def test_how_folds_are_cut_belongs_to_folds_alone() -> None:
         (KnnSettings(("near",)), "near · by target gene · power 2 · 5×5 folds, seed 0"),
         (
             KnnSettings(("a", "b"), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5, 1.0, 10, "both"), True, 0.5)),
-            "a + b, centred · by both axes · power 2.5 (DE 1) · 10 nearest · support strength 0.5 · leave-one-out",
+            "a + b, centred · by perturbation and target gene · power 2.5 (DE 1) · 10 nearest · support strength 0.5 · "
+            "leave-one-out",
         ),
         (
             KnnSettings(("a",), EvaluationProtocol("test"), SimilaritySettings(Weighting(axis="pert"))),

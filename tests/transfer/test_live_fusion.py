@@ -49,14 +49,14 @@ def test_without_labels_there_is_no_score() -> None:
 def test_priors_are_those_of_the_protocol_whatever_was_asked_before() -> None:
     known = knowledge_of(LABELS, ROWS)
     kept = live_knn(EvaluationProtocol(), ROWS, known, SPACES)
-    for names, setting in (
+    for names, similarity in (
         (("6",), SimilaritySettings()),
         (("6", "3"), SimilaritySettings(Weighting(power=3.0, k=9), centre=True)),
         (("3", "6"), SimilaritySettings(Weighting(axis="both"))),
         (("6",), SimilaritySettings(centre=True)),
     ):
-        expected = predict_priors(EvaluationProtocol(), ROWS, known, [s for s in SPACES if s.name in names], setting).priors
-        found = kept.priors(names, setting)
+        expected = predict_priors(EvaluationProtocol(), ROWS, known, [s for s in SPACES if s.name in names], similarity).priors
+        found = kept.priors(names, similarity)
         np.testing.assert_allclose(found.de, expected.de, atol=1e-9)
         np.testing.assert_allclose(found.up, expected.up, atol=1e-9)
 

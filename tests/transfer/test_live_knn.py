@@ -52,24 +52,24 @@ def test_priors_are_those_of_the_protocol_whatever_was_asked_before(
     protocol = EvaluationProtocol(kind, 3, 2)  # type: ignore[arg-type]
     queries = TEST_ROWS if kind == "test" else KNOWN.rows
     near = live_knn(protocol, queries, KNOWN, SPACES)
-    for names, setting in asked:
+    for names, similarity in asked:
         chosen = [each for each in SPACES if each.name in names]
-        expected = predict_priors(protocol, queries, KNOWN, chosen, setting)
-        close(near.priors(names, setting), expected.priors)
-        close(near.null(setting), expected.null)
+        expected = predict_priors(protocol, queries, KNOWN, chosen, similarity)
+        close(near.priors(names, similarity), expected.priors)
+        close(near.null(similarity), expected.null)
 
 
 @given(st.integers(0, 8), CHOICES, SETTINGS, st.lists(st.integers(0, len(KNOWN) - 1), max_size=5))
 def test_a_rows_neighbours_are_those_of_its_prior(
-    row: int, names: list[str], setting: SimilaritySettings, out: list[int]
+    row: int, names: list[str], similarity: SimilaritySettings, out: list[int]
 ) -> None:
     near = live_knn(EvaluationProtocol("test"), TEST_ROWS, KNOWN, SPACES)
     chosen = [each for each in SPACES if each.name in names]
-    ensemble = cosine_similarity(chosen, np.unique(KNOWN.rows.gene) if setting.centre else None)
+    ensemble = cosine_similarity(chosen, np.unique(KNOWN.rows.gene) if similarity.centre else None)
     codes = int(TEST_ROWS.pert[row]), int(TEST_ROWS.gene[row])
     left_out = np.array(out, dtype=np.intp)
-    expected = explain_prior(codes, KNOWN, Similarities(ensemble, ensemble), setting.weighting, None, left_out)
-    found = near.explain(row, names, setting, left_out)
+    expected = explain_prior(codes, KNOWN, Similarities(ensemble, ensemble), similarity.weighting, None, left_out)
+    found = near.explain(row, names, similarity, left_out)
     assert sorted(found.neighbours) == sorted(expected.neighbours)
     np.testing.assert_allclose(found.similarity, expected.similarity, atol=1e-9)
     assert (found.prior_de, found.prior_up) == pytest.approx((expected.prior_de, expected.prior_up), abs=1e-9, nan_ok=True)
@@ -109,10 +109,10 @@ def test_cosines_are_kept_shared_and_the_oldest_goes() -> None:
 def test_more_symbols_than_fit_are_worked_out_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_SYMBOLS", SYMBOLS)
     near = live_knn(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, SPACES)
-    setting = SimilaritySettings(Weighting(k=5), centre=True)
+    similarity = SimilaritySettings(Weighting(k=5), centre=True)
     close(
-        near.priors(["a", "c"], setting),
-        predict_priors(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], setting).priors,
+        near.priors(["a", "c"], similarity),
+        predict_priors(EvaluationProtocol("loo"), KNOWN.rows, KNOWN, [SPACES[0], SPACES[2]], similarity).priors,
     )
     assert near.cosines == {}
 

@@ -92,8 +92,8 @@ def test_the_key_names_all_that_the_null_depends_on() -> None:
         content_key(KNN, other_labels, K, 99, 0),
         content_key(replace(KNN, spaces=(FAR,)), LABELS, K, 99, 0),
         content_key(replace(KNN, spaces=(NEAR, FAR)), LABELS, K, 99, 0),
-        content_key(replace(KNN, setting=SimilaritySettings(Weighting(power=3.0))), LABELS, K, 99, 0),
-        content_key(replace(KNN, setting=SimilaritySettings(centre=True)), LABELS, K, 99, 0),
+        content_key(replace(KNN, similarity=SimilaritySettings(Weighting(power=3.0))), LABELS, K, 99, 0),
+        content_key(replace(KNN, similarity=SimilaritySettings(centre=True)), LABELS, K, 99, 0),
         content_key(replace(KNN, queries=ROWS.take(np.arange(9))), LABELS[:9], K, 99, 0),
     ]
     assert len(set(keys)) == len(keys)

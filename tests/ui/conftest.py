@@ -16,12 +16,14 @@ from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.ui.shared import space_numbers
 from core.ui.shared.background import Background, Result
-from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
+from core.ui.shared.loaders import rows
+from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 APP = REPOSITORY / "app.py"
+READ_AHEAD = rows._AHEAD.submit  # as it is before a test replaces it
 Visit = Callable[..., AppTest]
 OpenTab = Callable[..., "Page"]
 # Streamlit says on its outermost element whether the script runs; `runs` counts how often it ended. `alerts` keeps every
@@ -94,8 +96,21 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
 
 def forget() -> None:
     """Empty what pages keep between runs: it belongs to one workspace."""
+    READ_AHEAD(bool).result()  # what is still being read would open the next workspace
     st.cache_data.clear()
     st.cache_resource.clear()
+
+
+def read_page(page: str) -> str:
+    """Everything that a page shows, as text."""
+    forget()
+    app = AppTest.from_file(APP, default_timeout=60)
+    if page != "overview":
+        app.switch_page(f"pages/{page}.py")
+    app.run()
+    assert not app.exception
+    assert not app.error
+    return "\n".join(str(element.proto) for element in app.main)
 
 
 @pytest.fixture(scope="module")
@@ -112,17 +127,23 @@ def browser() -> Iterator[Browser]:
         started.close()
 
 
+def new_context(browser: Browser, **options: Any) -> BrowserContext:
+    """A visitor, whose tabs keep what `WATCH` notes and in which nothing turns or fades, which would take as long to draw as the
+    pages themselves; options are those of a browser context."""
+    context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | options)
+    context.set_default_timeout(1000 * WAIT_S)
+    context.add_init_script(WATCH)
+    return context
+
+
 @pytest.fixture
 def open_tab(browser: Browser) -> Iterator[OpenTab]:
     """Open an empty tab of a visitor of its own; options are those of a browser context."""
     contexts = []
 
     def new_tab(**options: Any) -> Page:
-        context = browser.new_context(viewport={"width": 1280, "height": 900}, **options)
-        context.set_default_timeout(30_000)
-        context.add_init_script(WATCH)
-        contexts.append(context)
-        return context.new_page()
+        contexts.append(new_context(browser, **options))
+        return contexts[-1].new_page()
 
     yield new_tab
     for context in contexts:

@@ -21,7 +21,7 @@ from core.config import Settings
 from core.plots import theme
 from tests.ui.conftest import WATCH, settle
 from tests.ui.serving import CHROMIUM_FLAGS, Server, chromium, serving
-from tests.ui.views import VIEWS, WIDTHS, fit_window, symbol_of
+from tests.ui.views import SEARCHED, VIEWS, WIDTHS, fit_window, symbol_of
 from tests.ui.watch import Watch
 
 if TYPE_CHECKING:
@@ -35,12 +35,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the pictures go")
     parser.add_argument("--workspace", type=Path, help="the simulated demo if it is left out")
+    parser.add_argument("--run", default="", help="the run on the pages, by name; the app's choice if it is left out")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     faults = []
     with _workspace(arguments.workspace) as workspace, _browser() as browser, serving(workspace.settings.workspace) as server:
         for colours in theme.SURFACES:
-            faults += _take_all(browser, server, symbol_of(workspace), colours, arguments.folder)
+            faults += _take_all(browser, server, symbol_of(workspace), colours, arguments)
     if faults:
         sys.exit("\n".join(faults))
 
@@ -67,20 +68,20 @@ def _browser() -> Iterator[Browser]:
         started.close()
 
 
-def _take_all(browser: Browser, server: Server, symbol: str, colours: str, folder: Path) -> list[str]:
+def _take_all(browser: Browser, server: Server, symbol: str, colours: str, arguments: argparse.Namespace) -> list[str]:
     """Take the pictures of one theme and print their paths; what went wrong, a line each."""
     context = browser.new_context(color_scheme=colours)
     context.add_init_script(WATCH)
     page = context.new_page()
     watch, faults = Watch(), []
     watch.over(page, server)
-    for view in VIEWS:
+    for view in (*VIEWS, SEARCHED):
         path, parameters = view.address(symbol)
-        page.goto(server.url(path, **parameters))
+        page.goto(server.url(path, **parameters, **({"run": arguments.run} if arguments.run else {})))
         settle(page)
         for width in WIDTHS:
             fit_window(page, width)
-            file = folder / f"{view}-{colours}-{width}.png"
+            file = arguments.folder / f"{view}-{colours}-{width}.png"
             page.screenshot(path=file)
             print(file, flush=True)
         shown = page.locator(ERRORS).all_inner_texts()

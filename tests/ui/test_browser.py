@@ -125,7 +125,7 @@ def test_a_number_of_the_audit_opens_its_rows_and_the_address_names_them(
     run, page = the_run(demo_workspace), open_tab()
     with demo_workspace.store.read() as db:
         rows = predictions.find_pair_ids(db, run.id, RowFilter(arguing=2))
-    page.goto(demo_server.url("debates", run=run.id, flags="DE fallback"))
+    page.goto(demo_server.url("debates", run=run.id, flags="unreadable verdict on the effect"))
     settle(page)
     then(page, page.get_by_role("tab", name="Audit").click)
     then(page, page.get_by_role("button", name=f"{len(rows)} (", exact=False).first.click)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import Any
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import pytest
 
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
@@ -20,33 +23,66 @@ CONTROLS = {
 }
 
 
-def controls_in(path: Any) -> Iterator[ast.Call]:
-    """The calls in a file that make a control of Streamlit's."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in CONTROLS:
-            yield node
+def uncarried(path: Path) -> list[str]:
+    """The controls in a file that no link carries and that do not say why: its name and their lines."""
+    tree = ast.parse(path.read_text("utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    selected = {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "select_rows"}
+    constants = {
+        ast.unparse(node.targets[0]): ast.unparse(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+    missing = [call for call in calls if is_control(call) and not is_carried(call, selected, constants)]
+    return [f"{path.name}:{call.lineno}" for call in missing]
 
 
-def is_linked(call: ast.Call) -> bool:
-    """Whether a control takes the arguments of `linked`, or has a key that begins as one that no link carries."""
+def is_control(call: ast.Call) -> bool:
+    """Whether a call makes a control of Streamlit's, or a table or figure in which something can be selected."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    return name in CONTROLS or any(word.arg == "on_select" for word in call.keywords)
+
+
+def is_carried(call: ast.Call, selected: Collection[str], constants: Mapping[str, str]) -> bool:
+    """Whether a control takes the arguments of `bind`, has a key that is excused, or one that `select_rows` takes too."""
     for word in call.keywords:
-        if word.arg is None and isinstance(word.value, ast.Call) and ast.unparse(word.value.func) == "linked":
+        if word.arg is None and isinstance(word.value, ast.Call) and ast.unparse(word.value.func) == "bind":
             return True
-        if word.arg == "key" and beginning(word.value).startswith((*CARRIED_BY, *NOT_CARRIED)):
-            return True
+        if word.arg == "key":
+            key = ast.unparse(word.value)
+            return key in selected or beginning(constants.get(key, key)).startswith((*CARRIED_BY, *NOT_CARRIED))
     return False
 
 
-def beginning(key: ast.expr) -> str:
-    """The part of a key that stands in the code, up to its first variable."""
-    part = key.values[0] if isinstance(key, ast.JoinedStr) else key
-    return str(part.value) if isinstance(part, ast.Constant) else ""
+def beginning(key: str) -> str:
+    """The part of a key that stands in the code, up to its first variable; empty if it begins with one."""
+    found = re.match(r"""f?["']([^"'{]*)""", key)
+    return found[1] if found else ""
 
 
-def test_every_control_is_linked_or_says_why_not() -> None:
+def test_every_control_is_carried_or_says_why_not() -> None:
     files = [*(REPOSITORY / "core" / "ui").rglob("*.py"), *(REPOSITORY / "pages").glob("*.py")]
-    missing = [f"{path.name}:{call.lineno}" for path in files for call in controls_in(path) if not is_linked(call)]
-    assert missing == []
+    assert [place for path in files for place in uncarried(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "is_found"),
+    [
+        ('st.slider("Power", 0, 1)', True),
+        ('st.slider("Power", 0, 1, key="power")', True),
+        ('st.slider("Power", 0, 1, **bind("power"))', False),
+        ('st.text_input("Note", key=f"note-{run}")', False),
+        ('columns[0].multiselect("Label", labels, **options)', True),
+        ("st.dataframe(rows)", False),
+        ('st.dataframe(rows, key=key, on_select="rerun")', True),
+        ('select_rows(key, "picked", ids)\nst.dataframe(rows, key=key, on_select="rerun")', False),
+        ('st.plotly_chart(chart, on_select="rerun")', True),
+    ],
+)
+def test_a_new_control_that_no_link_carries_is_found(tmp_path: Path, code: str, is_found: bool) -> None:
+    page = tmp_path / "page.py"
+    page.write_text(f"import streamlit as st\n{code}\n")
+    assert bool(uncarried(page)) == is_found
 
 
 def test_another_run_keeps_the_filters(visit: Visit, demo_workspace: Workspace) -> None:
@@ -59,6 +95,17 @@ def test_another_run_keeps_the_filters(visit: Visit, demo_workspace: Workspace) 
     assert (app.query_params["label"], app.query_params["p_de"]) == ("up", ["0.2", "0.8"])
 
 
+def test_what_a_control_did_not_write_to_the_address_is_written(visit: Visit, demo_workspace: Workspace) -> None:
+    """AppTest writes no address, as a browser in which a control has moved."""
+    app = visit(demo_workspace, "debates", run=the_run(demo_workspace, "simulated debate").id)
+    app.slider(key="p_de").set_value((0.2, 0.8)).run()
+    assert app.query_params["p_de"] == ["0.2", "0.8"]
+    app.slider(key="p_de").set_value((0.2, 0.9)).run()
+    assert app.query_params["p_de"] == ["0.2", "0.9"]
+    app.slider(key="p_de").set_value((0.0, 1.0)).run()
+    assert "p_de" not in app.query_params
+
+
 def test_what_a_link_names_in_vain_is_said_in_a_line(visit: Visit, demo_workspace: Workspace) -> None:
     known = {"run": the_run(demo_workspace, "simulated debate").id, "label": "up"}
     app = visit(demo_workspace, "debates", **known, order="by taste", card="a tool of the future", spin="left")
@@ -69,3 +116,13 @@ def test_what_a_link_names_in_vain_is_said_in_a_line(visit: Visit, demo_workspac
     assert "This link sets spin, which nothing on this page has" in text
     assert text.count("This link sets") == 3
     assert "This link sets" not in text_of(app.run())
+
+
+def test_a_link_selects_rows_of_a_table(visit: Visit, demo_workspace: Workspace) -> None:
+    listed = visit(demo_workspace, "neighbours").dataframe[-1].value["neighbour"]
+    app = visit(demo_workspace, "neighbours", without=[listed[1], listed[3]])
+    assert app.query_params["without"] == [listed[1], listed[3]]
+    assert "Without the picked" in text_of(app)
+    app = visit(demo_workspace, "neighbours", without="nobody")
+    assert "without" not in app.query_params
+    assert "This link sets without to “nobody”, which is not known here" in text_of(app).replace("\\", "")

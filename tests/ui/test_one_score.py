@@ -12,6 +12,7 @@ from core.actions.workspace import Workspace
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import run_scores, sentences
 from core.scoring.run_scores import RunScore
+from core.scoring.sentences import scored_text
 from core.stats.official_score import ScoreIntervals
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -113,7 +114,7 @@ def test_what_if_shows_the_score_of_the_run_that_it_would_save(visit: Visit, mad
 
 def test_compare_scores_both_alike_and_says_how(visit: Visit, made: Workspace) -> None:
     app = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
-    assert f"Both are scored {INSIDE}." in text_of(app)
+    assert f"Both are scored {sentences.UNSEEN} ({INSIDE})." in text_of(app)
     printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)
     estimate = printed["delta_mean"]
     text = f"{estimate['estimate']:+.3f} [{estimate['low']:+.3f}, {estimate['high']:+.3f}]"
@@ -145,11 +146,11 @@ def test_every_figure_draws_and_exports_it_and_says_how_it_was_scored(visit: Vis
         [table] = tables_with(curves, "task", "who", "auroc")
         drawn = table[table["who"] == name].groupby("task")["auroc"].first()
         assert drawn.to_dict() == pytest.approx({"DE": found.de.value, "DIR": found.dir.value}, abs=1e-12)
-        assert f"scored {scored}" in text_of(curves)
-        assert f"scored {scored}" in text_of(visit(made, "breakdown", run=name))
+        assert scored_text(scored) in text_of(curves)
+        assert scored_text(scored) in text_of(visit(made, "breakdown", run=name))
     compared = visit(made, "compare", run=FUSED, baseline=the_run(made, LABELLED).id)
     [changes] = tables_with(compared, "metric", "unit", "estimate")
     [both] = changes[(changes["metric"] == "mean") & (changes["unit"] == "perturbation and gene")].to_dict("records")
     printed = core_json(made.settings.workspace, "compare", LABELLED, FUSED)["delta_mean"]
     assert [both[key] for key in ("estimate", "low", "high")] == pytest.approx([printed[k] for k in ("estimate", "low", "high")])
-    assert f"scored {INSIDE}" in text_of(compared)
+    assert scored_text(INSIDE) in text_of(compared)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -137,6 +137,27 @@ def test_every_answer_carries_the_policy(demo_server: Server) -> None:
         assert "default-src 'self'" in policy
         assert "'unsafe-inline'" not in policy.partition("script-src")[2].partition(";")[0]
         assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_page_finds_its_server_at_the_first_try(open_tab: OpenTab, demo_server: Server) -> None:
+    """Streamlit's page tries the address of the page before that of the server, and waits between the two."""
+    page, asked = open_tab(), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(demo_server.url("debates"))
+    settle(page)
+    assert [url for url in asked if "_stcore/health" in url] == [f"{demo_server.address}/_stcore/health"]
+
+
+def test_only_pages_are_changed_on_their_way(demo_server: Server) -> None:
+    for path, accepted, is_page in (
+        ("debates", "text/html,*/*", True),
+        ("favicon.png", "text/html", False),
+        ("", "*/*", False),
+    ):
+        with urlopen(Request(f"{demo_server.address}/{path}", headers={"Accept": accepted})) as answer:
+            body = answer.read()
+        assert (b"<head><script>window.__streamlit={BACKEND_BASE_URL" in body) == is_page
+        assert len(body) == int(answer.headers["content-length"])
 
 
 def test_the_policy_holds(open_tab: OpenTab, demo_server: Server, listener: hostile.Listener) -> None:

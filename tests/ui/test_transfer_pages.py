@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.actions import component_loader, derived_runs, spaces
-from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents
 from core.actions.workspace import Workspace, open_workspace
 from core.methods.fusion_settings import FusionSettings
@@ -23,6 +22,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
+from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 
 LABELLED, TEST = "simulated debate", "simulated debate test"
@@ -128,8 +128,8 @@ def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:
     assert parent.spec["options"]["protocol"] == "test"
     assert run.total == base.total
     submit = visit(copy, "submit", run=run.id, fusion_trace="true")
-    assert "trace differs" not in submit.dataframe[0].value["rule"].tolist()
-    assert "prompt missing" in submit.dataframe[0].value["rule"].tolist()  # the demo's debates were not made here
+    assert "trace differs" not in submit.dataframe[0].value["check"].tolist()
+    assert "prompt missing" in submit.dataframe[0].value["check"].tolist()  # the demo's debates were not made here
 
 
 def test_a_run_without_labels_has_ranks_and_no_score(visit: Visit, demo_workspace: Workspace) -> None:
@@ -153,16 +153,19 @@ def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_w
 
 def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Workspace) -> None:
     app = visit(copy, "what_if", run=LABELLED)
-    app.button(key="starter-base alone").click().run()
+    app.button(key="starter-base run only").click().run()
     assert app.slider(key="w_de_knn").value == 0.0
     app.slider(key="w_dir_knn").set_value(0.25).run()
     app.text_input(key="preset_name").input("quarter").run()
-    app.button(key="keep-preset").click().run()
+    app.button(key="save-preset").click().run()
+    assert confirmation_of(app) == ("Saved the preset quarter.", ["Changes"])
     fresh = visit(copy, "what_if", run=LABELLED)
     assert fresh.slider(key="w_dir_knn").value == 0.5
     fresh.button(key="preset-quarter").click().run()
     assert (fresh.slider(key="w_de_knn").value, fresh.slider(key="w_dir_knn").value) == (0.0, 0.25)
-    run_actions.delete_preset(copy, "what-if", "quarter")
+    fresh.selectbox(key="preset_gone").select("quarter").run()
+    fresh.button(key="delete-preset").click().run()
+    assert confirmation_of(fresh) == ("Deleted the preset quarter.", ["Changes"])
     assert not [b for b in visit(copy, "what_if", run=LABELLED).button if b.label == "quarter"]
 
 
@@ -170,10 +173,10 @@ def test_a_reader_of_what_if_finds_nothing_to_save(
     visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = visit(demo_workspace, "what_if", run=LABELLED)
-    assert {"Save", "Keep"} <= {button.label for button in writer.button}
+    assert {"Save", "Save preset"} <= {button.label for button in writer.button}
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
     reader = visit(demo_workspace, "what_if", run=LABELLED)
-    assert {"Save", "Keep", "Apply and save"}.isdisjoint(button.label for button in reader.button)
+    assert {"Save", "Save preset", "Apply and save"}.isdisjoint(button.label for button in reader.button)
 
 
 def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspace) -> None:
@@ -205,7 +208,7 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: 
     assert {"DE rank score", "DIR rank score"} <= set(numbers(app))
     assert "P(DE)" not in {*numbers(app), *(each.label for each in app.slider)}
     assert "%" not in "".join(numbers(app).values())
-    assert "P(DE)" not in text
+    assert "P(DE)" not in re.sub(r'<div class="scroll-hint">.*', "", text)  # but in a column for the parts of the fusion
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"
     work = visit(copy, "overview", columns="method").dataframe[0].value.set_index("run")

@@ -43,6 +43,8 @@ class View:
     def address(self, symbol: str) -> tuple[str, dict[str, str]]:
         """(path, query parameters); `symbol` is what the pages of one gene show."""
         path = "" if self.page == "overview" else self.page
+        if self == SEARCHED:
+            return path, {"phrase": "expression"}
         if self.page in SYMBOL_PAGES:
             return path, {"name": symbol}
         return path, {TABS[self.page][0]: self.tab} if self.tab else {}
@@ -55,6 +57,7 @@ def _all_views() -> Iterator[View]:
 
 
 VIEWS = tuple(_all_views())
+SEARCHED = View("search", "found")  # no tab, but Search once it has something to search for
 
 
 def symbol_of(workspace: Workspace) -> str:

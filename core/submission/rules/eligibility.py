@@ -106,7 +106,7 @@ def second_model(file: File) -> Iterator[Finding]:
 
 
 @rule("learned", "warning", "B")
-def learned(file: File) -> Iterator[Finding]:
+def report_learned_inputs(file: File) -> Iterator[Finding]:
     """What was learned from the competition's labels, by name."""
     if file.provenance.learned:
         note = "a trained model is not allowed, and labels that neighbours lend should be described"

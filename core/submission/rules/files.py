@@ -53,7 +53,7 @@ def folder(file: File) -> Iterator[Finding]:
 def prompt_missing(file: File) -> Iterator[Finding]:
     """No prompt.txt in the zip, or nothing in it."""
     if file.paths is not None and not (file.prompt or "").strip():
-        state = "no such member" if file.prompt is None else "empty"
+        state = "not in the zip" if file.prompt is None else "empty"
         yield Finding((), f"{PROMPT}: {state}, expected the prompt that was run")
 
 

@@ -9,7 +9,7 @@ from core.datasets.submissions import count_in, is_uniform
 from core.submission.parsed import File, Finding
 from core.submission.rules.registry import list_names, rule
 from core.submission.tracks import NO_TRACE
-from core.types import FALLBACKS, Flag
+from core.types import FALLBACKS, FLAG_NAMES, Flag
 
 MANY_TIES = 0.1  # of the rows
 
@@ -69,8 +69,8 @@ def fallbacks(file: File) -> Iterator[Finding]:
             flags_of[prediction.pair_id] = flags
     if flags_of:
         counts = Counter(flag for flags in flags_of.values() for flag in flags)
-        kinds = ", ".join(f"{flag} {n:,}" for flag, n in sorted(counts.items()))
-        yield Finding(list(flags_of), f"{len(flags_of):,} rows fell back ({kinds})")
+        kinds = ", ".join(f"{FLAG_NAMES[flag]}: {n:,}" for flag, n in sorted(counts.items()))
+        yield Finding(list(flags_of), f"{len(flags_of):,} rows have no answer of their own ({kinds})")
 
 
 @rule("fewer_seeds", "warning")
@@ -113,7 +113,7 @@ def empty_traces(file: File) -> Iterator[Finding]:
 
 
 @rule("uncounted", "warning")
-def uncounted(file: File) -> Iterator[Finding]:
+def report_uncounted(file: File) -> Iterator[Finding]:
     """Counts of 0 that must be wrong: of tokens beside a trace, of tools beside tool calls."""
     for column in ("tokens_used", "prompt_tokens"):
         if column in file.layout.counts:

@@ -9,10 +9,10 @@ import streamlit as st
 
 from core.scoring.controls import Control, reverse_value
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import TWO_WAY, interval_text, verdict_sentence
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
 from core.stats.intervals import Interval
 from core.texts import number_text
-from core.ui.shared import loaders
+from core.ui.shared import loaders, tables, terms
 from core.ui.shared.widgets import as_text
 
 _FINGERPRINT = (
@@ -28,13 +28,14 @@ def show_baselines(rows: RunRows) -> None:
         found = loaders.run_controls(rows.run.id)
     judged = (("DE", found.verdicts.de), ("DIR", found.verdicts.dir))
     sentences = [verdict_sentence(axis, verdict) for axis, verdict in judged if verdict.beats is not None]
-    st.markdown("  \n".join(as_text(f"{sentence}.") for sentence in sentences))
+    said = "  \n".join(as_text(f"{sentence}.") for sentence in sentences)
+    st.markdown(said, help=terms.explain(" ".join(sentences)))
     _show_table([found.own, *found.controls])
     st.caption(
-        f"{len(rows):,} rows · {found.unit}, scored {found.scored} · 95% intervals {TWO_WAY}; of permuted "
+        f"{len(rows):,} rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
         "labels and vectors the range of 95% of the permutations"
     )
-    st.markdown("**Fingerprint of the sampling**")
+    st.markdown("**What the sampling gives away**")
     st.caption(_FINGERPRINT)
     _show_table(found.fingerprint, is_reversed=True)
 
@@ -47,9 +48,7 @@ def _show_table(controls: Sequence[Control], *, is_reversed: bool = False) -> No
         if is_reversed:
             line |= {"DE reversed": _reverse_text(each.de), "DIR reversed": _reverse_text(each.dir)}
         lines.append(line)
-    widths = {name: st.column_config.TextColumn(width=136) for name in ("DE", "DIR", "mean")}
-    table = pd.DataFrame(lines).dropna(axis="columns", how="all")
-    st.dataframe(table, hide_index=True, placeholder="–", height="content", column_config=widths)
+    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"))
     with st.expander("What each of these is"):
         st.markdown("\n".join(f"- **{as_text(each.name)}**: {as_text(each.about)}" for each in controls))
 

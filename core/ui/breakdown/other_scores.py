@@ -11,7 +11,7 @@ import streamlit as st
 from core.plots import drawing, reliability, score_ways
 from core.scoring.other_scores import METRICS, ways_to_score
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text, scored_text
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.calibration import Reliability
 from core.stats.calibration import reliability as reliability_of
@@ -19,9 +19,9 @@ from core.stats.delong import Estimate
 from core.stats.recalibration import recalibrate
 from core.stats.scores_and_labels import outcome_of
 from core.store.runs import Run
-from core.texts import number_text
-from core.ui.shared import loaders
-from core.ui.shared.linked import linked
+from core.texts import NO_BIOLOGY, number_text
+from core.ui.shared import loaders, tables
+from core.ui.shared.linked import bind
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text
 from core.ui.shared.widgets import show_figure
@@ -32,8 +32,8 @@ _FOLDS_SEED = 0
 
 
 def show_ways(run: Run, rows: RunRows) -> None:
-    """Show the AUROC of the same rows scored in several ways, most of which row counts cannot help."""
-    name = st.segmented_control("Metric", list(METRICS), default="DE", **linked("way-metric")) or "DE"
+    """Show the AUROC of the same rows scored in several ways, most of which cannot be raised by how often a gene was measured."""
+    name = st.segmented_control("Metric", list(METRICS), default="DE", **bind("way-metric")) or "DE"
     found, counts = (ways_to_score(one, METRICS[name]) for one in loaders.other_scores(run.id))
     table = pd.DataFrame(
         [
@@ -43,14 +43,14 @@ def show_ways(run: Run, rows: RunRows) -> None:
         columns=list(score_ways.COLUMNS),
     )
     caption = (
-        f"{run.name} · {name}, scored {rows.scored} · 95% intervals {TWO_WAY} · "
-        "◇ count-only: what row counts alone score in the same way"
+        f"{run.name} · {name}, {scored_text(rows.scored)} · 95% intervals {TWO_WAY} · "
+        f"◇ {NO_BIOLOGY}: how often genes were measured, scored in the same way"
     )
     show_figure(score_ways.figure(table, drawing.METRICS[name]), table, f"ways-{name}", caption)
     st.caption(
-        "Within a gene, and with matched negatives, the number of the gene's rows tells nothing; that of the perturbation's rows "
-        "still may, which the diamonds show. A mean over genes counts each gene with both classes alike; by pairs, genes with "
-        "many rows count more."
+        "Within a gene, and with matched negatives, how often the gene was measured gives nothing away; how often the "
+        "perturbation was may still, as the diamonds show. A mean over genes counts each gene with both classes equally; by "
+        "pairs, genes with many rows count more."
     )
 
 
@@ -74,7 +74,7 @@ def show_top(run: Run, rows: RunRows) -> None:
                 [(one.k, interval_text(one.precision.shown), interval_text(one.enrichment.shown)) for one in found.top[metric]],
                 columns=["top", "precision", "enrichment"],
             )
-            st.dataframe(table, hide_index=True, column_config=_top_columns())
+            tables.show_table(table, _top_columns())
     ranked = "" if rows.cells is None else "; a row's rank is its percentile inside its cell"
     st.caption(f"Precision: the share of positives among the top rows. Enrichment: precision over the base rate{ranked}.")
 
@@ -99,7 +99,7 @@ def show_calibration(run: Run, rows: RunRows) -> None:
     )
     recalibrated = right.toggle(
         "Recalibrate on other perturbations",
-        **linked("recalibrate"),
+        **bind("recalibrate"),
         help="A logistic curve, fitted on four fifths of the perturbations and applied to the rest. It uses the labels.",
     )
     parts = (

@@ -10,15 +10,16 @@ from core.plots import drawing, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores, slices
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import TWO_WAY
+from core.scoring.sentences import TWO_WAY, scored_text
 from core.stats.calibration import tie_bounds
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import round_for_ranks
 from core.stats.scores_and_labels import outcome_of, tasks
 from core.stats.slices import Slice
 from core.store.runs import Run
-from core.ui.shared import links, loaders
-from core.ui.shared.linked import choose_one, linked
+from core.texts import NO_BIOLOGY
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.widgets import as_text, score_name, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
@@ -34,22 +35,23 @@ PARAMETERS = {
     "target gene": "gene",
 }
 _KINDS = {GENE_ROWS: "how often the gene was measured"}  # on screen, where the kind's name does not do
-INTERVALS = {"perturbation": "by genes", "target gene": "by perturbations"}  # a slice of one cluster has the other axis alone
+# A slice of one cluster has the other axis alone.
+INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowing for shared perturbations"}
 
 
 def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
     """Show one kind of slice, costliest first, as figure and table; each slice links to its rows."""
-    left, right = st.columns([0.3, 0.7], vertical_alignment="bottom")
+    left, right = st.columns([0.42, 0.58], vertical_alignment="bottom")
     kinds = slices.available_slices(rows.frame)
     by = choose_one(left.selectbox, "by", "Slice by", {kind: _KINDS.get(kind, kind) for kind in kinds}, kinds[0]) or kinds[0]
-    metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **linked("metric")) or "mean"
+    metric = right.segmented_control("Metric", ["mean", "DE", "DIR"], default="mean", **bind("metric")) or "mean"
     scored_slices = slices.score_slices(rows, by)
     table = pd.DataFrame([_slice_line(run, by, part, metric) for part in scored_slices])
     table = table.sort_values("cost", ascending=False, na_position="last", kind="stable")
     overall = getattr(score, metric.lower()).value
     caption = (
         f"{run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost most · "
-        f"{metric} inside each slice, scored {rows.scored}, interval {INTERVALS.get(by, TWO_WAY)}"
+        f"{metric} inside each slice, {scored_text(rows.scored)}, interval {INTERVALS.get(by, TWO_WAY)}"
     )
     count_only = getattr(loaders.count_score(run.id).whole, metric.lower()).value
     show_figure(
@@ -65,11 +67,9 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     number = st.column_config.NumberColumn
     cost = "How much the slice lowers the whole score beyond its share of rows; costs sum to 0."
     clusters = "The smaller number of perturbations and genes in the slice, which decides how wide its interval is."
-    st.dataframe(
+    tables.show_table(
         table,
-        hide_index=True,
-        placeholder="–",
-        column_config={
+        {
             "n": number(format="localized"),
             "n_labelled": number("labelled", format="localized"),
             "estimate": number(metric, format="%.3f"),
@@ -77,12 +77,13 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
             "high": number(format="%.3f"),
             "clusters": number(format="localized", help=clusters),
             "cost": number(format="%+.4f", help=cost),
-            "rows": st.column_config.LinkColumn("in Debates", display_text="see the rows"),
+            "rows": st.column_config.LinkColumn("rows", display_text="open"),
         },
+        height="auto",
     )
 
 
-def _measured(times: str) -> str:
+def _describe_times_measured(times: str) -> str:
     return "measured once" if times == "1" else f"measured {times} times"
 
 
@@ -90,7 +91,7 @@ def _slice_line(run: Run, by: str, part: Slice, metric: str) -> dict[str, object
     scored = getattr(part, metric.lower())
     interval = scored.score.shown
     return {
-        "slice": _measured(part.name) if by == GENE_ROWS else part.name,
+        "slice": _describe_times_measured(part.name) if by == GENE_ROWS else part.name,
         "n": part.n,
         "n_labelled": part.n_labelled,
         "estimate": interval.estimate,
@@ -110,11 +111,11 @@ def _filter_value(by: str, name: str) -> str | list[str]:
 
 
 def show_curves(run: Run, rows: RunRows) -> None:
-    """Show the ROC curves of DE and DIR beside those of the count-only control."""
+    """Show the ROC curves of DE and DIR beside those of the no-biology baseline."""
     counts = run_scores.count_rows(rows)
-    table = roc_curves.table(rows.labels, {run.name: rows.scores, "count-only": counts.scores}, rows.cells)
+    table = roc_curves.table(rows.labels, {run.name: rows.scores, NO_BIOLOGY: counts.scores}, rows.cells)
     caption = (
-        f"{run.name} · {len(rows):,} rows, scored {rows.scored} · count-only: row counts alone, no biology · "
+        f"{run.name} · {len(rows):,} rows, {scored_text(rows.scored)} · {NO_BIOLOGY}: how often genes were measured · "
         "intervals of the AUROCs are above"
     )
     show_figure(roc_curves.figure(table), table, "roc", caption)

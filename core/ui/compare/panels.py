@@ -12,15 +12,15 @@ import streamlit as st
 from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
 from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
-from core.scoring.sentences import TWO_WAY, interval_text
+from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.comparison import Comparison
 from core.stats.multiplicity import adjusted_p_values
 from core.stats.ranks import ranks_from_top
 from core.stats.row_changes import agreement, row_changes
 from core.store.runs import Run
 from core.texts import number_text
-from core.ui.shared import links, loaders
-from core.ui.shared.linked import choose_one, choose_several, linked
+from core.ui.shared import links, loaders, tables, terms
+from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, label_text, show_empty, show_figure
 
@@ -58,7 +58,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
     also = choose_several(
         middle.multiselect,
         "also",
-        "… and than",
+        "… and better than",
         {key: name for key, name in names.items() if key != chosen},
         placeholder="further runs",
         help="Several comparisons at once, with p-values corrected for their number.",
@@ -70,7 +70,7 @@ def choose_baselines(context: PageContext, run: Run) -> Choice | None:
         None,
         0.005,
         format="%.3f",
-        **linked("margin"),
+        **bind("margin"),
         placeholder="none",
         help=_MARGIN,
     )
@@ -82,7 +82,7 @@ def show_verdict(sentences: Sequence[str]) -> None:
     verdict, *rest = sentences
     st.markdown(f"**{as_text(verdict)}**")
     if rest:
-        st.text(" ".join(rest))
+        st.text(" ".join(rest), help=terms.explain(" ".join(sentences)))
 
 
 def show_several(run: Run, others: Sequence[Run]) -> None:
@@ -105,15 +105,13 @@ def show_several(run: Run, others: Sequence[Run]) -> None:
         ]
     )
     number = st.column_config.NumberColumn
-    st.dataframe(
+    tables.show_table(
         table,
-        hide_index=True,
-        placeholder="–",
-        column_config={
+        {
             "n": number("labelled rows", format="localized"),
             "p": number(format="%.3f", help=f"Two-sided, of the change of the mean, {TWO_WAY}."),
             "Holm": number(format="%.3f", help=f"Corrected so that one false claim among the {len(table)} is as rare as 5%."),
-            "Benjamini–Hochberg": number(format="%.3f", help="Corrected so that 5% of the claims are false."),
+            "Benjamini–Hochberg": number(format="%.3f", help="Corrected so that at most about 5% of the claims are false."),
         },
     )
     st.caption(f"{run.name} minus each of the {len(table)} runs · paired 95% intervals {TWO_WAY}")
@@ -129,7 +127,7 @@ def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
     result = found.covered
     table = changes_plot.table(result)
     caption = (
-        f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, scored {found.scored} · "
+        f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
         "paired 95% intervals · "
         f"P(better) {result.mean.p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
@@ -168,10 +166,9 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
         }
     )
     number = st.column_config.NumberColumn
-    st.dataframe(
+    tables.show_table(
         table,
-        hide_index=True,
-        column_config={
+        {
             **{
                 name: number(f"{name} ‰", format="%+.2f", help=f"Change of {name} by this row, in thousandths.") for name in PARTS
             },

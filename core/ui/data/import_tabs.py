@@ -11,14 +11,16 @@ from core.actions import bundles, demo, imports, page_imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
-from core.ui.shared import links, loaders
+from core.ui.data import run_facts
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import choose_one, linked
+from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
 _PROBLEMS = "_import_problems"  # session key: the outcomes that need reading, shown after the rerun
 _NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
+_FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
 _OF_RUNS = ("submission", "bundle")
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
@@ -33,8 +35,10 @@ def show_import(context: PageContext) -> None:
         show_empty("This workspace is open for reading only: nothing can be imported.")
         return
     with st.expander("Options"):
-        dataset = st.text_input("Attach to dataset", placeholder="recognised by its ids", **linked("import_dataset"))
-        strict = st.toggle("Refuse a file if one of its rows is bad", **linked("import_strict"))
+        dataset = st.text_input(
+            "Dataset that the rows belong to", placeholder="recognised by their ids", **bind("import_dataset")
+        )
+        strict = st.toggle("Refuse a file if one of its rows cannot be read", **bind("import_strict"))
     options = ImportOptions(dataset=dataset or None, strict=strict)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
@@ -67,9 +71,9 @@ def _show_path(context: PageContext, options: ImportOptions) -> None:
     if not folders:
         st.caption("Off: this app listens beyond the machine that it runs on. Upload the file instead.")
         return
-    path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), **linked("import_path"))
+    path = st.text_input("File or folder", placeholder=str(folders[0] / "challenge"), **bind("import_path"))
     go = st.button("Import path", disabled=not path)
-    st.caption(f"From {' or '.join(as_text(folder) for folder in folders)}, and below.")
+    st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
     if go:
         with explain_errors(), st.spinner(f"Reading {as_text(Path(path).name)} …"):
             _show_after_rerun(page_imports.import_path(context.workspace, path, options, address))
@@ -135,7 +139,7 @@ def _show_problems() -> None:
         if result.kind in _NOTHING:
             st.error(f"{name}: nothing imported. {as_text(result.message)}", icon=":material/error:")
             continue
-        rejected = f": **{len(result.rejected):,} rows rejected** (see Rejected rows)" if result.rejected else ""
+        rejected = f": **{len(result.rejected):,} rows rejected** (listed under Rejected rows)" if result.rejected else ""
         note = f" – {as_text(result.message)}" if result.message else ""
         (st.warning if result.rejected else st.info)(name + rejected + note)
 
@@ -145,13 +149,20 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
     if files.empty:
         show_empty("Nothing has been imported yet.")
         return
-    st.dataframe(files, hide_index=True, height="content", column_config={"id": None})
+    tables.show_table(
+        files.assign(kind=files["kind"].str.replace("_", " "))[_FILE_COLUMNS],
+        {
+            **{name: st.column_config.NumberColumn(format="localized") for name in ("rows", "rejected")},
+            "imported_at": "imported",
+            "author": "by",
+        },
+    )
     if context.workspace.settings.read_only:
         return
     titles = dict(zip(files["id"], files["file"] + " · " + files["kind"].str.replace("_", " "), strict=True))
     which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
     chosen = which.selectbox("Undo an import", list(titles), format_func=lambda key: titles[key], index=None, key="undo_which")
-    with_runs = which.toggle("also delete the runs on its rows", key="undo_with_runs")
+    with_runs = which.toggle("Also delete the runs on its rows", key="undo_with_runs")
     if go.button("Undo import", disabled=chosen is None):
         _undo(context, str(chosen), with_runs)
 
@@ -175,8 +186,8 @@ def show_rejected_rows(rows: pd.DataFrame) -> None:
         show_empty("Every row of every imported file could be read.")
         return
     counts = rows.groupby(["file", "reason"]).size().rename("rows").reset_index()
-    st.dataframe(counts, hide_index=True, height="content")
-    st.dataframe(rows, hide_index=True)
+    tables.show_table(counts)
+    tables.show_table(rows, height="auto")
 
 
 def show_run(context: PageContext) -> None:
@@ -185,7 +196,7 @@ def show_run(context: PageContext) -> None:
     if run is None:
         show_empty("No run is chosen: this dataset has none.")
         return
-    _show_facts(run)
+    run_facts.show(run, {each.id: each.name for each in loaders.all_runs()})
     with st.popover("Send to a colleague", icon=":material/ios_share:"):
         _show_bundle(context, run)
     if context.workspace.settings.read_only:
@@ -237,25 +248,3 @@ def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> N
         text = f"Renamed {run.name} to {name.strip()}." if name != run.name else f"Saved {run.name}."
         confirm(text, lambda: links.to_rows(run, "Open rows"))
         st.rerun()
-
-
-def _show_facts(run: Run) -> None:
-    facts = {
-        "id": run.id,
-        "origin": run.origin,
-        "method": run.method,
-        "track": run.track or "–",
-        "model": run.model or "–",
-        "created": f"{run.created_at:%Y-%m-%d %H:%M}" if run.created_at else "–",
-        "PerturbDesk version": run.code_version,
-        **{key: str(value) for key, value in run.spec.items() if key != "method"},
-    }
-    st.text("\n".join(f"{key}: {value}" for key, value in facts.items()))
-
-
-def show_changes(changes: pd.DataFrame) -> None:
-    """Show the audit log: who changed what, when."""
-    if changes.empty:
-        show_empty("Nothing has been changed yet.")
-        return
-    st.dataframe(changes, hide_index=True)

@@ -1,4 +1,4 @@
-"""The Leakage tab of the Data page: what splits share, which spaces and runs repeat labels, what row counts alone predict."""
+"""The Leakage tab of the Data page: what splits share, which spaces and runs repeat labels, what the baselines score."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from core.plots import gene_row_counts
 from core.scoring.leakage import LeakageAudit, describe_space
 from core.stats.count_controls import CountControls
 from core.stats.space_probe import SUSPECT_DE, SUSPECT_DIR
-from core.texts import number_text
-from core.ui.shared import loaders
+from core.texts import NO_BIOLOGY, number_text
+from core.ui.shared import loaders, tables
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
@@ -23,7 +23,10 @@ _PROBE = (
     "AUROC, within perturbations, of how much more similar a gene is to the genes that {have} than to those that {have_not}, "
     "its own row left out. Chance is 0.5; a space is suspect from {limit:.2f}."
 )
-_SPEARMAN = "Rank correlation of the run's {number} with {control} in the split where it is largest. Above 0.9 is a finding."
+_SPEARMAN = (
+    f"Rank correlation of the run's {{number}} with the {NO_BIOLOGY}, {{control}}, in the split where it is largest. Above 0.9 "
+    "is a finding."
+)
 _REPEATS = (
     "AUROC with its 95% interval, allowing for shared perturbations and genes. From 0.95, with a lower end of 0.9, a run "
     "repeats the labels."
@@ -57,7 +60,7 @@ def _show_findings(audit: LeakageAudit) -> None:
     if not audit.findings:
         st.markdown(
             "None. No two splits share a perturbation or a target gene, no space repeats the labels without "
-            "declaring it, and no run repeats labels or row counts."
+            "declaring it, and no run repeats labels or the no-biology baseline."
         )
     for finding in audit.findings:
         st.markdown(f"**{as_text(finding.name)}**: {as_text(finding.what)}")
@@ -80,17 +83,12 @@ def _show_splits(audit: LeakageAudit) -> None:
         }
         for pair in audit.splits
     ]
-    st.dataframe(
-        pd.DataFrame(lines),
-        hide_index=True,
-        height="content",
-        column_config=dict.fromkeys(list(lines[0])[1:], _COUNT),
-    )
+    tables.show_table(pd.DataFrame(lines), dict.fromkeys(list(lines[0])[1:], _COUNT))
     for pair in audit.splits:
         groups = {group.ortholog: group for group in (*pair.perts.paralogs, *pair.genes.paralogs)}
         if groups:
             text = "; ".join(_paralogs_text(group) for group in groups.values())
-            st.caption(as_text(f"Different genes of {pair.a} and {pair.b} with the same ortholog, which are no leak: {text}"))
+            st.caption(as_text(f"Different genes of {pair.a} and {pair.b} with the same ortholog, which is not a leak: {text}"))
 
 
 def _paralogs_text(group: Paralogs) -> str:
@@ -105,23 +103,20 @@ def _show_spaces(audit: LeakageAudit) -> None:
     lines = [
         {
             "space": space.name,
-            "DE": space.probe.de.value if space.probe else None,
-            "DIR": space.probe.dir.value if space.probe else None,
+            "DE probe": space.probe.de.value if space.probe else None,
+            "DIR probe": space.probe.dir.value if space.probe else None,
             "rows": max(space.probe.de.n, space.probe.dir.n) if space.probe else None,
             "found": describe_space(space),
         }
         for space in audit.spaces
     ]
     helps = {
-        "DE": _PROBE.format(have="changed", have_not="did not", limit=SUSPECT_DE),
-        "DIR": _PROBE.format(have="went up", have_not="went down", limit=SUSPECT_DIR),
+        "DE probe": _PROBE.format(have="changed", have_not="did not", limit=SUSPECT_DE),
+        "DIR probe": _PROBE.format(have="went up", have_not="went down", limit=SUSPECT_DIR),
     }
-    st.dataframe(
+    tables.show_table(
         pd.DataFrame(lines),
-        hide_index=True,
-        height="content",
-        placeholder="–",
-        column_config={
+        {
             **{name: st.column_config.NumberColumn(format="%.3f", help=text) for name, text in helps.items()},
             "rows": st.column_config.NumberColumn(format="localized", help="Labelled rows that could be probed."),
         },
@@ -139,23 +134,19 @@ def _show_runs(audit: LeakageAudit) -> None:
             "DE": score_text(check.score.de),
             "DIR": score_text(check.score.dir),
             "scored": check.score.scored if check.score.n_labelled else None,
-            "count-only": _largest(found.de for found in check.likeness.values()),
-            "rarer gene": _largest(found.up for found in check.likeness.values()),
+            "like count-only": _largest(found.de for found in check.likeness.values()),
+            "like rarer gene": _largest(found.up for found in check.likeness.values()),
         }
         for run, check in audit.runs
     ]
     helps = {
-        "count-only": _SPEARMAN.format(number="P(DE)", control="the score of row counts"),
-        "rarer gene": _SPEARMAN.format(number="P(up | DE)", control="the rule that rarer genes go up"),
+        "like count-only": _SPEARMAN.format(number="P(DE)", control="which knows only how often each gene was measured"),
+        "like rarer gene": _SPEARMAN.format(number="P(up | DE)", control="here the rule that genes measured less often go up"),
     }
-    st.dataframe(
+    tables.show_table(
         pd.DataFrame(lines),
-        hide_index=True,
-        height="content",
-        placeholder="–",
-        column_config={
+        {
             **{name: st.column_config.TextColumn(help=_REPEATS) for name in ("DE", "DIR")},
-            "scored": st.column_config.TextColumn(width=180),
             **{name: st.column_config.NumberColumn(format="%+.2f", help=text) for name, text in helps.items()},
         },
     )
@@ -168,33 +159,34 @@ def _largest(correlations: Iterable[float]) -> float | None:
 
 
 def _show_counts(counts: CountControls) -> None:
-    """Show what row counts alone score."""
+    """Show what the no-biology baseline scores."""
     st.markdown(
-        "**Row counts**  \nHow far row counts alone predict an effect. Such a score is a control to compare a model with, "
-        "never an input to one."
+        f"**The {NO_BIOLOGY}**  \nHow far the number of times that a gene was measured predicts its label. Such a score is a "
+        "control to compare a model with, never an input to one."
     )
     controls = (
-        ("count-only DE", counts.count_only_de, "AUROC of a score made from row counts."),
-        ("without single-row genes", counts.count_only_de_without_singletons, ""),
+        ("DE, count-only", counts.count_only_de, "AUROC of a score made from how often each gene was measured."),
+        ("DE, without genes measured once", counts.count_only_de_without_singletons, "The same on the other rows."),
         (
-            "rarer gene → up, DIR",
+            "DIR, rarer gene",
             counts.rarer_up_dir,
-            "AUROC of a rule: the fewer rows a gene has, the more likely it goes up.",
+            "AUROC of a rule: the less often a gene was measured, the more likely it goes up.",
         ),
     )
     numbers = [Number(name, number_text(found.value), meaning, range_text(found.shown)) for name, found, meaning in controls]
     show_numbers("row-counts", numbers, 3)
+    none = "all are" if counts.singletons == counts.singletons_none else f"{counts.singletons_none:,} of them are"
     st.caption(
-        f"{counts.singletons:,} labelled rows are their gene's only row; {counts.singletons_none:,} of them are labelled none. "
+        f"{counts.singletons:,} labelled rows are of genes measured once; {none} labelled none. "
         "Chance is 0.5. Intervals allow for shared perturbations and genes."
     )
 
 
 def _show_row_counts(rows: pd.DataFrame) -> None:
     """Show per split how many genes have how many rows."""
-    st.markdown("**Genes by their number of rows**")
+    st.markdown("**Genes by how often they were measured**")
     counts = rows.groupby(["split", "gene"]).size().reset_index(name="rows")
     counts["rows of the gene"] = counts["rows"].clip(upper=20).astype(str).where(counts["rows"] < 20, "20 or more")
     table = counts.pivot_table(index="split", columns="rows of the gene", values="gene", aggfunc="count", fill_value=0)
     order = sorted(table.columns, key=lambda name: int(name.split()[0]))
-    st.dataframe(table[order], height="content")
+    tables.show_table(table[order].reset_index())

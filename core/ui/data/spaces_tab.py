@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import spaces as actions
-from core.scoring.sentences import interval_text
+from core.scoring.sentences import UNSEEN, interval_text
 from core.store.datasets import Dataset
 from core.store.spaces import PackRecord, SpaceRecord
 from core.texts import number_text
@@ -17,9 +17,9 @@ from core.transfer import cuts
 from core.transfer.knn_numbers import means_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.shared import links, loaders, neighbour_controls, space_numbers
+from core.ui.shared import links, loaders, neighbour_controls, space_numbers, tables
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import linked
+from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text, show_empty
@@ -36,20 +36,16 @@ _PERMUTED = "The same space with its vectors exchanged at random among the genes
 _P = "The share of these that score as high, the space itself counted among them."
 NUMBERS_HELP = {
     "DE": "AUROC of any effect against none: 0.5 is chance.",
-    "DE, permuted": _PERMUTED,
-    "p, DE": _P,
     "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
-    "DIR, permuted": _PERMUTED,
-    "p, DIR": _P,
     "mean": "The mean of DE and DIR.",
-    "mean, permuted": _PERMUTED,
-    "p, mean": _P,
+    **dict.fromkeys(("p, DE", "p, DIR", "p, mean"), _P),
+    **dict.fromkeys(("DE, permuted", "DIR, permuted", "mean, permuted"), _PERMUTED),
 }
 _ORGANISM_HELP = (
-    "Whose genes the pack is about, by how its symbols are written: Stat1 is of mice, STAT1 human. Runs on a dataset of another "
-    "organism do not read it; runs on any do if its symbols do not tell."
+    "The organism whose genes the pack describes, by how its symbols are written: Stat1 is mouse, STAT1 human. Runs on a dataset "
+    "of another organism do not read it; if its symbols do not show the organism, runs on any dataset do."
 )
-SEEDED = "Of a randomized SVD: another seed gives a slightly different space and score, for networks a visibly different one."
+SEEDED = "Seed of a randomized SVD: another one gives a slightly different space and score, for networks a visibly different one."
 
 
 def show(context: PageContext) -> None:
@@ -71,20 +67,26 @@ def show(context: PageContext) -> None:
 
 
 def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
-    st.dataframe(
-        pd.DataFrame([_space_line(dataset, space) for space in spaces]),
-        hide_index=True,
-        height="content",
-        placeholder="–",
-        column_config={
+    tables.show_table(
+        pd.DataFrame([_space_line(dataset, space) for space in spaces]).dropna(axis="columns", how="all"),
+        {
             **{name: st.column_config.NumberColumn(format="localized") for name in ("genes", "columns")},
             **{
                 name: st.column_config.NumberColumn(format="percent", help=f"Rows of the dataset whose {what} the space has.")
-                for name, what in (("by gene", "target gene"), ("by pert", "perturbation"), ("by both", "gene and perturbation"))
+                for name, what in (
+                    ("target gene", "target gene"),
+                    ("perturbation", "perturbation"),
+                    ("both", "target gene and perturbation"),
+                )
             },
-            "matched": st.column_config.TextColumn(help="How many symbols have the same spelling, another case, an ortholog."),
+            "matched": st.column_config.TextColumn(
+                help="How many symbols were found by the same spelling, in another case, or by their ortholog."
+            ),
         },
     )
+    for space in spaces:  # too long for a cell
+        if space.notes:
+            st.caption(as_text(f"{space.name}: {'; '.join(space.notes)}."))
     if dataset is not None:
         several = {space.name: names for space in spaces if (names := loaders.space_matches(space.id, dataset.id)[1])}
         for name, symbols in several.items():
@@ -96,15 +98,14 @@ def _space_line(dataset: Dataset | None, space: SpaceRecord) -> dict[str, Any]:
     matched = loaders.space_matches(space.id, dataset.id)[0] if dataset else {}
     return {
         "space": space.name,
+        "target gene": covered.rows_by_gene if covered else None,
+        "perturbation": covered.rows_by_pert if covered else None,
+        "both": covered.rows_by_both if covered else None,
         "genes": space.genes,
         "columns": space.columns,
-        "by gene": covered.rows_by_gene if covered else None,
-        "by pert": covered.rows_by_pert if covered else None,
-        "by both": covered.rows_by_both if covered else None,
         "matched": ", ".join(f"{n:,} {rule}" for rule, n in matched.items() if n),
         "made from": space.source,
-        "labels of": space.built_from,
-        "notes": "; ".join(space.notes),
+        "made from labels of": space.built_from,
         "sha256": space.sha256[:12],
     }
 
@@ -117,18 +118,15 @@ def _show_numbers(dataset: Dataset) -> None:
     tasks = {each.name: space_numbers.task_on_rows(dataset.id, dataset.name, KnnSettings((each.name,)), None) for each in usable}
 
     def draw() -> None:
-        st.dataframe(
+        tables.show_table(
             pd.DataFrame([_numbers_line(name, task) for name, task in tasks.items()]),
-            hide_index=True,
-            height="content",
-            placeholder="–",
-            column_config={name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
+            {name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
         )
         k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
         st.caption(
             as_text(
-                f"Each space by itself on all labelled rows of {dataset.name}: {cuts.NAME}, inside {k}×{k} cells, with 95% "
-                f"intervals; power {power:g}, by target gene, base rates where nothing is similar."
+                f"Each space by itself on all labelled rows of {dataset.name}, scored {UNSEEN}: {cuts.NAME}, inside {k}×{k} "
+                f"cells, with 95% intervals; power {power:g}, by target gene, base rates where nothing is similar."
                 + ("" if ready() else " What is missing is being computed.")
             )
         )
@@ -145,7 +143,7 @@ def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:
         return {"space": name, **dict.fromkeys(NUMBERS_HELP)}
     score, null = found.all_rows.score, space_numbers.ask_null(task).value
     tests = null.test(means_of(found.all_rows)) if null is not None else (None, None, None)
-    line: dict[str, Any] = {"space": name}
+    line: dict[str, Any] = {"space": name, **dict.fromkeys(NUMBERS_HELP)}
     for metric, part, test in zip(("DE", "DIR", "mean"), (score.de, score.dir, score.mean), tests, strict=True):
         line[metric] = interval_text(part.shown)
         known = test is not None and not math.isnan(test.p)
@@ -158,19 +156,19 @@ def _show_build(context: PageContext) -> None:
     st.markdown("**Build a space**")
     packs = {pack.kind for pack in loaders.all_packs()}
     kind_side, name_side = st.columns(2)
-    title = kind_side.selectbox("From", list(KINDS), label_visibility="collapsed", **linked("build_kind"))
+    title = kind_side.selectbox("From", list(KINDS), label_visibility="collapsed", **bind("build_kind"))
     kind, needed, columns = KINDS[title]
-    name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **linked("build_name"))
+    name = name_side.text_input("Name", placeholder="name of the space", label_visibility="collapsed", **bind("build_name"))
     seed = 0
     if columns:
         left, right = st.columns(2)
-        columns = left.number_input("Columns", 1, 2000, columns, **linked(f"build_columns_{kind}"))
-        seed = right.number_input("Seed", 0, 10_000, 0, help=SEEDED, **linked("build_seed"))
+        columns = left.number_input("Columns", 1, 2000, columns, **bind(f"build_columns_{kind}"))
+        seed = right.number_input("Seed", 0, 10_000, 0, help=SEEDED, **bind("build_seed"))
     if needed and needed not in packs:
         st.caption(f"Needs a knowledge pack of {needed.replace('_', ' ')}: import one first.")
         return
     if kind == "coresponse":
-        st.caption("Built from labels: it is never scored on them, unless it is rebuilt for each fold.")
+        st.caption("Made from labels, so it is scored on them only if it is rebuilt for each fold.")
     if st.button("Build", disabled=not name.strip() or (kind == "coresponse" and context.dataset is None), type="primary"):
         options: dict[str, Any] = {"columns": columns, "seed": seed} if columns else {}
         options |= {"model": actions.MINILM} if kind == "sentences" else {}
@@ -182,11 +180,18 @@ def _build(context: PageContext, kind: str, name: str, options: dict[str, Any]) 
     with explain_errors():
         with st.spinner("Building …"):
             space = actions.embed(context.workspace, kind, name, options)
-        confirm(
-            f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns.",
-            lambda: links.to_page(links.NEIGHBOURS, "Open its neighbours", space=space.name),
-        )
+        text = f"Built {space.name}: {space.genes:,} genes, {space.columns:,} columns."
+        confirm(text, lambda: _link_to_neighbours(context.dataset, space))
         st.rerun()
+
+
+def _link_to_neighbours(dataset: Dataset | None, space: SpaceRecord) -> None:
+    """Show a link to the neighbours in a space; to the recorded change if Neighbours does not offer the space."""
+    if dataset is None or space.built_from == dataset.name:
+        links.to_data("Changes", tab="Changes")
+        return
+    parameters = neighbour_controls.link_parameters(dataset, KnnSettings((space.name,)))
+    links.to_page(links.NEIGHBOURS, "Open its neighbours", None, **parameters)
 
 
 def _show_delete(context: PageContext, spaces: list[SpaceRecord]) -> None:
@@ -213,7 +218,7 @@ def _show_packs() -> None:
         "entries": st.column_config.NumberColumn(format="localized"),
         "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
     }
-    st.dataframe(table, hide_index=True, height="content", placeholder="–", column_config=columns)
+    tables.show_table(table, columns)
 
 
 def _pack_line(pack: PackRecord) -> dict[str, Any]:

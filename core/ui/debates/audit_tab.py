@@ -11,9 +11,11 @@ from core.audit.brief_checks import BARE, FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit
 from core.plots import brief_lengths
 from core.store.runs import Run
+from core.types import FLAG_NAMES
 from core.ui.debates import filters
+from core.ui.shared.method_words import method_text
 from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import FLAG_HELP, FLAG_NAMES, show_empty, show_figure
+from core.ui.shared.widgets import FLAG_HELP, flush, show_empty, show_figure
 
 # Finding → the title of its column.
 _ANSWERS = {
@@ -42,14 +44,13 @@ _HELP = {
 def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
     """Show in a sentence whether the advocates argued, then the counts by role with links, and the lengths of briefs."""
     if audit.roles.empty:
-        show_empty(
-            f"This run's method is {run.method.replace('_', ' ')}: its traces hold no briefs, so there is no debate to audit."
-        )
+        show_empty(f"This run's method is {method_text(run.method)}: its traces hold no briefs, so there is no debate to audit.")
         return
     st.markdown(f"**{audit.summarize()}**")
+    flush()
     _show_counts(audit, _ANSWERS)
     _show_rows_by_arguing(audit)
-    st.markdown("##### What the briefs are like")
+    st.markdown("### What the briefs are like")
     _show_counts(audit, _ARGUMENTS)
     if not audit.has_dossier:
         st.caption("This file kept no dossier, so whether briefs cite it cannot be checked.")
@@ -92,7 +93,7 @@ def _show_count(role: str, finding: str, n: float, briefs: int) -> None:
 def _show_rows_by_arguing(audit: DebateAudit) -> None:
     """Show in how many rows no advocate, one, two, … wrote more than a line, each with a link to these rows."""
     rows = audit.rows_by_arguing
-    st.markdown(f"##### Rows by how many of their advocates wrote {SHORT} characters or more")
+    st.markdown(f"### Rows by how many of their advocates wrote {SHORT} characters or more")
     for advocates, (place, n) in enumerate(zip(st.columns(len(rows)), rows, strict=True)):
         name = "nobody" if advocates == 0 else f"all {advocates}" if advocates == len(rows) - 1 else f"{advocates}"
         with place:

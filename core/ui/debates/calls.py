@@ -13,6 +13,7 @@ from core.store.runs import Run
 from core.texts import number_text
 from core.types import Call
 from core.ui.debates.trace import Event
+from core.ui.shared import tables
 from core.ui.shared.widgets import as_text
 
 
@@ -108,7 +109,7 @@ def _show_table(table: pd.DataFrame) -> None:
     longest = float(table["seconds"].dropna().max()) if table["seconds"].any() else 1.0
     bar = st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=longest, color="gray")
     titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
-    st.dataframe(table, hide_index=True, height="content", placeholder="not known", column_config=titles)
+    tables.show_table(table, titles, placeholder="not known")
 
 
 def _pretty(text: str) -> str:

@@ -13,6 +13,7 @@ from core.plots import theme
 from core.texts import quantity_text
 from core.ui.debates.marked_text import Marks, to_lines
 from core.ui.debates.trace import Event
+from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import as_text
 
@@ -107,4 +108,4 @@ def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
     hit = f"background-color: {theme.WARNING}55"
     has_hit = any(marks.count_hits(str(value)) for entry in entries for value in entry.values())
     shown = table.style.map(lambda value: hit if marks.count_hits(str(value)) else "") if has_hit else table
-    st.dataframe(shown, hide_index=True, height="content", column_config=columns)
+    tables.show_table(shown, columns)

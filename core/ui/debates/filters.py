@@ -8,19 +8,28 @@ from typing import get_args
 import streamlit as st
 
 from core.audit.brief_checks import FINDINGS, SHORT
-from core.store.predictions import CONFIDENTLY_WRONG, GENE_ROWS, MOST_ARGUED, Order, RowFilter
+from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, GENE_ROWS, MOST_ARGUED, Order, RowFilter
 from core.store.runs import Run
+from core.texts import NO_LABEL
+from core.types import FLAG_NAMES
 from core.ui.shared import links, loaders
-from core.ui.shared.linked import linked
+from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import FLAG_NAMES, as_text, score_name, show_empty
+from core.ui.shared.widgets import as_text, score_name, show_empty
 
 ANY = "any"  # advocate
 ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")
-FLAG_OF_NAME = {name: flag for flag, name in FLAG_NAMES.items()}
+FLAG_OF_NAME = {name: str(flag) for flag, name in FLAG_NAMES.items()}
 BRIEF_CHOICES = {f"{role}: {words}": (role, finding) for role in ROLES for finding, words in FINDINGS.items()}
 ARGUING = {str(n): n for n in range(5)}  # none to all of four advocates
-UNLIKE = "most unlike the run compared with first"
+UNLIKE = "most disagreement with the run compared with first"
+# What an order counts, where its name does not say it.
+COUNTED = {
+    CONFIDENTLY_WRONG: "First the rows whose label has the lowest predicted probability.",
+    MOST_ARGUED: f"First the rows with most briefs of {SHORT} characters or more that do not just answer A, B or C.",
+    ADVOCATES_DISAGREE: "First the rows in which EFFECT and NULL, and UP and DOWN, each take their own side.",
+    UNLIKE: "First the rows whose ranks of P(DE) are farthest apart in both runs.",
+}
 TITLES = {
     **{"label": "label", "call": "call", "flags": "flag", "q": "search", "p_de": "P(DE)", "p_up": "P(up | DE)"},
     **{
@@ -82,7 +91,9 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> list[str]:
     names = {other.id: other.name for other in context.runs if other.id != run.id}
     other = next((key for key in st.query_params.get_all("with") if key in names), None)
     orders = [order for order in get_args(Order) if _applies(run, order)] + ([UNLIKE] if other else [])
-    chosen = st.selectbox("Order", orders, **linked("order"), label_visibility="collapsed")
+    chosen = st.selectbox("Order", orders, **bind("order"), label_visibility="collapsed")
+    if chosen in COUNTED:
+        st.caption(COUNTED[chosen])
     if chosen == UNLIKE and other:
         return loaders.ids_unlike(run.id, other, wanted)
     return loaders.matching_ids(run.id, wanted, chosen)
@@ -91,8 +102,8 @@ def choose_rows(context: PageContext, run: Run, wanted: RowFilter) -> list[str]:
 def _applies(run: Run, order: Order) -> bool:
     """Whether rows of a run can stand in this order: rank scores are not wrong, and most runs have no advocates."""
     if order == CONFIDENTLY_WRONG:
-        return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != ["unknown"]
-    return order != MOST_ARGUED or run.method == "debate"
+        return not run.has_rank_scores and loaders.filter_choices(run.id)["label"] != [NO_LABEL]
+    return order not in (MOST_ARGUED, ADVOCATES_DISAGREE) or run.method == "debate"
 
 
 def show_active() -> None:
@@ -126,21 +137,22 @@ def _take_off(key: str) -> None:
 def show(run: Run) -> RowFilter:
     """Show the filters that apply to a run; the chosen filter."""
     choices = loaders.filter_choices(run.id)
-    labelled = choices["label"] != ["unknown"]
+    labelled = choices["label"] != [NO_LABEL]
     columns = st.columns([0.24, 0.13, 0.23, 0.22, 0.18] if labelled else [0.34, 0.36, 0.3], vertical_alignment="bottom")
     labels: list[str] = []
     outcome = ""
     if labelled:
-        labels = columns[0].multiselect("Label", choices["label"], **linked("label"), placeholder="any")
+        _rename_in_link()
+        labels = columns[0].multiselect("Label", choices["label"], **bind("label"), placeholder="any")
         with columns[1]:
             outcome = _choose_call(run)
     flags = columns[-3].multiselect(
         "Flags",
         [FLAG_NAMES[flag] for flag in choices["flag"] if flag in FLAG_NAMES],
-        **linked("flags"),
+        **bind("flags"),
         placeholder="any",
     )
-    text = columns[-2].text_input("Search", **linked("q"), placeholder="gene, word or phrase", type="search")
+    text = columns[-2].text_input("Search", **bind("q"), placeholder="gene, word or phrase", type="search")
     with columns[-1].popover("More", width="stretch", icon=":material/tune:"):
         more = _show_more_filters(run, choices)
     show_active()
@@ -151,6 +163,13 @@ def show(run: Run) -> RowFilter:
         flags=tuple(FLAG_OF_NAME[name] for name in flags),
         text=text or "",
     )
+
+
+def _rename_in_link() -> None:
+    """Read a link that was made when rows without a label were called unknown."""
+    wanted = st.query_params.get_all("label")
+    if "unknown" in wanted and "label" not in st.session_state:
+        st.session_state["label"] = [NO_LABEL if label == "unknown" else label for label in wanted]
 
 
 def _choose_call(run: Run) -> str:
@@ -164,8 +183,8 @@ def _choose_call(run: Run) -> str:
 def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
     """Show the filters that are used less often."""
     return RowFilter(
-        p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, **linked("p_de")),
-        p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **linked("p_up")),
+        p_de=st.slider(score_name(run), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_de")),
+        p_up=st.slider(score_name(run, "P(up | DE)"), 0.0, 1.0, (0.0, 1.0), 0.05, **bind("p_up")),
         pert=_choose_one("Perturbation", choices["pert"], "pert"),
         gene=_choose_one("Target gene", choices["gene"], "gene"),
         naming=_choose_one("Gene's symbol", choices["naming"], "symbol"),
@@ -173,12 +192,12 @@ def _show_more_filters(run: Run, choices: dict[str, list[str]]) -> RowFilter:
         split=_choose_one("Split", choices["split"], "split"),
         finding=BRIEF_CHOICES.get(_choose_one("Briefs", list(BRIEF_CHOICES), "brief")),
         arguing=ARGUING.get(_choose_one(f"Advocates with {SHORT} characters or more", list(ARGUING), "arguing")),
-        noted=st.toggle("Only rows with notes", **linked("noted")),
-        failed=st.toggle("Only rows that failed", **linked("failed")),
+        noted=st.toggle("Only rows with notes", **bind("noted")),
+        failed=st.toggle("Only rows that failed", **bind("failed")),
     )
 
 
 def _choose_one(label: str, options: list[str], key: str, explanation: str | None = None) -> str:
     """Show a filter that is off at first; the chosen option, empty if none."""
-    chosen = st.selectbox(label, options, index=None, placeholder="any", help=explanation, **linked(key))
+    chosen = st.selectbox(label, options, index=None, placeholder="any", help=explanation, **bind(key))
     return chosen or ""

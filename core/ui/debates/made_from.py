@@ -16,10 +16,10 @@ from core.store.runs import Run
 from core.transfer.fusion import Component, Percentiles, percentiles_of
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.neighbours.panels import neighbour_table
-from core.ui.shared import links, loaders, neighbour_controls
+from core.ui.shared import links, loaders, neighbour_controls, tables
 from core.ui.shared.cached_components import CachedComponents
 from core.ui.shared.loaders import RowDetails
-from core.ui.shared.loaders.cache import cached
+from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text
 
 METHODS = ("knn", "fusion", "recovered")
@@ -52,11 +52,11 @@ def show(dataset: Dataset, run: Run, details: RowDetails) -> bool:
 def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
     row, settings = details.numbers, read_knn_settings(run.spec)
     live = neighbour_controls.find_neighbours(dataset, settings, (row["pair_id"],))
-    provenance = live.neighbourhood.explain(0, settings.spaces, settings.setting)
+    provenance = live.neighbourhood.explain(0, settings.spaces, settings.similarity)
     n = len(provenance.neighbours)
     st.markdown(f"**Neighbours** · {n:,} labelled rows have a weight · {as_text(settings.describe())}")
     prior = provenance.prior_de  # before the support strength, which other rows decide on
-    if not settings.setting.strength and abs(prior - row["p_de"]) > SAME:  # NaN is no larger
+    if not settings.similarity.strength and abs(prior - row["p_de"]) > SAME:  # NaN is no larger
         st.caption(f":orange[⚠ Spaces or labels have changed since this run]: today P(DE) would be {prior:.2f}.")
     if not n:
         st.markdown("No labelled row that this row may use is similar to it: base rates stand in.")
@@ -66,23 +66,21 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
         share=100 * table["share"], of_up=100 * table["share_up"]
     )
     number = st.column_config.NumberColumn
-    st.dataframe(
+    tables.show_table(
         shown.head(LISTED),
-        hide_index=True,
-        height="content",
-        column_config={
+        {
             "similarity": number(format="%.3f"),
             "share": number("% of P(DE)", format=_SHARE),
             "of_up": number("% of P(up | DE)", format=_SHARE),
         },
     )
-    more = {"dataset": dataset.id, "run": run.id, "row": row["pair_id"], **neighbour_controls.parameters_of(settings)}
+    more = {"dataset": dataset.id, "run": run.id, "row": row["pair_id"], **neighbour_controls.link_parameters(dataset, settings)}
     listed = f"the heaviest {LISTED} of {len(table):,} above" if len(table) > LISTED else f"all {len(table):,} above"
     st.page_link(links.NEIGHBOURS, label=f"Open in Neighbours ({listed})", query_params=more, width="content")
 
 
-@cached("run:{0}", "runs", "datasets", "spaces", entries=4, shared=True)
-def _fused(run_id: str) -> tuple[dict[str, int], list[Component], Percentiles]:
+@cache_by("run:{0}", "runs", "datasets", "spaces", entries=4, shared=True)
+def _load_fused_components(run_id: str) -> tuple[dict[str, int], list[Component], Percentiles]:
     """Of a fusion (id): the place of each row, its components, and their percentiles."""
     run, dataset = _run_and_dataset(run_id)
     settings = _settings_of(run)
@@ -100,7 +98,7 @@ def _run_and_dataset(run_id: str) -> tuple[Run, Dataset]:
 def _settings_of(run: Run) -> FusionSettings:
     """What a fusion fused. Raises NotFound for a run of version 0.1.0 that does not say it as options."""
     if "options" not in run.spec:
-        raise NotFound(f"{run.name}: made by an earlier version, whose record of the components is read no more")
+        raise NotFound(f"{run.name}: made by an earlier version, whose record of the components can no longer be read")
     return read_fusion_settings(run.spec["options"])
 
 
@@ -111,9 +109,9 @@ def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
     Raises NotFound for a component that was deleted, InputError and StateError for one that cannot be used any more.
     """
     settings = _settings_of(run)
-    places, components, percentiles = _fused(run.id)
+    places, components, percentiles = _load_fused_components(run.id)
     if pair_id not in places:
-        raise NotFound(f"row {pair_id!r}: the base has it no more")
+        raise NotFound(f"row {pair_id!r}: no longer in the base run")
     at, weights = places[pair_id], settings.weights()
     return pd.DataFrame(
         {
@@ -155,12 +153,9 @@ def _row_addresses(run: Run, parts: Sequence[str], pair_id: str) -> list[str]:
 def _show_components(table: pd.DataFrame) -> None:
     st.markdown("**Made from**")
     numbers = [str(name) for name in table if name not in ("component", "row")]
-    st.dataframe(
+    tables.show_table(
         table,
-        hide_index=True,
-        height="content",
-        placeholder="–",
-        column_config={
+        {
             **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
             "row": st.column_config.LinkColumn(display_text="open"),
         },

@@ -56,22 +56,22 @@ class _Writer:
 
     def words(self, text: str) -> str:
         """Words without marks of their own; tags as what they mean."""
-        return _replace(_ANSWER, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._linked))
+        return _replace(_ANSWER, text, self._answer, lambda rest: _replace(_THINKING, rest, _thinking, self._link_references))
 
     def _strong_or_emphasis(self, found: re.Match[str]) -> str:
         mark = "**" if found["strong"] else "*"
         return f"{mark}{self.words(found['strong'] or found['emphasis'])}{mark}"
 
     def _answer(self, found: re.Match[str]) -> str:
-        return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._linked(found[2].strip()) or '–'}"
+        return f":gray[{TAG_MEANINGS[found[1].lower()]}] {self._link_references(found[2].strip()) or '–'}"
 
-    def _linked(self, text: str) -> str:
+    def _link_references(self, text: str) -> str:
         symbols = "|".join(map(re.escape, self.marks.symbols))
         pattern = rf"{_PMID}|(?<![\w-])(?P<symbol>{symbols})(?![\w-])" if symbols else _PMID
-        return _replace(re.compile(pattern, re.IGNORECASE), text, self._link, self._highlighted)
+        return _replace(re.compile(pattern, re.IGNORECASE), text, self._link, self._highlight_hits)
 
     def _link(self, found: re.Match[str]) -> str | None:
-        shown = self._highlighted(found[0])
+        shown = self._highlight_hits(found[0])
         if found["pmid"]:
             return f"[{shown}]({links.pubmed_address(found['pmid'])})"
         symbol = found["symbol"].upper()
@@ -80,7 +80,7 @@ class _Writer:
         self.linked.add(symbol)
         return f"[{shown}]({links.ncbi_gene_address(found['symbol'], self.marks.organism)})"
 
-    def _highlighted(self, text: str) -> str:
+    def _highlight_hits(self, text: str) -> str:
         if not self.marks.sought.strip():
             return as_text(text)
         sought = re.compile(pattern_of(self.marks.sought), re.IGNORECASE)

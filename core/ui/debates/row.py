@@ -11,16 +11,17 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.store.runs import Run
 from core.texts import number_text, quantity_text
+from core.types import FLAG_NAMES
 from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
 from core.ui.debates.trace import Event
-from core.ui.shared import links, loaders
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import (
-    FLAG_NAMES,
     as_text,
+    flush,
     score_name,
 )
 
@@ -32,8 +33,9 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     """Show everything about one row of those that are listed (ids), and the same row in the runs that are compared."""
     row = details.numbers
     compare = row_header.show(context, run, details, ids)
+    flush()
     if not row["error"]:
-        with st.expander("How these numbers came about"):
+        with st.expander("How these numbers were computed"):
             _show_arithmetic(run, row, details.events)
     marks = marks_of(context, row)
     if compare:
@@ -118,9 +120,7 @@ def _show_runs(context: PageContext, shown: Sequence[str], pair_id: str, marks: 
         }
     )
     two_places = st.column_config.NumberColumn(format="%.2f")
-    st.dataframe(
-        table, hide_index=True, column_config=dict.fromkeys(table.columns[1:5], two_places), height="content", placeholder="–"
-    )
+    tables.show_table(table, dict.fromkeys(table.columns[1:5], two_places))
     for column, key, name in zip(st.columns(len(shown)), shown, table["run"], strict=True):
         with column:
             st.markdown(f"#### {as_text(name)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,16 +11,16 @@ import streamlit as st
 from core.plots import theme
 from core.store.runs import Run
 from core.texts import number_text
+from core.types import FLAG_NAMES
 from core.ui.shared import links, run_browser
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
+from core.ui.shared.terms import PROBABILITY_HELP, RANK_HELP
 from core.ui.shared.widgets import (
     FLAG_HELP,
-    FLAG_NAMES,
-    PROBABILITY_HELP,
-    RANK_HELP,
     as_text,
+    coloured_text,
     pair_text,
     percent_text,
     score_name,
@@ -86,21 +85,20 @@ def _show_probabilities(row: dict[str, Any], rank: str) -> None:
 
 
 def _show_title(context: PageContext, run: Run, row: dict[str, Any]) -> None:
-    title, label = st.columns([0.62, 0.38], vertical_alignment="center")
-    with title.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"### {pair_text(row['pert'], row['gene'])}", width="content")
         with st.popover("", icon=":material/menu_book:", type="tertiary", help="Descriptions of both genes"):
             _show_genes(context, row)
         links.to_neighbours(run.dataset, row["pair_id"], "neighbours")
-    label.html(f'<div style="text-align:right">{describe_label(row)}</div>')
+        st.markdown(describe_label(row), width="stretch", text_alignment="right")
 
 
 def describe_label(row: dict[str, Any]) -> str:
-    """The label of a row as HTML, and whether it is a hit or a miss if that can be said."""
+    """The label of a row as Markdown, and whether it is a hit or a miss if that can be said."""
     known = row["label"] or "unknown"
-    said = f'label: <b style="color:{theme.LABEL_COLOURS[known]}">{theme.LABEL_SIGNS[known]}</b> '
-    said += html.escape(row["label"] or "not known here")
+    sign = coloured_text(theme.LABEL_SIGNS[known], theme.LABEL_COLOURS[known])
     outcome = row["outcome"]
+    said = f"label: **{sign}** {as_text(row['label'])}" if row["label"] else f"{sign} {theme.LABEL_WORDS[known]}"
     return f"{said} · {theme.OUTCOME_SIGNS[outcome]} {outcome}" if outcome else said
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core.plots import theme
 from core.ui.debates import trace_tree
 from core.ui.debates.marked_text import Marks, to_markdown
-from core.ui.shared.widgets import as_text, percent_text, show_heading
+from core.ui.shared.widgets import as_text, heading_text, percent_text
 
 Event = dict[str, Any]
 TITLES = {
@@ -55,7 +55,7 @@ def _show_debate(events: Sequence[Event], sides: tuple[str, str], marks: Marks, 
     """Show briefs and rebuttals of both sides, in one column if narrow, then the verdict."""
     for kind in ("brief", "rebuttal"):
         speeches = [e for e in events if e["kind"] == kind]
-        columns = st.columns(1 if narrow else 2)
+        columns = st.columns(1 if narrow else 2) if speeches else []
         for place, side in enumerate(sides):
             for event in (e for e in speeches if e["role"] == side):
                 with columns[place % len(columns)].container(border=True):
@@ -72,17 +72,17 @@ def _show_speech(event: Event, suffix: str, marks: Marks) -> None:
         warning = "could not be read; a constant replaces it"
     p = event["meta"].get("p")
     role = event["role"] if p is None else f"{event['role']}: {percent_text(p)}"
-    show_heading(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
-    st.markdown(to_markdown(event["content"], marks))
+    heading = heading_text(role + suffix, theme.ROLE_COLOURS.get(event["role"], theme.NONE), warning)
+    st.markdown(f"{heading}\n\n{to_markdown(event['content'], marks)}")
 
 
 def _show_event(event: Event, marks: Marks) -> None:
     """Show one event that is no part of a debate or of an agent's steps, with the numbers that it predicts."""
     predicted = {k: v for k, v in event["meta"].items() if k.startswith("prediction_") and isinstance(v, int | float)}
     numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in predicted.items())
+    heading = heading_text(
+        f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers})' if numbers else ''}",
+        theme.ROLE_COLOURS.get(event["role"], theme.NONE),
+    )
     with st.container(border=True):
-        show_heading(
-            f"{event['role']}: {event['kind'].replace('_', ' ')}{f' ({numbers})' if numbers else ''}",
-            theme.ROLE_COLOURS.get(event["role"], theme.NONE),
-        )
-        st.markdown(to_markdown(event["content"], marks))
+        st.markdown(f"{heading}\n\n{to_markdown(event['content'], marks)}")

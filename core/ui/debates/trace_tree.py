@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.plots import theme
 from core.ui.debates.marked_text import Marks, to_lines, to_markdown
-from core.ui.shared.widgets import as_text, percent_text, show_heading
+from core.ui.shared.widgets import as_text, heading_text, percent_text
 
 Event = dict[str, Any]
 STEP_KINDS = {"thought", "tool_call", "observation"}
@@ -61,7 +61,7 @@ def _starts_step(event: Event, step: Sequence[Event | list[Event]]) -> bool:
 def _show_step(step: Sequence[Event | list[Event]], title: str, marks: Marks, depth: int) -> None:
     first = next((piece for piece in step if isinstance(piece, dict)), None)
     if first is not None and title:
-        show_heading(f"{title} · {_agent_name(first)}", theme.NONE if depth else theme.CHOSEN)
+        st.markdown(heading_text(f"{title} · {_agent_name(first)}", theme.NONE if depth else theme.CHOSEN))
     for piece in step:
         if isinstance(piece, list):
             with st.expander(_call_title(piece)):
@@ -98,8 +98,9 @@ def _show_event(event: Event, marks: Marks, *, has_heading: bool) -> None:
     elif kind == "thought" and has_heading:
         st.markdown(to_markdown(content, marks))
     else:
-        show_heading(f"{_agent_name(event)}: {kind}{_numbers(event)}", theme.ROLE_COLOURS.get(event["role"], theme.NONE))
-        st.markdown(to_markdown(content, marks))
+        colour = theme.ROLE_COLOURS.get(event["role"], theme.NONE)
+        heading = heading_text(f"{_agent_name(event)}: {kind}{_numbers(event)}", colour)
+        st.markdown(f"{heading}\n\n{to_markdown(content, marks)}")
 
 
 def _numbers(event: Event) -> str:

@@ -21,17 +21,18 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import choose_one, choose_several, linked
+from core.ui.shared.linked import bind, choose_one, choose_several
+from core.ui.shared.method_words import method_text, option_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
 MOST_CALLS = 512  # at once
 _BUDGET_HELP = "The run stops when it has spent so many tokens; it can be resumed with more."
 LABELS = {
-    "auto": "for labelled rows those of other folds, for the others all",
+    "auto": "labels of other folds for labelled rows, all training labels for the others",
     "all": "all training labels",
-    "blinded": "none of any chosen row's perturbation or gene",
-    "folds": "those of other folds",
+    "blinded": "no label of any chosen row's perturbation or gene",
+    "folds": "labels of other folds",
 }
 
 
@@ -40,7 +41,8 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
     known = methods()
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
-        name = st.selectbox("Method", list(known), index=_default_method(known), **linked("method"))
+        titles = {name: method_text(name) for name in known}
+        name = choose_one(st.selectbox, "method", "Method", titles, _default_method(known)) or _default_method(known)
         method = known[name]
         st.caption(as_text(method.about))
         derived = isinstance(method, DerivedMethod)  # it knows its rows, and keeps labels away by itself
@@ -48,7 +50,7 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         wanted = RunRequest(name, dataset.name, _show_options(dataset, method), rows, labels=labels)
     with right:
         wanted, health = _show_server(context.workspace, method, wanted)
-        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **linked("run_name")))
+        wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
         _show_start(context, wanted, health)
 
 
@@ -65,18 +67,17 @@ def _show_labels() -> str:
     return chosen or next(iter(LABELS))
 
 
-def _default_method(known: Mapping[str, Method]) -> int:
-    names = list(known)
-    return names.index("evidence_rules") if "evidence_rules" in names else 0
+def _default_method(known: Mapping[str, Method]) -> str:
+    return "evidence_rules" if "evidence_rules" in known else next(iter(known))
 
 
 def _show_rows(dataset: Dataset) -> str:
     """Show the choice of rows and return it as the command line writes it."""
     splits = sorted(loaders.dataset_rows(dataset.id)["split"].unique(), key=lambda split: split != "test")
-    one, two, three = st.columns(3)
-    split = one.selectbox("Rows of split", splits, **linked("launch_split"))
-    sample = two.number_input("Only a sample of", 1, None, None, placeholder="all of them", **linked("launch_sample"))
-    seed = three.number_input("Sample seed", 0, None, 0, disabled=sample is None, **linked("launch_seed"))
+    one, two, three = st.columns(3, vertical_alignment="bottom")
+    split = one.selectbox("Rows of split", splits, **bind("launch_split"))
+    sample = two.number_input("Only a sample of", 1, None, None, placeholder="all of them", **bind("launch_sample"))
+    seed = three.number_input("Sample seed", 0, None, 0, disabled=sample is None, **bind("launch_seed"))
     return f"split={split}" + (f";sample={sample},seed={seed}" if sample is not None else "")
 
 
@@ -94,9 +95,9 @@ def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
 
 def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
     """Show the gene spaces or runs that an option may name; return the chosen ones with commas between them."""
-    key, title = f"option-{method.name}-{option.name}", option.name.replace("_", " ")
+    key, title = f"option-{method.name}-{option.name}", option_text(option.name)
     if option.kind == "spaces":
-        return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], help=option.help, **linked(key)))
+        return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], help=option.help, **bind(key)))
     names = {run.id: run.name for run in loaders.all_runs() if run.dataset == dataset.id}
     if option.kind == "runs":
         return ",".join(choose_several(st.multiselect, key, title, names, help=option.help))
@@ -105,9 +106,9 @@ def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
 
 def _show_option(method: Method, option: Option) -> Any:
     key = f"option-{method.name}-{option.name}"
-    title = option.name.replace("_", " ")
+    title = option_text(option.name)
     if option.kind == "flag":
-        return st.toggle(title, option.default, help=option.help, **linked(key))
+        return st.toggle(title, option.default, help=option.help, **bind(key))
     if option.kind == "choice":
         choices = list(option.choices)
         return st.selectbox(
@@ -116,13 +117,13 @@ def _show_option(method: Method, option: Option) -> Any:
             index=choices.index(option.default),
             format_func=lambda choice: choice or "the server's default",
             help=option.help,
-            **linked(key),
+            **bind(key),
         )
     if option.kind == "text":
-        return st.text_area(title, option.default, help=option.help, height=68, **linked(key))
+        return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
     least = None if option.least is None else type(option.default)(option.least)
     most = None if option.most is None else type(option.default)(option.most)
-    return st.number_input(title, least, most, option.default, help=option.help, **linked(key))
+    return st.number_input(title, least, most, option.default, help=option.help, **bind(key))
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:
@@ -142,14 +143,14 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
         st.success(f"{', '.join(map(as_text, health.models[:3]))} answers · {facts}", icon=":material/check_circle:")
         if health.problem:
             st.caption(f":orange[{as_text(health.problem)}]")
-    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **linked("model"))
+    model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
     one, two, three = st.columns(3)
     concurrency = one.number_input(
-        "Calls at once", 1, MOST_CALLS, 16, help="How many requests are open at a time, at most.", **linked("concurrency")
+        "Calls at once", 1, MOST_CALLS, 16, help="How many requests are open at a time, at most.", **bind("concurrency")
     )
-    budget = two.number_input("Token budget", 1, None, None, placeholder="none", help=_BUDGET_HELP, **linked("budget"))
-    seed = three.number_input("Seed", 0, None, 0, **linked("run_seed"))
-    cached = st.toggle("Reuse cached answers to identical requests", True, **linked("cached"))
+    budget = two.number_input("Token budget", 1, None, None, placeholder="none", help=_BUDGET_HELP, **bind("budget"))
+    seed = three.number_input("Seed", 0, None, 0, **bind("run_seed"))
+    cached = st.toggle("Reuse cached answers to identical requests", True, **bind("cached"))
     return (
         replace(wanted, endpoint=address, model=model, concurrency=concurrency, token_budget=budget, seed=seed, cached=cached),
         health,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.actions import run_control
@@ -15,9 +16,10 @@ from core.engine.run_state import LIVE_STATES, Status
 from core.errors import DeskError
 from core.store.runs import Run
 from core.ui.launch.run_form import MOST_CALLS
-from core.ui.shared import links, loaders
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import read_ids
+from core.ui.shared.method_words import method_text
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration, show_empty
 
@@ -25,11 +27,14 @@ WATCH_S = 2.0  # between two refreshes of the list
 LOG_LINES = 12
 TABLE = "started-runs"  # widget key
 _COLUMNS = {
-    "run": st.column_config.TextColumn(width=290),
-    "state": st.column_config.TextColumn(width=80),
-    "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0, width=110),
-    **{name: st.column_config.NumberColumn(format="localized", width=60) for name in ("rows", "failed")},
-    "tokens spent": st.column_config.NumberColumn(format="localized", width=100),
+    # What changes while a run goes on has a width of its own, so that no column moves.
+    **{name: st.column_config.TextColumn(width=width) for name, width in (("state", 80), ("time left", 105))},
+    "progress": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+    **{
+        name: st.column_config.NumberColumn(format="localized", width=width)
+        for name, width in (("rows", 60), ("failed", 55), ("tokens spent", 100))
+    },
+    "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
 }
 STATES = {
     "waiting": "waiting to start",
@@ -67,15 +72,14 @@ def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
         links.set_parameter("watched", ids[st.session_state[TABLE]["selection"]["rows"][0]])
 
     st.session_state[TABLE] = {"selection": {"rows": [place]}}
-    st.dataframe(
-        [_table_row(run, states[key]) for key, run in here.items()],
-        hide_index=True,
-        placeholder="–",
+    tables.show_table(
+        pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
+        _COLUMNS,
+        key=TABLE,
+        height="auto",
         alt="Runs that were started here",
         on_select=select,
         selection_mode="single-row-required",
-        key=TABLE,
-        column_config=_COLUMNS,
     )
     return ids[place]
 
@@ -91,7 +95,7 @@ def _table_row(run: Run, status: Status) -> dict[str, Any]:
         "time left": None if status.left_s is None else describe_duration(status.left_s),
         "rows/s": None if status.rows_per_s is None else round(status.rows_per_s, 2),
         "tokens spent": counts.spent,
-        "method": run.method.replace("_", " "),
+        "method": method_text(run.method),
         "model": run.model,
     }
 

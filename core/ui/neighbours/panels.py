@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +17,8 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.shared import links, loaders, space_numbers, widgets
-from core.ui.shared.linked import linked, select_rows
+from core.ui.shared import links, loaders, space_numbers, tables, terms, widgets
+from core.ui.shared.linked import bind, select_rows
 from core.ui.shared.neighbour_controls import LiveNeighbours
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
@@ -25,12 +26,14 @@ from core.ui.shared.widgets import as_text, show_figure
 
 PER = ("gene", "row")  # what a point of the figure, and a line of the table, stands for
 LISTED = 400  # neighbours in the table; the others are counted
-LEFT_OUT = "without"  # query parameter: the neighbours that are left out
 MAPPED = 0.5  # nearly every gene has some weight: the map marks only those that make up this share of the prior
 
 
 def choose_row(dataset: Dataset, linked: str | None) -> str:
-    """Show the choice of a row, by perturbation and target gene; its id. At first the linked row, else the dataset's first."""
+    """Show the choice of a row, by perturbation and target gene; its id. At first the linked row, else the dataset's first.
+
+    The address names a row that was chosen. The first it leaves out: naming it would add a step for the browser's "back".
+    """
     rows = loaders.dataset_rows(dataset.id)
     named = rows[rows["pair_id"] == linked]
     if linked is not None and named.empty:
@@ -44,7 +47,8 @@ def choose_row(dataset: Dataset, linked: str | None) -> str:
     at = genes.index(row["gene"]) if row["gene"] in genes else 0
     gene = right.selectbox("Target gene", genes, index=at, key=f"gene-{dataset.id}-{pert}-{row['pair_id']}")
     pair_id = str(of_pert[of_pert["gene"] == gene]["pair_id"].iloc[0])
-    links.set_parameter("row", pair_id)
+    if linked is not None or pair_id != row["pair_id"]:
+        links.set_parameter("row", pair_id)
     return pair_id
 
 
@@ -55,25 +59,17 @@ def show_number(dataset: Dataset, settings: KnnSettings) -> None:
         space_numbers.show_sentence(task, "These settings")
 
 
-def explain_priors(live: LiveNeighbours, pair_id: str) -> tuple[Provenance, Provenance]:
-    """The provenance of the row's priors from all neighbours, and from those that are not picked in the table."""
-    settings = live.settings
-    provenance = live.neighbourhood.explain(0, settings.spaces, settings.setting)
-    positions = _picked_positions(live, provenance, pair_id)
-    without = np.array(positions, dtype=np.intp)
-    return provenance, live.neighbourhood.explain(0, settings.spaces, settings.setting, without) if positions else provenance
+def explain_priors(live: LiveNeighbours, without: Sequence[int] = ()) -> Provenance:
+    """The provenance of the row's priors, without some labelled rows (positions)."""
+    left_out = np.array(without, dtype=np.intp) if without else None
+    return live.neighbourhood.explain(0, live.settings.spaces, live.settings.similarity, left_out)
 
 
-def _picked_positions(live: LiveNeighbours, provenance: Provenance, pair_id: str) -> list[int]:
+def find_picked_rows(live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> list[int]:
     """The labelled rows of the neighbours that are picked in the table, or named by the link that was just opened."""
-    key = _table_key(live, pair_id)
-    if key not in st.session_state and LEFT_OUT not in st.query_params:
-        select_rows(key, LEFT_OUT, ())  # the link names none: what is picked from now on is the visitor's
-        return []
-    lines = list_neighbours(live, provenance).head(LISTED)
-    select_rows(key, LEFT_OUT, lines["neighbour"].tolist())
-    picked = st.session_state.get(key, {}).get("selection", {}).get("rows", [])
-    return [position for i in picked if i < len(lines) for position in lines["positions"].iloc[i]]
+    lines = rows.head(LISTED)
+    picked = select_rows(_table_key(live, pair_id), "without", lines["neighbour"].tolist())
+    return [position for at in picked for position in lines["positions"].iloc[at]]
 
 
 def _is_grouped() -> bool:
@@ -83,7 +79,7 @@ def _is_grouped() -> bool:
 
 def _unit(live: LiveNeighbours) -> str:
     """What a neighbour is in the sentence, the table and the figure: a gene or a perturbation if grouped, else a row."""
-    axis = live.settings.setting.weighting.axis
+    axis = live.settings.similarity.weighting.axis
     return {"gene": "gene", "pert": "perturbation", "both": "row"}[axis] if _is_grouped() else "row"
 
 
@@ -113,7 +109,7 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
         changed = without_picked is not provenance
         value = f"{number_text(before)} → {number_text(after)}" if changed else number_text(after)
         below = f"{number_text(after - before, '+.3f')} without the picked" if changed else ""
-        numbers.append(Number(f"Prior {name}", value, widgets.PROBABILITY_HELP[name], as_text(below)))
+        numbers.append(Number(f"Prior {name}", value, terms.PROBABILITY_HELP[name], as_text(below)))
     unit, n_rows = _unit(live), len(without_picked.neighbours)
     rows = "" if unit == "row" else f"with {n_rows:,} labelled rows"
     help_ = f"{unit.capitalize()}s whose labelled rows have a weight above 0; the figure and the table count the same."
@@ -121,7 +117,7 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
     meaning = "The result of the screen; the priors are computed without it."
     numbers.append(Number("Label", widgets.label_text(label), meaning))
     show_numbers("priors", numbers, 4)
-    if live.settings.setting.strength:
+    if live.settings.similarity.strength:
         st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
 
 
@@ -145,7 +141,7 @@ def show_masked_rows(live: LiveNeighbours) -> None:
             f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
             "the gene itself, and would be the most informative:"
         )
-        st.dataframe(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), hide_index=True, height=200)
+        tables.show_table(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), height=200)
 
 
 def _masked_rows(live: LiveNeighbours, at: Codes) -> pd.DataFrame:
@@ -181,7 +177,7 @@ def neighbour_table(live: LiveNeighbours, provenance: Provenance, grouped: bool)
     Columns: symbol; neighbour; label (of more than half of the rows, else "mixed"); up, down, none (counts); similarity;
     one per space if there are several; weight; share, share_up and cumulative, in [0, 1]; positions (of the labelled rows).
     """
-    index, at, axis = live.index, provenance.neighbours, live.settings.setting.weighting.axis
+    index, at, axis = live.index, provenance.neighbours, live.settings.similarity.weighting.axis
     known = index.known.rows
     labels = [str(label) for label in index.labels[index.known_positions[at]]]
     spaces = live.settings.spaces if len(live.settings.spaces) > 1 else ()
@@ -218,7 +214,7 @@ def show_neighbours(
 ) -> None:
     """Show the table of neighbours, in which some can be picked, and above it the priors without them."""
     shown = rows.head(LISTED).drop(columns=["symbol", "positions"])
-    if _is_grouped() and live.settings.setting.weighting.axis != "both":
+    if _is_grouped() and live.settings.similarity.weighting.axis != "both":
         shown = shown.drop(columns="label")
     else:
         shown["label"] = [widgets.label_text(label) for label in shown["label"]]
@@ -236,20 +232,17 @@ def show_neighbours(
         de = _moved_text(provenance.prior_de, without_picked.prior_de)
         up = _moved_text(provenance.prior_up, without_picked.prior_up)
         st.markdown(f"**Without the picked: P(DE) {de} · P(up | DE) {up}**")
-    found = st.dataframe(
+    tables.show_table(
         shown,
-        hide_index=True,
-        height=420,
-        key=_table_key(live, pair_id),
-        on_select="rerun",
-        selection_mode="multi-row",
-        placeholder="–",
-        column_config={
+        {
             **{name: number(format="%.3f") for name in ("similarity", "weight", *live.settings.spaces)},
             **{name: number(title, format="%.2f") for name, title in shares.items()},
         },
+        key=_table_key(live, pair_id),
+        height=420,
+        on_select="rerun",
+        selection_mode="multi-row",
     )
-    links.set_parameter(LEFT_OUT, rows["neighbour"].iloc[found["selection"]["rows"]].tolist())
 
 
 def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame, pair_id: str) -> None:
@@ -258,7 +251,7 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     labelled, unit = f"{rows['positions'].map(len).sum():,} labelled rows", _unit(live)
     count = labelled if unit == "row" else f"{len(rows):,} {unit}s with {labelled}"
     caption = f"{context.dataset.name} · {pair_id} · {count} · {live.settings.describe()}"
-    st.segmented_control("Group by", PER, default=PER[0], **linked("per"), required=True)
+    st.segmented_control("Group by", PER, default=PER[0], **bind("per"), required=True)
     left, right = st.columns(2, gap="medium")
     with left:
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
@@ -270,7 +263,7 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
 
 def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, caption: str) -> None:
     """Show the genes (or perturbations) on the first two principal components of the first chosen space."""
-    axis = "pert" if live.settings.setting.weighting.axis == "pert" else "gene"
+    axis = "pert" if live.settings.similarity.weighting.axis == "pert" else "gene"
     index, space = live.index, live.settings.spaces[0]
     coordinates, variances = loaders.principal_axes(dataset.id, space)
     query = int(getattr(live.neighbourhood.queries, axis)[0])

@@ -12,12 +12,12 @@ from core.plots import ladder as ladder_plot
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.sentences import TWO_WAY
 from core.store.runs import Run
+from core.texts import NO_BIOLOGY
 from core.ui.shared import loaders
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _COLUMNS = ["run", "kind", "score", "low", "high", "n", "chosen"]
-COUNTS = "row counts"  # count-only for DE and the rarer gene for DIR
 
 
 def noise_of(context: PageContext, n_unlabelled: int) -> PublicNoise | None:
@@ -57,7 +57,7 @@ def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[s
     first = standings[group[0].id]
     headline, whole = first.score.headline, first.score.whole
     one_question = headline.genes is not None
-    lines = {} if one_question else {COUNTS: first.counts}
+    lines = {} if one_question else {NO_BIOLOGY: first.counts}
     table = pd.DataFrame([_line(context, run, standings[run.id]) for run in group], columns=_COLUMNS)
     over = f"{whole.n_labelled:,} labelled rows · {whole.scored}"
     st.markdown(f"**{as_text(over)}**")
@@ -69,7 +69,14 @@ def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[s
 
 def _line(context: PageContext, run: Run, found: loaders.Standing) -> dict[str, object]:
     value = found.score.headline.value
-    return {**_shared(context, run), "kind": "here", "score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
+    return {
+        **_name_run(context, run),
+        "kind": "here",
+        "score": value.estimate,
+        "low": value.low,
+        "high": value.high,
+        "n": value.n,
+    }
 
 
 def _show_published(context: PageContext, runs: Sequence[Run], noise: PublicNoise | None) -> None:
@@ -78,7 +85,7 @@ def _show_published(context: PageContext, runs: Sequence[Run], noise: PublicNois
     table = pd.DataFrame(
         [
             {
-                **_shared(context, run),
+                **_name_run(context, run),
                 "kind": "public",
                 "score": run.public_score,
                 "low": (run.public_score or 0) - half,
@@ -95,7 +102,7 @@ def _show_published(context: PageContext, runs: Sequence[Run], noise: PublicNois
     show_figure(ladder_plot.figure(table, {}), table, "ladder-public", caption)
 
 
-def _shared(context: PageContext, run: Run) -> dict[str, object]:
+def _name_run(context: PageContext, run: Run) -> dict[str, object]:
     return {"run": run.name, "chosen": context.run is not None and run.id == context.run.id}
 
 

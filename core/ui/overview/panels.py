@@ -10,10 +10,11 @@ import streamlit as st
 from core.audit.concerns import Concern, RunFacts, find_concerns
 from core.engine.run_state import LIVE_STATES
 from core.store.runs import Run
+from core.types import FLAG_NAMES
 from core.ui.shared import links, loaders, shell
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import FLAG_NAMES, as_text, show_empty
+from core.ui.shared.widgets import as_text, show_empty
 
 _WATCH_S = 5.0  # between two looks at the states of runs
 _SUM = "Sum over the splits: one that is in two splits counts twice."
@@ -51,8 +52,8 @@ def show_concerns(context: PageContext) -> None:
     leaks = loaders.leakage_audit(context.dataset.id).findings if context.dataset else []
     if not all_concerns and not leaks:
         st.caption(
-            "Nothing: no run that ended early, no fallback, no mean of fewer seeds, no role that did not argue its side, "
-            "no rejected row, no leak."
+            "Nothing: no run that ended early, no row without an answer, no mean of fewer seeds, no role that did not argue its "
+            "side, no rejected row, no leak."
         )
     by_run = {run.id: [concern for concern in all_concerns if concern.run == run.id] for run in context.runs}
     waiting = {run for run, concerns in by_run.items() if any(concern.on_launch for concern in concerns)}
@@ -101,7 +102,7 @@ def _facts(run: Run) -> RunFacts:
 
 
 def _leave_one_out_sentences(run: Run) -> tuple[str, ...]:
-    """What each leave-one-out kNN scores beside an empty space, which leave-one-out favours too."""
+    """What each leave-one-out kNN scores beside what no gene information scores, which leave-one-out favours too."""
     return tuple(sentence for kind, sentence in loaders.protocol_sentences(run.id) if kind == "loo")
 
 

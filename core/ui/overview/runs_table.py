@@ -12,14 +12,17 @@ from core.actions.launch import price_of
 from core.engine.request import Price
 from core.scoring.controls import Verdicts
 from core.scoring.public_noise import PublicNoise
-from core.scoring.sentences import TWO_WAY
+from core.scoring.run_scores import RunScore
+from core.scoring.sentences import TWO_WAY, UNSEEN
 from core.store.runs import Run
+from core.texts import NO_BIOLOGY
 from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
-from core.ui.overview.ladder import COUNTS, group_runs
+from core.ui.overview.ladder import group_runs
 from core.ui.overview.usage import cost_text, time_text, tokens_text
-from core.ui.shared import links, loaders, score_box
-from core.ui.shared.linked import linked
+from core.ui.shared import links, loaders, score_box, tables, terms
+from core.ui.shared.linked import bind
+from core.ui.shared.method_words import method_text
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
 
@@ -29,9 +32,9 @@ _USUAL: dict[str, str | int] = {"origin": "imported", "status": "done", "failed"
 _MORE = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "failed")
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
-    "Whether the run is above what knows no biology, by the paired interval over perturbations and genes, on DE (count-only) and "
-    "on DIR (rarer gene); where a dataset asks one question, the macro AUROC by gene above 0.5. yes: the interval lies above 0. "
-    "no: below. ?: it holds 0."
+    "Whether the run beats the no-biology baseline, which knows only how often each gene was measured: count-only on DE, rarer "
+    "gene on DIR. Where a dataset asks one question: whether the mean over genes of their AUROC is above 0.5. yes: the interval "
+    "of the difference lies above 0; no: below 0; ?: the two cannot be told apart."
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."
 _COST = (
@@ -50,22 +53,21 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
     runs, table = _build_table(context.runs, price)
     columns = [name for name in table if name != "run"]
     hint, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
-    hint.caption("Runs on the same rows stand together, the best first. Tick a run to read it row by row.")
+    hint.caption(
+        "Runs on the same rows stand together, the best first, the baseline below them. Tick a run to read it row by row."
+    )
     with choice.popover("Columns", width="stretch", icon=":material/view_column:"):
         default = [name for name in columns if name not in _MORE]
-        shown = st.multiselect("Columns", columns, default, label_visibility="collapsed", **linked("columns", default))
+        shown = st.multiselect("Columns", columns, default, label_visibility="collapsed", **bind("columns", default))
         if price is None:
             st.caption("Set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION, prices of a million tokens, to see costs.")
-    chosen = st.dataframe(
+    chosen = tables.show_table(
         table[["run", *(name for name in columns if name in shown)]],
-        hide_index=True,
-        height="content",
+        _columns(noise),
+        key="runs",
         on_select="rerun",
         selection_mode="single-row",
-        key="runs",
-        placeholder="–",
         alt="Runs of this dataset",
-        column_config=_columns(noise),
     )
     rows = chosen["selection"]["rows"]
     run = runs[rows[0]] if rows else None
@@ -74,7 +76,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
 
 
 def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | None], pd.DataFrame]:
-    """The table of runs, and the run of each of its lines; None for what row counts alone score on the rows of a group."""
+    """The table of runs, and the run of each of its lines; None for the no-biology baseline on the rows of a group."""
     standings = {run.id: loaders.standing(run.id) for run in runs}
     spent = loaders.tokens_by_run() if price is not None else {}
 
@@ -90,7 +92,7 @@ def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | N
         first = standings[group[0].id]
         if first.score.headline.genes is None:
             of_lines.append(None)
-            lines.append({"run": f"no biology: {COUNTS}", "rows": lines[-1]["rows"], "mean": f"{first.counts:.3f}"})
+            lines.append({"run": NO_BIOLOGY, "rows": lines[-1]["rows"], **_score_texts(loaders.count_score(group[0].id))})
     others = sorted((run for run in runs if run not in of_lines), key=lambda run: (-run.done, -(run.public_score or 0)))
     of_lines += others
     lines += map(line, others)
@@ -100,19 +102,25 @@ def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | N
 
 
 def _score_line(run: Run, standing: loaders.Standing) -> dict[str, object]:
-    score, headline = standing.score.whole, standing.score.headline
-    scores = {"mean": headline.value, "DE": score.de.shown, "DIR": score.dir.shown}
-    if headline.genes is not None:
-        scores = {headline.name: headline.value, "pooled": score.de.shown if score.n_de < score.n_labelled else score.dir.shown}
+    score = standing.score.whole
     return {
         "run": run.name,
         "rows": _rows_text(run.done, score.n_labelled),
         "status": run.status,
         "public score": run.public_score,
-        **{name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()},
+        **_score_texts(standing.score),
         "scored": score.scored if score.n_labelled else None,
         "beats no biology": verdicts_text(standing.verdicts),
     }
+
+
+def _score_texts(found: RunScore) -> dict[str, str | None]:
+    """The columns of a score with their intervals: mean, DE and DIR, or the headline of a dataset that asks one question."""
+    score, headline = found.whole, found.headline
+    scores = {"mean": headline.value, "DE": score.de.shown, "DIR": score.dir.shown}
+    if headline.genes is not None:
+        scores = {headline.name: headline.value, "pooled": score.de.shown if score.n_de < score.n_labelled else score.dir.shown}
+    return {name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()}
 
 
 def _rows_text(rows: int, labelled: int) -> str:
@@ -129,7 +137,7 @@ def verdicts_text(found: Verdicts) -> str | None:
 
 def _more_line(run: Run) -> dict[str, object]:
     return {
-        "method": run.method.replace("_", " ") + (" (rank scores)" if run.has_rank_scores else ""),
+        "method": method_text(run.method) + (" (rank scores)" if run.has_rank_scores else ""),
         "model": run.model,
         "origin": run.origin,
         "fallbacks": run.fallbacks,
@@ -140,20 +148,19 @@ def _more_line(run: Run) -> dict[str, object]:
 
 
 def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
-    """How the table of runs shows its columns; together those that it begins with are narrow enough for a small screen."""
+    """How the table of runs shows its columns."""
     text, number = st.column_config.TextColumn, st.column_config.NumberColumn
     public = "As published or recorded." + (f" {noise.describe()}." if noise else "")
     return {
-        "run": text(width=185),
-        "rows": text(width=115, help="How many rows the run has, and whether their labels are known here."),
-        "public score": number("public", format="%.3f", help=public, width=60),
-        **{name: text(help=f"{score_box.SCORE_HELP[name]} {_INTERVAL}", width=136) for name in ("DE", "DIR", "mean")},
-        "scored": text(help="Which pairs of rows count.", width=140),
-        "beats no biology": text(help=_VERDICTS, width=100),
-        "time": text(width=75, help="From the start to the end of a finished run; unknown for imported ones."),
-        "tokens": text(width=80, help="Sum over the rows; ≥ where some rows do not know theirs."),
-        "cost": text(width=90, help=_COST),
-        "fallbacks": number(format="localized", help="Rows in which a constant replaces an answer."),
+        "rows": text(help="How many rows the run has, and whether their labels are known here."),
+        "public score": number("public", format="%.3f", help=public),
+        **{name: text(help=f"{terms.SCORE_HELP[name]} {_INTERVAL}") for name in ("DE", "DIR", "mean")},
+        "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
+        "beats no biology": text(help=_VERDICTS),
+        "time": text(help="From the start to the end of a finished run; unknown for imported ones."),
+        "tokens": text(help="Sum over the rows; ≥ where the count is missing for some rows."),
+        "cost": text(help=_COST),
+        "fallbacks": number("no answer", format="localized", help="Rows in which a constant or a base rate replaces an answer."),
         "fewer seeds": number(format="localized", help="Rows whose mean is over fewer seeds than asked."),
         "collapsed": number("did not argue", format="localized", help=_COLLAPSED),
     }

@@ -5,28 +5,23 @@ from __future__ import annotations
 import streamlit as st
 
 from core.audit.debate_audit import DebateAudit, debates_sentence
-from core.scoring.sentences import best_sentence, standing_sentence
+from core.scoring.standing import best_sentence, standing_sentence
 from core.store.predictions import CONFIDENTLY_WRONG
 from core.ui.overview.ladder import group_runs
-from core.ui.shared import hint, links, loaders
+from core.ui.shared import hint, links, loaders, terms
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text
 
-_MEANING = (
-    "DE – is the gene's expression changed at all? How well P(DE) ranks changed genes above unchanged ones.",
-    "DIR – if it changes, up or down? How well P(up | DE) ranks genes that go up above genes that go down.",
-    "AUROC – the chance that a random positive row is ranked above a random negative one: 0.5 is a coin toss, 1 is perfect.",
-)
 MOST_GROUPS = 3  # of runs that can be compared, whose best is told
 
 
 def show_summary(context: PageContext) -> None:
     """Show what the runs say in a few sentences, three links to start with, and the terms in a line each."""
     for sentence in _sentences(context):
-        st.markdown(as_text(sentence))
+        st.markdown(as_text(sentence), help=terms.explain(sentence))
     if context.run is not None:
         _show_starts(context)
-    hint.show("terms", _MEANING)
+    hint.show("terms", terms.FIRST_TERMS)
 
 
 def _sentences(context: PageContext) -> list[str]:
@@ -61,4 +56,4 @@ def _show_starts(context: PageContext) -> None:
         else:
             links.to_rows(run, "what was argued, row by row", icon=":material/forum:")
         links.to_page(links.NEIGHBOURS, "which similar genes vote on a row", ":material/hub:")
-        links.to_page(links.WHAT_IF, "what if the runs are weighed otherwise", ":material/tune:")
+        links.to_page(links.WHAT_IF, "what if the runs are weighted differently", ":material/tune:")

@@ -17,7 +17,7 @@ def time_text(run: Run) -> str | None:
 
 
 def tokens_text(run: Run) -> str | None:
-    """The tokens of a run's rows, with ≥ if some rows do not know theirs; None if no row does."""
+    """The tokens of a run's rows, with ≥ if the count is missing for some rows; None if no row does."""
     if run.tokens is None:
         return None
     number = f"{run.tokens / 1e6:.1f} M" if run.tokens >= 1e6 else f"{run.tokens:,}"

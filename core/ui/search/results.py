@@ -11,7 +11,7 @@ import streamlit as st
 from core.store.text_search import Found, TextQuery
 from core.ui.search import hit_list
 from core.ui.shared import links, loaders, run_browser, shell
-from core.ui.shared.linked import choose_one, linked
+from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty, symbol_text
 
@@ -26,7 +26,7 @@ def show(context: PageContext) -> None:
         return
     phrase = st.text_input(
         f"Word or phrase in all runs of {as_text(context.dataset.name)}",
-        **linked("phrase"),
+        **bind("phrase"),
         placeholder="such as cell cycle",
         type="search",
     )

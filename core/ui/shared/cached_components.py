@@ -52,14 +52,14 @@ class CachedComponents:
             while len(cache) >= MAX_PRIORS:
                 cache.pop(next(iter(cache)), None)
             live = neighbour_controls.find_neighbours(self.dataset, settings, tuple(rows))
-            cache[key] = live.neighbourhood.priors(settings.spaces, settings.setting)
+            cache[key] = live.neighbourhood.priors(settings.spaces, settings.similarity)
         return cache[key]
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
-        return self._uncached().predict_knn(settings, pair_ids)
+        return self._load_uncached().predict_knn(settings, pair_ids)
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        return self._uncached().contents(settings)
+        return self._load_uncached().contents(settings)
 
-    def _uncached(self) -> WorkspaceComponents:
+    def _load_uncached(self) -> WorkspaceComponents:
         return WorkspaceComponents(loaders.workspace(), self.dataset)

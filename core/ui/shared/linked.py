@@ -1,22 +1,27 @@
 """Controls whose values the address carries, so that a copied link shows the same screen elsewhere.
 
-Every control is made in one of three ways: with the arguments of `linked`; by `choose_one` or `choose_several`, if it chooses
-among things that have ids; or under a key that begins as one of CARRIED_BY or NOT_CARRIED does. Defaults stay out of the
-address.
+Every control is made in one of four ways: with the arguments of `bind`; by `choose_one` or `choose_several`, if it chooses
+among things that have ids; as a table under the key that `select_rows` takes too; or under a key that begins as one of
+CARRIED_BY or NOT_CARRIED does. Defaults stay out of the address.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner import RerunException, get_script_run_ctx
 
 from core.ui.shared import links
 
 # What the key of a control begins with that a parameter of another name carries.
-CARRIED_BY = {"choose_": "dataset and run", "pert-": "row", "gene-": "row"}
+CARRIED_BY = {
+    **{"choose_": "dataset and run", "pert-": "row", "gene-": "row"},
+    **{"runs": "run, in Debates, which a choice opens", "started-runs": "watched"},
+}
 # What the key of a control begins with that no link carries, and why.
 NOT_CARRIED = {
     "endpoint": "whoever opens a link would have this machine send its key to a server that somebody else chose",
@@ -38,20 +43,23 @@ NOT_CARRIED = {
 }
 # Parameters that a view may have without a control that takes them: the router's, and the row while another tab is open.
 _UNTAKEN = ("dataset", "run", "row", "with")
-# Session keys: what the view is of, the controls that it showed, what it could not make sense of in its link, and defaults.
-_VIEW, _SHOWN, _UNKNOWN, _DEFAULTS = "_view", "_shown", "_unknown", "_defaults"
+# Session keys: what the view is of, the controls that it showed, what it could not make sense of in its link, defaults, and
+# the last value of each bound control beside what the address held for it.
+_VIEW, _SHOWN, _UNKNOWN, _DEFAULTS, _WRITTEN = "_view", "_shown", "_unknown", "_defaults", "_written"
+_is_inside: ContextVar[bool] = ContextVar("is_inside", default=False)
 
 Widget = Callable[..., Any]
 
 
-def linked(name: str, default: Any = None) -> dict[str, Any]:
+def bind(name: str, default: Any = None) -> dict[str, Any]:
     """The arguments that let the query parameter `name`, which is also the key, carry a widget's value.
 
     default: the widget's, if it depends on other controls or on the run. A value that nobody chose follows it, and one that
     was chosen goes on standing in the address.
     """
-    _shown()[name] = True
+    _controls()[name] = True
     _follow_default(name, default)
+    _restate_unwritten(name)
     return {"key": name, "bind": "query-params"}
 
 
@@ -66,8 +74,9 @@ def choose_one(
     if _is_new(name, key):
         st.session_state[key] = next(iter(_read_ids(name, titles)), default)
     _follow_default(key, default)
-    if st.session_state[key] not in (None, *titles):
-        st.session_state[key] = default
+    value = st.session_state[key]
+    # It is stated in every run: a popover that is opened for the first time shows what the latest run has stated.
+    st.session_state[key] = value if value in (None, *titles) else default
     chosen = widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options)
     links.set_parameter(name, None if chosen == default else chosen)
     return default if chosen is None else str(chosen)
@@ -85,8 +94,7 @@ def choose_several(
         found = _read_ids(name, titles)[: options.get("max_selections")]
         st.session_state[key] = found or ([] if st.query_params.get_all(name) == [""] else list(default))
     _follow_default(key, list(default))
-    if any(value not in titles for value in st.session_state[key]):
-        st.session_state[key] = [value for value in st.session_state[key] if value in titles]
+    st.session_state[key] = [value for value in st.session_state[key] if value in titles]  # stated again, as in `choose_one`
     chosen = list(widget(label, list(titles), format_func=lambda option: titles[option], key=key, **options))
     links.set_parameter(name, None if chosen == list(default) else chosen or "")
     return chosen
@@ -94,18 +102,26 @@ def choose_several(
 
 def read_ids(name: str, ids: Sequence[str]) -> list[str]:
     """Those of the ids that the query parameter `name` holds, for what is chosen otherwise than with a control of Streamlit's."""
-    _shown()[name] = False
+    _controls()[name] = False
     return _read_ids(name, dict.fromkeys(ids, ""))
 
 
-def select_rows(key: str, name: str, ids: Sequence[str]) -> None:
-    """Select the rows of the table `key` whose ids the query parameter `name` holds, if its link was just opened."""
-    if name in _shown():
-        return
-    _shown()[name] = False
-    rows = [ids.index(found) for found in _read_ids(name, dict.fromkeys(ids, ""))]
-    if rows or key in st.session_state:
-        st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+def select_rows(key: str, name: str, ids: Sequence[str], default: Sequence[int] = ()) -> list[int]:
+    """The rows (positions) that are selected in the table `key`, which is drawn after this; `name` carries their ids.
+
+    At first they are those that the link which was just opened names, else the default ones.
+    """
+    is_opened = name not in _controls()
+    _controls()[name] = False
+    if is_opened or key not in st.session_state:
+        named = _read_ids(name, dict.fromkeys(ids, "")) if is_opened else []
+        rows = [ids.index(found) for found in named] or list(default)
+        if rows or key in st.session_state:
+            st.session_state[key] = {"selection": {"rows": rows, "columns": [], "cells": []}}
+    found = st.session_state.get(key, {}).get("selection", {}).get("rows", [])
+    selected = [row for row in found if row < len(ids)] or list(default)
+    links.set_parameter(name, None if selected == list(default) else [ids[row] for row in selected])
+    return selected
 
 
 def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
@@ -118,8 +134,8 @@ def _read_ids(name: str, titles: Mapping[str, str]) -> list[str]:
 
 def _is_new(name: str, key: str) -> bool:
     """Whether a control takes its value from the address, since the view did not show it before."""
-    known = name in _shown() and key in st.session_state
-    _shown()[name] = False
+    known = name in _controls() and key in st.session_state
+    _controls()[name] = False
     return not known
 
 
@@ -132,7 +148,17 @@ def _follow_default(key: str, default: Any) -> None:
     defaults[key] = default
 
 
-def _shown() -> dict[str, bool]:
+def _restate_unwritten(name: str) -> None:
+    """State again a value that changed while the address did not: Streamlit then writes it there.
+
+    A browser forgets that a control writes to the address when the control moves because another above it comes or goes.
+    """
+    value, in_address = st.session_state.get(_WRITTEN, {}).get(name, (None, None))
+    if in_address == st.query_params.get_all(name) and value != st.session_state.get(name, value):
+        st.session_state[name] = st.session_state[name]
+
+
+def _controls() -> dict[str, bool]:
     """The names of the controls on this view, and whether Streamlit binds each to its query parameter."""
     found: dict[str, bool] = st.session_state.setdefault(_SHOWN, {})
     return found
@@ -140,7 +166,7 @@ def _shown() -> dict[str, bool]:
 
 def names_of_ids() -> list[str]:
     """The query parameters that are about one dataset: all that are not bound to a widget."""
-    return [name for name in st.query_params if not _shown().get(name)]
+    return [name for name in st.query_params if not _controls().get(name)]
 
 
 def begin_view(*view: str | None) -> dict[str, list[str]]:
@@ -148,15 +174,34 @@ def begin_view(*view: str | None) -> dict[str, list[str]]:
     context = get_script_run_ctx()
     if st.session_state.get(_VIEW) == view and not (context and context.is_history_navigation):
         return {}
-    st.session_state.update({_VIEW: view, _SHOWN: {}, _UNKNOWN: {}})
+    st.session_state.update({_VIEW: view, _SHOWN: {}, _UNKNOWN: {}, _WRITTEN: {}})
     return links.read_parameters()
+
+
+@contextmanager
+def note_at_end() -> Iterator[None]:
+    """Note what controls and the address hold when the outermost of these blocks ends, for the next run's `_restate_unwritten`.
+
+    A run that another one interrupts notes nothing: it may not have drawn the control that has changed.
+    """
+    token, is_whole = _is_inside.set(True), True
+    try:
+        yield
+    except RerunException:
+        is_whole = False
+        raise
+    finally:
+        _is_inside.reset(token)
+        if is_whole and not _is_inside.get():
+            bound = [name for name, is_bound in _controls().items() if is_bound and name in st.session_state]
+            st.session_state[_WRITTEN] = {name: (st.session_state[name], st.query_params.get_all(name)) for name in bound}
 
 
 def describe_unknown(opened: Mapping[str, Sequence[str]]) -> list[str]:
     """Say in a sentence each what the page could not take from the link that was opened: it shows defaults instead."""
     found: dict[tuple[str, str], None] = st.session_state.pop(_UNKNOWN, {})
     found |= {(name, value): None for name, values in opened.items() for value in _untaken_values(name, values)}
-    unheard = [name for name in opened if name not in _shown() and name not in _UNTAKEN]
+    unheard = [name for name in opened if name not in _controls() and name not in _UNTAKEN]
     return [
         *(f"This link sets {name} to “{value}”, which is not known here: left out." for name, value in found),
         *(f"This link sets {name}, which nothing on this page has: left out." for name in unheard),

@@ -13,6 +13,8 @@ import streamlit as st
 from core.store.datasets import Dataset
 from core.store.runs import Run
 
+BREAKDOWN = "pages/breakdown.py"
+COMPARE = "pages/compare.py"
 DEBATES = "pages/debates.py"
 DATA = "pages/data.py"
 LAUNCH = "pages/launch.py"
@@ -77,7 +79,7 @@ def ncbi_gene_address(symbol: str, organism: str) -> str:
     return f"https://www.ncbi.nlm.nih.gov/gene/?{urlencode({'term': term})}"
 
 
-def to_page(page: str, label: str, icon: str | None = None, **parameters: str) -> None:
+def to_page(page: str, label: str, icon: str | None = None, **parameters: str | list[str]) -> None:
     """Show a link to a page about the dataset and run that are chosen."""
     st.page_link(page, label=label, icon=icon, query_params={**dataset_and_run(), **parameters}, width="content")
 

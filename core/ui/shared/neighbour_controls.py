@@ -17,8 +17,8 @@ from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of
 from core.transfer.row_index import RowIndex
-from core.ui.shared import links, loaders
-from core.ui.shared.linked import linked
+from core.ui.shared import links, loaders, terms
+from core.ui.shared.linked import bind
 from core.ui.shared.widgets import as_text, show_empty
 
 PROTOCOLS: dict[str, Kind] = {"folds": "folds", "leave-one-out": "loo"}
@@ -32,11 +32,8 @@ HELP = {
     "centre": "Subtract the mean of the labelled genes before cosines are computed.",
     "axis": "What is compared: the target gene, the perturbation, or both (the product of their similarities).",
     "nearest": "How many of the most similar genes are used.",
-    "protocol": (
-        "Folds: perturbations and genes are each cut into five parts, and a row is predicted from rows outside both of its "
-        "parts. Leave-one-out: a row is predicted without rows of its own perturbation or gene; biased if similarities are flat."
-    ),
-    "strength": "How far the best supported priors of an effect are moved to 0.5; above 0, the power for DE is 1.",
+    "protocol": f"Folds: {terms.FOLDS} Leave-one-out: {terms.LEAVE_ONE_OUT}",
+    "strength": "How far the best supported priors of an effect are moved towards 0.5; above 0, the power for DE is 1.",
 }
 
 
@@ -80,15 +77,15 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bo
     first, second, third = st.columns([0.44, 0.3, 0.26], vertical_alignment="bottom")
     widest = _widest_space(dataset, spaces)
     chosen = first.pills(
-        "Gene spaces", names, default=widest, selection_mode="multi", help=HELP["space"], **linked("space", [widest])
+        "Gene spaces", names, default=widest, selection_mode="multi", help=HELP["space"], **bind("space", [widest])
     )
-    power = second.slider("Power", 0.5, 6.0, 2.0, 0.5, help=HELP["power"], **linked("power"))
+    power = second.slider("Power", 0.5, 6.0, 2.0, 0.5, help=HELP["power"], **bind("power"))
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
-        axis = st.selectbox("Compared", list(AXES), help=HELP["axis"], **linked("axis"))
-        nearest = st.selectbox("Nearest", NEAREST, help=HELP["nearest"], **linked("nearest"))
-        centre = st.toggle("Centred", help=HELP["centre"], **linked("centre"))
-        protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **linked("protocol")) if labelled else ""
-        strength = st.slider("Support strength", 0.0, 1.0, 0.0, 0.1, help=HELP["strength"], **linked("strength"))
+        axis = st.selectbox("Compared", list(AXES), help=HELP["axis"], **bind("axis"))
+        nearest = st.selectbox("Nearest", NEAREST, help=HELP["nearest"], **bind("nearest"))
+        centre = st.toggle("Centred", help=HELP["centre"], **bind("centre"))
+        protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **bind("protocol")) if labelled else ""
+        strength = st.slider("Support strength", 0.0, 1.0, 0.0, 0.1, help=HELP["strength"], **bind("strength"))
     if not chosen:
         st.markdown("Choose at least one gene space.")
         return None
@@ -98,14 +95,24 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bo
     return KnnSettings(tuple(chosen), EvaluationProtocol(kind), SimilaritySettings(weighting, centre, strength))
 
 
+def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | list[str]]:
+    """The query parameters that a link to a dataset's neighbours needs for a kNN's settings.
+
+    Defaults are left out: Streamlit takes each of them out of the address in one more step for the browser's "back".
+    """
+    spaces = usable_spaces(dataset)
+    defaults = parameters_of(KnnSettings((_widest_space(dataset, spaces),))) if spaces else {}
+    return {name: value for name, value in parameters_of(settings).items() if value != defaults.get(name)}
+
+
 def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
     """The query parameters under which the widgets show a kNN's settings, as far as they can."""
-    weighting, strength = settings.setting.weighting, settings.setting.strength
+    weighting, strength = settings.similarity.weighting, settings.similarity.strength
     parameters: dict[str, str | list[str]] = {
         "space": list(settings.spaces),
         "power": f"{weighting.power:g}",
         "axis": next(name for name, axis in AXES.items() if axis == weighting.axis),
-        "centre": str(settings.setting.centre).lower(),
+        "centre": str(settings.similarity.centre).lower(),
         "strength": f"{strength:g}",
     }
     if weighting.k in NEAREST:
@@ -132,8 +139,8 @@ def find_neighbours(dataset: Dataset, settings: KnnSettings, pair_ids: tuple[str
 
 
 def evaluate_neighbours(neighbours: LiveNeighbours) -> Evaluation:
-    """The scores of the priors on their rows under their own protocol, beside those of an empty space."""
+    """The scores of the priors on their rows under their own protocol, beside those with no gene information."""
     neighbourhood, settings = neighbours.neighbourhood, neighbours.settings
-    priors, null = neighbourhood.priors(settings.spaces, settings.setting), neighbourhood.null(settings.setting)
+    priors, null = neighbourhood.priors(settings.spaces, settings.similarity), neighbourhood.null(settings.similarity)
     labels = neighbours.index.labels[neighbours.rows]
     return evaluate_priors(labels, neighbourhood.queries, priors, null, neighbours.cells)

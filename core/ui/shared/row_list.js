@@ -8,6 +8,7 @@ const BELOW_PX = 24; // between the list and the window's lower edge
 const REST_MS = 120; // moves closer together than this open only the last row
 const LOST_MS = 5000; // a row that has not come by then is asked for again
 const SETTLE_MS = 1000; // after the last move, the list and the page are brought to agree
+const HASH_BYTES = 64; // before the rows' JSON
 const KEYS = [
   ["↑ ↓ or j k", "previous, next row"],
   ["/", "search"],
@@ -64,12 +65,14 @@ class RowList {
     lists.delete(this.root);
   }
 
-  setRows(data) {
-    if (data.version !== this.data?.version) {
-      this.data = data;
-      this.root.querySelector(".count").textContent = data.count;
-      this.places = new Map(data.ids.map((id, place) => [id, place]));
-      this.space.style.height = `${data.ids.length * ROW_PX}px`;
+  setRows(packed) {
+    const version = textOf(packed.subarray(0, HASH_BYTES));
+    if (version !== this.version) {
+      this.version = version;
+      this.data = JSON.parse(textOf(packed.subarray(HASH_BYTES)));
+      this.root.querySelector(".count").textContent = this.data.count;
+      this.places = new Map(this.data.ids.map((id, place) => [id, place]));
+      this.space.style.height = `${this.data.ids.length * ROW_PX}px`;
       this.drawn = "";
       this.waiting = null;
       clearTimeout(this.timer);
@@ -232,6 +235,10 @@ function element(tag, kind, text = "") {
   if (kind) made.className = kind;
   made.textContent = text;
   return made;
+}
+
+function textOf(bytes) {
+  return new TextDecoder().decode(bytes);
 }
 
 function isTyping(target) {

@@ -6,14 +6,13 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.plots import theme
 from core.ui.shared import loaders
-from core.ui.shared.loaders.cache import cached
+from core.ui.shared.loaders.cache import cache_by
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span><span class="said" role="status"></span>
@@ -25,6 +24,7 @@ _SAY_OPENED = """export default ({ data }) => {
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
 };"""
 _SIGNS = {**theme.OUTCOME_SIGNS, "flags": "⚠", "notes": "✎"}
+HASH_BYTES = 64  # row_list.js reads as many
 _NO_LABEL = "unknown"
 _LABELS = [*theme.LABEL_SIGNS]
 
@@ -34,17 +34,21 @@ _list = st.components.v2.component(
 _opened = st.components.v2.component("opened_row", html="<div></div>", js=_SAY_OPENED)
 
 
-@cached("run:{0}", "datasets", "notes", entries=20, shared=True)
-def load(run: str, pair_ids: tuple[str, ...], name: str, count: str) -> dict[str, Any]:
+@cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
+def load(run: str, pair_ids: tuple[str, ...], name: str, count: str) -> bytes:
     """What the component draws of the named rows of a run (id); name: of the number; count: how many rows these are."""
     return content(loaders.list_rows(run, pair_ids), name, count)
 
 
-def content(rows: pd.DataFrame, name: str, count: str) -> dict[str, Any]:
-    """What the component draws of rows as `predictions.list_rows` returns them; name, count: as in `load`."""
+def content(rows: pd.DataFrame, name: str, count: str) -> bytes:
+    """What the component draws of rows as `predictions.list_rows` returns them; name, count: as in `load`.
+
+    JSON behind its hash of `HASH_BYTES` characters, by which the browser knows that it has drawn it. As bytes it is not
+    written and hashed again at every step to another row.
+    """
     labels = [label if isinstance(label, str) else _NO_LABEL for label in rows["label"]]
     facts = [_facts(*row) for row in zip(rows["outcome"], rows["flags"], rows["notes"], strict=True)]
-    found: dict[str, Any] = {
+    found = {
         "name": name,
         "count": count,
         "ids": rows["pair_id"].tolist(),
@@ -55,11 +59,12 @@ def content(rows: pd.DataFrame, name: str, count: str) -> dict[str, Any]:
         "marks": [" ".join(_SIGNS[fact] for fact in each) for each in facts],
         "says": [", ".join(each) for each in facts],
         "kinds": [
-            {"name": "no label" if label == _NO_LABEL else label, "sign": sign, "colour": theme.LABEL_COLOURS[label]}
+            {"name": theme.LABEL_WORDS[label], "sign": sign, "colour": theme.LABEL_COLOURS[label]}
             for label, sign in theme.LABEL_SIGNS.items()
         ],
     }
-    return {**found, "version": hashlib.sha256(json.dumps(found).encode()).hexdigest()}
+    packed = json.dumps(found).encode()
+    return hashlib.sha256(packed).hexdigest().encode() + packed
 
 
 def _facts(outcome: object, flags: Sequence[str], notes: int) -> list[str]:
@@ -68,7 +73,7 @@ def _facts(outcome: object, flags: Sequence[str], notes: int) -> list[str]:
     return [*told, *(["flags"] if len(flags) else []), *(["notes"] if notes else [])]
 
 
-def show(drawn: dict[str, Any], opened: str, key: str, on_open: Callable[[str], None]) -> None:
+def show(drawn: bytes, opened: str, key: str, on_open: Callable[[str], None]) -> None:
     """Show the rows as `content` gives them, with one of them open; `on_open` gets the id of a row that is chosen."""
 
     def open_row() -> None:

@@ -18,20 +18,25 @@ PART_ROWS = 20_000  # in one list
 _STEP_HELP = {"left": "previous row", "right": "next row"}
 
 
-def choose_row(run: Run, ids: Sequence[str]) -> str:
-    """Show the list of rows and return the id of the chosen one: the one that the address names, or the first."""
+def choose_row(ids: Sequence[str]) -> str:
+    """The id of the row that the address names, or of the first; the address then names that one."""
     wanted = st.query_params.get("row")
-    place = ids.index(wanted) if wanted in ids else 0
-    if wanted is not None and wanted not in ids:
+    chosen = wanted if wanted is not None and wanted in ids else ids[0]
+    if wanted is not None and wanted != chosen:
         st.caption(":orange[The row that this link names is not among these; showing the first.]")
-    if wanted is not None:
-        links.set_parameter("row", ids[place])
-    _show_list(run, ids, place)
-    return ids[place]
+        links.set_parameter("row", chosen)
+    return chosen
 
 
-def _show_list(run: Run, ids: Sequence[str], place: int) -> None:
-    """Show the list of rows, or the part of a very long one that holds the row at `place`; a click opens another."""
+def beside(ids: Sequence[str], pair_id: str) -> list[str]:
+    """The ids of the next row and of the previous one, as far as there are any."""
+    place = ids.index(pair_id)
+    return [*ids[place + 1 : place + 2], *ids[max(place - 1, 0) : place]]
+
+
+def show_list(run: Run, ids: Sequence[str], opened: str) -> None:
+    """Show the list of rows, or the part of a very long one that holds the row that is open; a click opens another."""
+    place = ids.index(opened)
     part = place // PART_ROWS
     shown = tuple(ids[part * PART_ROWS : (part + 1) * PART_ROWS])
 
@@ -40,48 +45,49 @@ def _show_list(run: Run, ids: Sequence[str], place: int) -> None:
 
     listed = f", {part * PART_ROWS + 1:,}–{part * PART_ROWS + len(shown):,} listed" if len(ids) > PART_ROWS else ""
     drawn = row_list.load(run.id, shown, score_name(run), f"{len(ids):,} of {run.done:,} rows{listed}")
-    row_list.show(drawn, ids[place], f"list-{run.id}", open_row)
+    row_list.show(drawn, opened, f"list-{run.id}", open_row)
 
 
 def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: str, runs_with_row: Sequence[str]) -> list[str]:
     """Show previous, next, copy link and a choice of runs to compare with; return the ids of the chosen runs."""
     place = ids.index(pair_id)
-    previous, count, following, others, link = st.columns([0.08, 0.22, 0.08, 0.42, 0.2], vertical_alignment="center")
-    with previous:
-        _show_step("‹", "left", ids, place - 1)
-    count.markdown(f"row {place + 1:,} of {len(ids):,}", text_alignment="center")
-    with following:
-        _show_step("›", "right", ids, place + 1)
     names = {r.id: r.name for r in context.runs if r.id in runs_with_row and r.id != run.id}
-    chosen = choose_several(
-        others.multiselect,
-        "with",
-        "Compare with",
-        names,
-        max_selections=2,
-        label_visibility="collapsed",
-        placeholder="compare with …" if names else "no other run has this row",
-        disabled=not names,
-    )
-    with link.popover("Copy link", width="stretch"):
-        st.code(links.current_address(row=pair_id), language=None, wrap_lines=True)
+    with st.container(key="row-toolbar", horizontal=True, vertical_alignment="center", gap="small"):
+        _show_step("left", ids, place - 1)
+        st.markdown(f"row {place + 1:,} of {len(ids):,}", width="content")
+        _show_step("right", ids, place + 1)
+        chosen = choose_several(
+            st.multiselect,
+            "with",
+            "Compare with",
+            names,
+            max_selections=2,
+            label_visibility="collapsed",
+            placeholder="compare with …" if names else "no other run has this row",
+            disabled=not names,
+        )
+        with st.popover("Copy link", width="content"):
+            st.code(links.current_address(row=pair_id), language=None, wrap_lines=True)
     return chosen
 
 
-def _show_step(sign: str, key: str, ids: Sequence[str], place: int) -> None:
-    """Show the button that opens the row at `place`; the arrow key `key`, "left" or "right", presses it."""
+def _show_step(key: str, ids: Sequence[str], place: int) -> None:
+    """Show the button that opens the row at `place`; the arrow key `key`, "left" or "right", presses it.
+
+    Its sign is that key's arrow; the style sheet leaves its words to screen readers.
+    """
 
     def go() -> None:
         st.query_params["row"] = ids[place]
 
     st.button(
-        sign,
+        _STEP_HELP[key],
         help=f"{_STEP_HELP[key]} ({key} arrow)",
         on_click=go,
         disabled=not 0 <= place < len(ids),
         shortcut=key,
         key=f"go-{key}",
-        width="stretch",
+        width="content",
     )
 
 
@@ -99,3 +105,12 @@ def show_no_run(context: PageContext) -> None:
     """Say that there is no run to show, and what to do next."""
     where = f"Dataset {as_text(context.dataset.name)} has no runs yet." if context.dataset else "This workspace is empty."
     show_empty(f"{where} Import a submission to read its debates.", lambda: links.to_data("Go to Data"))
+
+
+def offer_labelled_run(context: PageContext, page: str) -> None:
+    """Show a link to the same page with the latest run of the dataset that has rows with a label, if the chosen one has none."""
+    labelled = loaders.labelled_counts().set_index("run")["labelled"]
+    found = next((run for run in reversed(context.runs) if labelled.get(run.id, 0)), None)
+    if found is not None and context.run is not None and not labelled.get(context.run.id, 0):
+        text = f"Open {as_text(found.name)} here: {labelled[found.id]:,} of its rows have labels"
+        st.page_link(page, label=text, query_params={"dataset": found.dataset, "run": found.id}, width="content")

@@ -5,21 +5,16 @@ from __future__ import annotations
 import streamlit as st
 
 from core.scoring.run_scores import RunScore
-from core.scoring.sentences import axes_text, interval_text, scoring_sentences
+from core.scoring.sentences import TWO_WAY, axes_text, interval_text, scoring_sentences
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.texts import number_text
-from core.ui.shared import loaders
+from core.ui.shared import loaders, terms
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import as_text
 
-SCORE_HELP = {
-    "DE": "AUROC of any effect against none, over rows with a label: 0.5 is chance.",
-    "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
-    "mean": "The headline and official score: the mean of DE and DIR.",
-}
-HEADLINE_HELP = "The mean over genes of each gene's own AUROC: what knows only how often a gene changes has 0.5."
+_INTERVALS = f"{TWO_WAY}, by rows alone"  # what stands below every score
 
 
 def score_text(value: Estimate) -> str:
@@ -40,7 +35,8 @@ def show_run_score(found: RunScore) -> None:
         show_score(found.whole)
     else:
         _show_headline(found)
-    st.caption(as_text(". ".join(scoring_sentences(found)) + "."))
+    said = ". ".join(scoring_sentences(found))
+    st.caption(as_text(f"{said}."), help=terms.explain(said))
 
 
 def show_score(score: ScoreIntervals, key: str = "score") -> None:
@@ -50,7 +46,7 @@ def show_score(score: ScoreIntervals, key: str = "score") -> None:
         Number(
             name,
             number_text(part.value),
-            SCORE_HELP[name],
+            f"{terms.SCORE_HELP[name]}\n\n{terms.explain(_INTERVALS)}",
             f"{range_text(part.shown)} {axes_text(part.shown)}  \n{range_text(part.row)} by rows alone  \nn = {n:,}, chance 0.5",
         )
         for name, part, n in parts
@@ -67,8 +63,8 @@ def _show_headline(found: RunScore) -> None:
     )
     pooled = f"{range_text(part.shown)} {axes_text(part.shown)}  \nn = {part.n:,}, chance 0.5"
     numbers = (
-        Number(headline.name, number_text(headline.value.estimate), HEADLINE_HELP, by_gene),
-        Number(f"{name}, pooled", number_text(part.value), f"{SCORE_HELP[name]} A mean by gene would raise it.", pooled),
+        Number(headline.name, number_text(headline.value.estimate), terms.HEADLINE_HELP, by_gene),
+        Number(f"{name}, pooled", number_text(part.value), f"{terms.SCORE_HELP[name]} A mean by gene would raise it.", pooled),
     )
     show_numbers("score", numbers, 2)
 
@@ -86,7 +82,7 @@ def show_no_labels(n: int) -> None:
 
 
 def show_protocols(run: str) -> None:
-    """Say what each kNN that a run is made from scores by itself, under leave-one-out beside an empty space."""
+    """Say what each kNN that a run is made from scores by itself, under leave-one-out beside what no gene information scores."""
     for kind, sentence in loaders.protocol_sentences(run):
-        biased = " Leave-one-out is biased if similarities are flat: base claims on folds." if kind == "loo" else ""
-        st.caption(as_text(f"{sentence}.{biased}"))
+        biased = " Leave-one-out is biased if all genes are about equally similar: base claims on folds." if kind == "loo" else ""
+        st.caption(as_text(f"{sentence}.{biased}"), help=terms.explain(sentence))

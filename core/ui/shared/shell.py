@@ -27,10 +27,7 @@ PRODUCT = "PerturbDesk"
 PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
 _LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
-_READ = "_read"  # session key: what the page on screen reads together with the counters
 _REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
-# What a page reads together with the counters, by its address.
-_QUERIES = {"debates": (loaders.read_linked_rows,)}
 STYLE = Path(__file__).with_name("style.css")
 
 
@@ -55,14 +52,14 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     st.html(STYLE)
     text_size.apply()
     with background().pause(), _record_unexpected_errors(), explain_errors():
-        st.session_state[_READ] = _QUERIES.get(page.url_path, ())
-        loaders.refresh(*st.session_state[_READ])
+        loaders.refresh()
         context = st.session_state[_CONTEXT] = _sidebar(pages)
         opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
         remarks = st.container()
         try:
-            page.run()
+            with linked.note_at_end():
+                page.run()
         finally:
             for sentence in linked.describe_unknown(opened):
                 remarks.caption(f":orange[⚠ {as_text(sentence)}]")
@@ -141,8 +138,9 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     def run() -> None:
         with nullcontext() if every_s else background().pause(), _record_unexpected_errors(), explain_errors():
             if _CONTEXT not in st.session_state:  # it runs without its page, which would have read them
-                loaders.refresh(*st.session_state[_READ])
-            draw()
+                loaders.refresh()
+            with linked.note_at_end():
+                draw()
 
     return run
 

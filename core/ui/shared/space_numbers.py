@@ -16,9 +16,9 @@ from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key
 from core.transfer.protocols import KnnInputs
-from core.ui.shared import loaders, shell
+from core.ui.shared import loaders, shell, terms
 from core.ui.shared.background import Progress, Result, background
-from core.ui.shared.loaders.cache import cached
+from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text
 
 ASK_EVERY_S = 2.0  # for a result that is being computed
@@ -34,13 +34,13 @@ class SpaceTask:
     key: str
 
 
-@cached("spaces", "datasets", "run:{3}", entries=30, shared=True)
+@cache_by("spaces", "datasets", "run:{3}", entries=30, shared=True)
 def task_on_rows(dataset: str, name: str, settings: KnnSettings, run: str | None = None) -> SpaceTask:
     """The task of a kNN under folds on all labelled rows of a dataset (its id and its name), or on those of a run (id)."""
     index = loaders.row_index(dataset)
     rows = index.known_positions if run is None else index.positions_of(loaders.run_rows(run)["pair_id"].tolist())
     spaces = tuple(loaders.space_vectors(dataset, space) for space in settings.spaces)
-    inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.setting, name)
+    inputs = KnnInputs(index.rows.take(rows), index.known, spaces, settings.similarity, name)
     k, labels = settings.protocol.k, index.labels[rows]
     return SpaceTask(inputs, labels, k, content_key(inputs, labels, k, N_PERMUTATIONS, knn_numbers.SEED))
 
@@ -81,7 +81,7 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
             null = ask_null(task)
             told = sentences.space_sentence(found.value, null.value)
             told += "" if null.ready else "; the same with permuted vectors is being computed"
-        st.caption(as_text(f"{whose}: {told}"))
+        st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))
 
     draw_until_ready(draw, lambda: is_ready(task))
 

@@ -17,24 +17,14 @@ from core.actions.export import encode_for_spreadsheets
 from core.plots import theme
 from core.store.runs import Run
 from core.ui.shared import text_size
-from core.ui.shared.linked import linked
+from core.ui.shared.linked import bind
 
 _PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
 _HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
-FLAG_NAMES = {
-    "role_collapse": "did not argue its side",
-    "de_fallback": "unreadable verdict on the effect",
-    "dir_fallback": "unreadable verdict on the direction",
-    "uniform_fallback": "no answer (.333/.333)",
-    "trace_differs": "changed after its trace",
-    "uncovered": "no neighbour",
-    "uncovered_dir": "no neighbour with a direction",
-    "partly_covered": "a component is missing",
-    "fewer_seeds": "fewer seeds",
-}
+_DRAWN_S = 0.03  # for numbers, before what takes a browser longer
 FLAG_HELP = {
-    "role_collapse": "A brief answers the multiple-choice question instead of arguing. In a debate made here, also: it was "
-    "refused twice, since it has too few sentences, does not name both genes, or concludes for the other side.",
+    "role_collapse": "A brief answers the multiple-choice question instead of arguing. In debates made here, also a brief "
+    "that was refused twice: it has too few sentences, does not name both genes, or concludes for the other side.",
     "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant replaces P(DE).",
     "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
     "uniform_fallback": "Both predictions are .333: nothing was predicted.",
@@ -42,17 +32,9 @@ FLAG_HELP = {
     "uncovered": "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
     "uncovered_dir": "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
     "partly_covered": "A component of the fusion has no prediction for this row: only the others are used.",
-    "fewer_seeds": "A mean over fewer seeds than asked: the answers under the others came, but could not be read. How these "
-    "numbers came about says over how many.",
+    "fewer_seeds": "A mean over fewer seeds than asked: the answers under the others could not be read. “How these numbers were "
+    "computed” says over how many.",
 }
-PROBABILITY_HELP = {
-    "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
-    "P(up | DE)": "Probability that the change is up, given that there is one.",
-}
-RANK_HELP = (
-    "Made of ranks, as a fusion is: the order of a run's rows means something, the value is no probability, so there is no call "
-    "and no hit or miss."
-)
 _MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
 _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
@@ -87,8 +69,9 @@ def score_name(run: Run, name: str = "P(DE)") -> str:
 
 
 def label_text(label: str | None) -> str:
-    """A label as sign and word; "no label here" if it is unknown."""
-    return f"{theme.LABEL_SIGNS[label]} {label}" if label else "no label here"
+    """A label as sign and word; "no label" if it is unknown."""
+    known = label or "unknown"
+    return f"{theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]}"
 
 
 def percent_text(p: float | None) -> str:
@@ -97,11 +80,14 @@ def percent_text(p: float | None) -> str:
 
 
 def show_bar(parts: list[tuple[str, float, str]]) -> None:
-    """Show one stacked bar of (caption, share in [0, 1], colour), with the captions below it in the same order."""
+    """Show one stacked bar of (caption, share in [0, 1], colour), with the captions below it in the same order.
+
+    A caption begins with a sign, which is drawn in the colour of its part.
+    """
     pieces = "".join(f'<div style="width:{100 * max(share, 0):.2f}%;background:{colour}"></div>' for _, share, colour in parts)
     words = "".join(
-        f'<span style="margin-right:1.2em"><span style="color:{colour}">■</span> {html.escape(caption)}</span>'
-        for caption, _, colour in parts
+        f'<span style="margin-right:1.2em"><span style="color:{colour}">{html.escape(sign)}</span> {html.escape(words)}</span>'
+        for (sign, _, words), colour in ((caption.partition(" "), colour) for caption, _, colour in parts)
     )
     st.html(
         f'<div style="display:flex;height:10px;border-radius:3px;overflow:hidden;background:#8884">{pieces}</div>'
@@ -109,16 +95,20 @@ def show_bar(parts: list[tuple[str, float, str]]) -> None:
     )
 
 
-def show_heading(text: str, colour: str, warning: str = "") -> None:
-    """Show a role's name in its colour, and a warning about what it said."""
-    sign = f'<span style="color:{theme.WARNING};margin-left:0.8em">⚠</span>'
-    remark = f'{sign} <span style="font-size:0.9rem;opacity:0.75">{html.escape(warning)}</span>' if warning else ""
-    st.html(f'<div style="border-left:4px solid {colour};padding-left:8px"><b>{html.escape(text)}</b>{remark}</div>')
+def coloured_text(text: str, colour: str) -> str:
+    """Text as Markdown in a colour of `core.plots.theme`."""
+    return f':color[{as_text(text)}]{{foreground="{colour}"}}'
+
+
+def heading_text(text: str, colour: str, warning: str = "") -> str:
+    """A role's name beside its colour, and a warning about what it said, as Markdown: one element with the text below it."""
+    remark = f"   {coloured_text('⚠', theme.WARNING)} :small[{as_text(warning)}]" if warning else ""
+    return f"{coloured_text('▌', colour)}**{as_text(text)}**{remark}"
 
 
 def show_tabs(key: str, parts: Mapping[str, Callable[[], object]]) -> None:
     """Show tabs and draw only the open one; the query parameter `key` names it."""
-    for tab, draw in zip(st.tabs(list(parts), **linked(key)), parts.values(), strict=True):
+    for tab, draw in zip(st.tabs(list(parts), **bind(key)), parts.values(), strict=True):
         if tab.open:
             with tab:
                 draw()
@@ -156,6 +146,11 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) 
                 key=f"{form}-{name}",
                 on_click="ignore",
             )
+
+
+def flush() -> None:
+    """Let the browser draw what the page has sent so far: what comes in one burst it draws at once, and late."""
+    time.sleep(_DRAWN_S)
 
 
 def draw_waiting() -> None:

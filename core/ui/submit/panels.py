@@ -17,8 +17,8 @@ from core.store.runs import Run
 from core.submission.rules import frame, is_valid
 from core.submission.rules.registry import Problem
 from core.types import Flag, Track
-from core.ui.shared import links, loaders
-from core.ui.shared.linked import linked, select_rows
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.linked import bind, select_rows
 from core.ui.shared.shell import PageContext, explain_errors
 from core.ui.shared.widgets import as_text, show_empty
 
@@ -31,21 +31,24 @@ ABOUT = {
     "C": "a small model of one's own",
 }
 FIXED_BY = {
-    "prompt_missing": "Add it above, under “Prompt and tools”.",
-    "tools_missing": "Add them above, under “Prompt and tools”.",
+    "prompt_missing": "Add it under “Prompt and tools” above.",
+    "tools_missing": "Add them under “Prompt and tools” above.",
     "trace_differs": "The switch above adds the arithmetic to every trace.",
 }
-LISTED_PX = 300
+# What people read for a check whose key says too little.
+CHECKS = {"fallbacks": "no answer", "learned": "learned from labels", "uncounted": "not counted"}
+LISTED = 8  # rows seen at once of those that a problem concerns
+MESSAGE_PX = 270  # at least; longer messages go on in the next line
 
 
 def show_package(run: Run) -> None:
     """Show a run as a submission: its problems, row by row, and the zip if it has none."""
     track = _choose_track(TRACK_OF.get(run.method, "B"), "track")
-    option, more, download = st.columns([0.44, 0.24, 0.32], vertical_alignment="bottom")
+    option, more, download = st.columns([0.36, 0.32, 0.32], vertical_alignment="bottom")
     fusion_trace = _needs_fusion_trace(run) and option.toggle(
         "Add the fusion's arithmetic to each trace",
         help="Appends the arithmetic from the debate's probabilities to the submitted ones to every trace.",
-        **linked("fusion_trace"),
+        **bind("fusion_trace"),
     )
     with more.popover("Prompt and tools", width="stretch", icon=":material/attach_file:"):
         prompt, tools = _choose_attachments(track)
@@ -87,9 +90,9 @@ def show_check(context: PageContext) -> None:
     upload, rows = st.columns([0.6, 0.4], gap="medium")
     file = upload.file_uploader("A submission: zip or CSV", type=["zip", "csv"], key="check_file")
     labelled = rows.toggle(
-        "Predictions for labelled rows",
+        "It predicts labelled rows",
         help="Without this, every row of the test split is expected, once and in order.",
-        **linked("check_labelled"),
+        **bind("check_labelled"),
     )
     if file is None:
         split = "training" if labelled else "test"
@@ -110,7 +113,7 @@ def show_check(context: PageContext) -> None:
 
 
 def _choose_track(default: Track, key: str) -> Track:
-    chosen: Track = st.segmented_control("Track", TRACKS, default=default, required=True, **linked(key, default))
+    chosen: Track = st.segmented_control("Track", TRACKS, default=default, required=True, **bind(key, default))
     st.caption(f"Track {chosen}: {ABOUT[chosen]}.")
     return chosen
 
@@ -161,7 +164,7 @@ def _show_verdict(what: str, problems: Sequence[Problem]) -> None:
     counts = f"{errors:,} error{'s' * (errors != 1)}, {warnings:,} warning{'s' * (warnings != 1)}"
     sign = "✗ not valid" if errors else "✓ valid"
     st.markdown(f"### {sign}: {as_text(what)}")
-    st.caption(counts if problems else "No problem was found.")
+    st.caption(f"{counts}. Choose one to read it in full, with its rows." if problems else "No problem was found.")
 
 
 def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
@@ -172,39 +175,36 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
     shown = pd.DataFrame(
         {
             "": table["severity"].map(SIGNS),
-            "rule": table["rule"].str.replace("_", " "),
+            "check": table["rule"].map(_check_name),
             "rows": table["n"],
-            "what was found and expected": table["message"],
+            "found, and what was expected": table["message"],
         }
     )
     rules = [problem.rule for problem in problems]
     key = f"problems-{run.id if run else 'file'}"
-    select_rows(key, "problem", rules)
-    chosen = st.dataframe(
+    selected = select_rows(key, "problem", rules, default=[0])
+    tables.show_table(
         shown,
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": [0]}},
-        height="content",
-        row_height=34,
-        column_config={
-            "": st.column_config.TextColumn(width=90),
-            "rule": st.column_config.TextColumn(width=150),
-            "rows": st.column_config.NumberColumn(width=60, format="localized"),
+        {
+            "rows": st.column_config.NumberColumn(format="localized"),
+            "found, and what was expected": st.column_config.TextColumn(width=MESSAGE_PX),
         },
         key=key,
+        on_select="rerun",
+        selection_mode="single-row-required",
     )
-    picked = chosen["selection"]["rows"] or [0]
-    if picked[0] < len(problems):
-        links.set_parameter("problem", rules[picked[0]] if picked[0] else None)
-        _show_problem(problems[picked[0]], run)
+    for row in selected:
+        _show_problem(problems[row], run)
+
+
+def _check_name(rule: str) -> str:
+    return CHECKS.get(rule, rule.replace("_", " "))
 
 
 def _show_problem(problem: Problem, run: Run | None) -> None:
     """Show one problem in full, and every row that it concerns."""
     with st.container(border=True):
-        st.markdown(f"**{as_text(problem.rule.replace('_', ' '))}**")
+        st.markdown(f"**{as_text(_check_name(problem.rule))}**")
         st.text(problem.message)
         if run is not None and problem.rule in FIXED_BY:
             st.caption(FIXED_BY[problem.rule])
@@ -215,10 +215,12 @@ def _show_problem(problem: Problem, run: Run | None) -> None:
         config = {}
         if run is not None:
             known = set(loaders.run_rows(run.id)["pair_id"])
-            table["read it"] = [
+            addresses = [
                 links.page_address("debates", dataset=run.dataset, run=run.id, row=row) if row in known else None
                 for row in table["row"]
             ]
-            config = {"read it": st.column_config.LinkColumn(display_text="open in Debates", width=140)}
+            if any(addresses):
+                table["debate"] = addresses
+            config = {"debate": st.column_config.LinkColumn(display_text="open")}
         st.caption(f"{len(table):,} rows")
-        st.dataframe(table, hide_index=True, column_config=config, height=min(LISTED_PX, 38 + 35 * len(table)), placeholder="–")
+        tables.show_table(table, config, height="content" if len(table) <= LISTED else "auto")

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.plots import theme
 from core.store.datasets import Dataset
-from core.ui.shared import links, loaders, widgets
-from core.ui.shared.linked import choose_one, linked
+from core.ui.shared import links, loaders, tables, widgets
+from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import show_empty
 
@@ -47,36 +47,40 @@ def _show_description(context: PageContext, role: str, name: str, rows: pd.DataF
     kind, description = loaders.gene_description(name)
     st.text(description or "No description of this gene is in the workspace.")
     labels = rows.drop_duplicates("pair_id")["label"]
-    counts = [f"{theme.LABEL_SIGNS[label]} {label} {n}" for label, n in Counter(labels.dropna()).most_common()]
+    found = Counter(labels.dropna())
+    counts = [f"{sign} {label} {found[label]:,}" for label, sign in theme.LABEL_SIGNS.items() if found[label]]
     unknown = int(labels.isna().sum())
     counts += [f"{unknown} without a label"] if unknown else []
     remark = "" if kind == "named" else f" · {kind}: a provisional symbol, so little is known of it"
-    st.caption(f"{TITLES[role]} of {len(labels):,} rows: {', '.join(counts)}{remark}")
+    st.caption(f"{TITLES[role]} of {len(labels):,} row{'s' * (len(labels) != 1)}: {', '.join(counts)}{remark}")
     if name in _symbols(context, OTHER_ROLE[role]):
         links.to_symbol(OTHER_ROLE[role], name, f"It is also a {TITLES[OTHER_ROLE[role]].lower()}")
 
 
 def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     """Show one line per row, with one column of P(DE), or of the rank score, per run that has the row."""
-    names = {run.id: f"{run.name} (rank score)" if run.has_rank_scores else run.name for run in context.runs}
+    runs = sorted(context.runs, key=lambda run: context.run is None or run.id != context.run.id)  # the chosen one first
+    names = {run.id: f"{run.name} (rank score)" if run.has_rank_scores else run.name for run in runs}
     pairs = rows.drop_duplicates("pair_id").set_index("pair_id")[[OTHER_ROLE[role], "label", "split"]]
     predicted = rows.dropna(subset=["run"]).pivot(index="pair_id", columns="run", values="p_de")
+    names = {key: f"{name} ({key})" if name in (*pairs, "debate") else name for key, name in names.items()}
     predicted = predicted[[key for key in names if key in predicted]].rename(columns=names).rename(columns=str)
-    table = pairs.join(predicted)
+    table = pairs.copy()
     table["label"] = [widgets.label_text(label if isinstance(label, str) else None) for label in table["label"]]
     if context.run is not None and names.get(context.run.id) in predicted:
         address = {"dataset": context.run.dataset, "run": context.run.id}
         of_run = set(rows[rows["run"] == context.run.id]["pair_id"])
         table["debate"] = [links.page_address("debates", **address, row=key) if key in of_run else None for key in table.index]
+    table = table.join(predicted)
     st.caption("P(DE) of each run that has the row; of a fusion its rank score, which is no probability.")
-    st.dataframe(
+    tables.show_table(
         table,
-        hide_index=True,
-        placeholder="–",
-        column_config={
+        {
+            OTHER_ROLE[role]: TITLES[OTHER_ROLE[role]].lower(),
             **{str(name): st.column_config.NumberColumn(format="%.2f") for name in predicted},
             "debate": st.column_config.LinkColumn(display_text="open"),
         },
+        height="auto",
     )
 
 
@@ -86,7 +90,7 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     if not spaces:
         return
     st.markdown("### Most similar")
-    space = st.selectbox("Gene space", spaces, **linked("alike_space"))
+    space = st.selectbox("Gene space", spaces, **bind("alike_space"))
     similar = loaders.most_similar(dataset.id, space, role, name)
     if similar.empty:
         st.markdown(f"{widgets.as_text(space)} does not cover {widgets.symbol_text(name)}, or nothing in it is similar.")
@@ -94,10 +98,10 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     similar["page"] = [
         links.page_address("perturbation" if role == "pert" else "gene", dataset=dataset.id, name=s) for s in similar["symbol"]
     ]
-    st.dataframe(
-        similar,
-        hide_index=True,
-        column_config={
+    labels = [label for label in theme.LABEL_SIGNS if label in similar]
+    tables.show_table(
+        similar[["symbol", "similarity", *labels, "page"]],
+        {
             "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors; 0 if negative."),
             "page": st.column_config.LinkColumn(display_text="open"),
         },

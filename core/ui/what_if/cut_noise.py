@@ -38,7 +38,7 @@ class Cuts:
 def kept_cuts(choice: FusionChoice) -> Cuts | None:
     """The cuts of this choice, if they were made before; None if not."""
     kept: tuple[Any, Cuts] | None = st.session_state.get(_CUTS)
-    return kept[1] if kept is not None and kept[0] == _key(choice) else None
+    return kept[1] if kept is not None and kept[0] == fusion_controls.key_of(choice) else None
 
 
 def make_cuts(choice: FusionChoice) -> Cuts:
@@ -53,7 +53,7 @@ def make_cuts(choice: FusionChoice) -> Cuts:
             tuple(percentiles_of_cut(settings, ids, loader, seed) for seed in SEEDS),
             tuple(cells_under(with_seed(protocols, seed), index, positions) for seed in SEEDS),
         )
-    st.session_state[_CUTS] = _key(choice), cuts
+    st.session_state[_CUTS] = fusion_controls.key_of(choice), cuts
     return cuts
 
 
@@ -67,7 +67,7 @@ def add_noise(found: FusionComparison, choice: FusionChoice, baseline: Run, cuts
 
 def _scores_of_baseline(choice: FusionChoice, baseline: Run, n_cuts: int) -> Floats | None:
     """DE and DIR of the baseline under each cut, of shape (n_cuts, 2), computed once; None if they are not known."""
-    key = (_key(choice), baseline.id)
+    key = fusion_controls.key_against(choice, baseline)
     kept: tuple[Any, Floats | None] | None = st.session_state.get(_BASELINE)
     if kept is not None and kept[0] == key:
         return kept[1]
@@ -82,7 +82,3 @@ def _scores(choice: FusionChoice, cuts: Cuts) -> Floats:
     outcome, weights = outcome_of(loaders.scored_rows(choice.base.id).labels), choice.settings().weights()
     pairs = zip(cuts.percentiles, cuts.cells, strict=True)
     return np.array([point_values(outcome, fuse(percentiles, weights).scores(), cells) for percentiles, cells in pairs])
-
-
-def _key(choice: FusionChoice) -> tuple[Any, ...]:
-    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references

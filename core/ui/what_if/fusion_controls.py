@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -23,12 +24,14 @@ from core.transfer.protocols import EvaluationProtocol
 from core.transfer.run_cells import cells_under
 from core.ui.shared import loaders, neighbour_controls, space_numbers
 from core.ui.shared.cached_components import CachedComponents
-from core.ui.shared.linked import choose_one, choose_several, linked
+from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.space_numbers import SpaceTask
 from core.ui.shared.widgets import as_text
 
 WEIGHTS = (("P(DE)", "w_de"), ("P(up | DE)", "w_dir"))
 KNN, NEIGHBOURS = "knn", "Neighbours"  # the live kNN among the ids of runs, and what pages call it
+_PREPARED = "_prepared"  # session key: the fusion on screen, with its key
+_CHOSEN, _MOVED = "_chosen", "_moved"  # session keys: the choice on screen with its baseline; set once a weight has moved
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
 HELP = {
     "over": (
@@ -73,7 +76,7 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
         neighbour_controls.show_no_space()
         return None
     titles = {KNN: NEIGHBOURS, **same_rows}
-    first, second = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    first, second = st.columns([0.62, 0.38], vertical_alignment="bottom")
     label = f"Fuse {as_text(base.name)} with"
     others = choose_several(
         first.multiselect, "with", label, {key: titles[key] for key in options}, options[:1], help=HELP["with"]
@@ -82,20 +85,53 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
         "Rank among",
         list(REFERENCES),
         default="these rows",
-        **linked("over"),
+        **bind("over"),
         help=HELP["over"],
         required=True,
     )
     if not others:
         st.markdown("Choose something to fuse it with.")
         return None
-    knn = neighbour_controls.choose_settings(dataset, spaces, labelled=labelled) if KNN in others else None
+    of_knn, of_references = st.container(), st.container()  # what comes and goes leaves the weights in their place
+    with of_knn:
+        knn = neighbour_controls.choose_settings(dataset, spaces, labelled=labelled) if KNN in others else None
     if KNN in others and knn is None:
         return None
     reference = REFERENCES[over]
-    references = _show_references(base, others, runs, titles) if reference == "train" else ()
+    with of_references:
+        references = _show_references(base, others, runs, titles) if reference == "train" else ()
     w_de, w_dir = _show_weights(base.name, others, titles)
     return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled)
+
+
+def keep_choice(choice: FusionChoice, baseline: Run) -> None:
+    """Keep what is on screen for `moved_choice`."""
+    st.session_state[_CHOSEN] = choice, baseline
+
+
+def moved_choice(base: Run) -> tuple[FusionChoice, Run] | None:
+    """The choice on screen and its baseline, with the weights as they are now, if only weights have moved; else None.
+
+    It is known before the controls are drawn, which takes as long as its numbers.
+    """
+    kept: tuple[FusionChoice, Run] | None = st.session_state.get(_CHOSEN)
+    if not st.session_state.pop(_MOVED, False) or kept is None or kept[0].base != base:
+        return None
+    choice, baseline = kept
+    keys = [[f"{prefix}_{other}" for other in choice.others] for _, prefix in WEIGHTS]
+    if not all(key in st.session_state for part in keys for key in part):
+        return None
+    w_de, w_dir = (_shared_out([st.session_state[key] for key in part]) for part in keys)
+    return replace(choice, w_de=w_de, w_dir=w_dir), baseline
+
+
+def _note_move() -> None:
+    st.session_state[_MOVED] = True
+
+
+def _shared_out(values: Sequence[float]) -> tuple[float, ...]:
+    """Weights that sum to more than 1 are scaled to 1."""
+    return tuple(value / max(sum(values), 1.0) for value in values)
 
 
 def _share_of(name: str, number: str) -> str:
@@ -104,21 +140,20 @@ def _share_of(name: str, number: str) -> str:
 
 
 def _show_weights(base: str, others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Show two sliders for each other component, and what is left for the base: always one line, so that nothing jumps.
-
-    Weights that sum to more than 1 are scaled to 1.
-    """
+    """Show two sliders for each other component, and what is left for the base: always one line, so that nothing jumps."""
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
     for column, (number, prefix) in zip(st.columns(2, gap="medium"), WEIGHTS, strict=True):
         values = [
-            column.slider(_share_of(titles[key], number), 0.0, 1.0, even, 0.05, **linked(f"{prefix}_{key}", even))
+            column.slider(
+                _share_of(titles[key], number), 0.0, 1.0, even, 0.05, on_change=_note_move, **bind(f"{prefix}_{key}", even)
+            )
             for key in others
         ]
         total = sum(values)
         left = f"sum to {total:.2f}: scaled to 1, so {base} has none" if total > 1 else f"{base} keeps {1 - total:.2f}"
         column.caption(as_text(left))
-        found.append(tuple(value / max(total, 1.0) for value in values))
+        found.append(_shared_out(values))
     return found[0], found[1]
 
 
@@ -146,8 +181,31 @@ def _show_references(
     return tuple(chosen)
 
 
+def key_of(choice: FusionChoice) -> tuple[Any, ...]:
+    """All that a fusion is made from but its weights: what is computed under one key stays while only weights move."""
+    runs = [choice.base.id, *choice.others, *(run for _, run in choice.references)]
+    versions = loaders.versions_of(run for run in runs if run != KNN)
+    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, versions
+
+
+def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:
+    """The same of a fusion and the run that its changes are measured against."""
+    return key_of(choice), baseline.id, loaders.versions_of([baseline.id])
+
+
 def prepare_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
-    """The fusion, ready for its weights to be moved. Raises InputError as `load_components` does."""
+    """The fusion, ready for its weights to be moved, and kept while only they move.
+
+    Raises InputError as `load_components` does.
+    """
+    key = key_against(choice, baseline)
+    kept: tuple[Any, LiveFusion] | None = st.session_state.get(_PREPARED)
+    if kept is None or kept[0] != key:
+        kept = st.session_state[_PREPARED] = key, _make_fusion(choice, baseline)
+    return kept[1]
+
+
+def _make_fusion(choice: FusionChoice, baseline: Run) -> LiveFusion:
     loader = CachedComponents(choice.dataset)
     rows, components = load_components(loader, choice.settings())
     index = loader.index()

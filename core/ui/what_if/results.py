@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
 from core.plots import rank_scatter, weight_heatmap
-from core.scoring.sentences import TWO_WAY, axes_text, interval_text
+from core.scoring.sentences import TWO_WAY, UNSEEN, axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import ranks_from_top
@@ -24,16 +25,17 @@ from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among
-from core.ui.shared import loaders, score_box, space_numbers
-from core.ui.shared.widgets import as_text, show_figure
+from core.ui.shared import loaders, score_box, shell, space_numbers, terms
+from core.ui.shared.widgets import as_text, flush, show_figure
 from core.ui.what_if import cut_noise, fusion_controls
+from core.ui.what_if.at_rest import draw_at_rest
 from core.ui.what_if.fusion_controls import FusionChoice
 
-DRAWN_S = 0.04  # so that the browser draws the numbers before figures reach it, which take it longer
 _SEARCHES, _MAX_SEARCHES = "_tuned", 8  # session key: the weight searches that were shown last
+_P_BETTER = "The probability that the fusion is better than the baseline, by the interval that is shown."
 _SCORED = {
-    "folds": "only on genes and perturbations whose labels the neighbours never saw",
-    "loo": "biased if similarities are flat: base claims on folds",
+    "folds": UNSEEN,
+    "loo": "biased if all genes are about equally similar: base claims on folds",
 }
 
 
@@ -49,27 +51,39 @@ class WeightSearch:
     knn_sentence: str
 
 
-def show_numbers_in(place: DeltaGenerator, choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
+def show_comparison(place: DeltaGenerator, choice: FusionChoice, baseline: Run) -> tuple[LiveFusion, FusionComparison]:
+    """Show the fusion against its baseline in a container: by its scores, or by ranks without labels. Returns both."""
+    prepared = fusion_controls.prepare_fusion(choice, baseline)
+    found = prepared.score_at(choice.settings().weights())
+    if choice.labelled:
+        _show_numbers_in(place, choice, found, baseline)
+    else:
+        with place.container():
+            _show_agreement(choice, found)
+    return prepared, found
+
+
+def _show_numbers_in(place: DeltaGenerator, choice: FusionChoice, found: FusionComparison, baseline: Run) -> None:
     """Show the numbers in a container, at once, and again when their intervals know the noise of the cuts.
 
     What stands there stays until it is replaced: an emptied place would let the page jump at each move of a slider.
     """
     if not folds_among(fusion_controls.protocols_of(choice)):
         with place.container():
-            show_numbers(choice, found, baseline)
+            _show_numbers(choice, found, baseline)
         return
     cuts = cut_noise.kept_cuts(choice)
     if cuts is None:
         place = place.empty()
         with place.container():
-            show_numbers(choice, found, baseline)
+            _show_numbers(choice, found, baseline)
         cuts = cut_noise.make_cuts(choice)
     with place.container():
-        show_numbers(choice, cut_noise.add_noise(found, choice, baseline, cuts), baseline, "score-with-noise")
-    time.sleep(DRAWN_S)
+        _show_numbers(choice, cut_noise.add_noise(found, choice, baseline, cuts), baseline, "score-with-noise")
+    flush()
 
 
-def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run, key: str = "score") -> None:
+def _show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run, key: str = "score") -> None:
     """Show DE, DIR and mean with intervals and how they were scored, and the change against the baseline.
 
     key: another one where one run of the page shows them twice.
@@ -80,15 +94,13 @@ def show_numbers(choice: FusionChoice, found: FusionComparison, baseline: Run, k
     change = found.mean.change
     st.markdown(
         f"**Change of the mean {interval_text(change.shown, signed=True)}** against {as_text(baseline.name)} · "
-        f"P(better) {p_gt_0(change.shown):.2f}"
+        f"P(better) {p_gt_0(change.shown):.2f}",
+        help=_P_BETTER,
     )
     folded = choice.knn.protocol.kind if choice.knn is not None else "folds" if "cells" in scored else ""
-    st.caption(
-        as_text(
-            f"Interval {axes_text(change.shown)}; by rows alone {interval_text(change.row, signed=True)}. Scored {scored}"
-            + (f": {_SCORED[folded]}" if folded in _SCORED else "")
-        )
-    )
+    said = f"Interval {axes_text(change.shown)}; by rows alone {interval_text(change.row, signed=True)}. Scored {scored}"
+    said += f": {_SCORED[folded]}" if folded in _SCORED else ""
+    st.caption(as_text(said), help=terms.explain(said))
 
 
 def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearch | None) -> None:
@@ -96,7 +108,8 @@ def show_caveats(choice: FusionChoice, prepared: LiveFusion, search: WeightSearc
     if prepared.cells is not None:
         st.caption("The intervals include how much the numbers vary over ten cuts of the folds.")
     if search is not None and search.knn_sentence:
-        st.caption(as_text(f"{search.knn_sentence[0].upper()}{search.knn_sentence[1:]}."))
+        sentence = f"{search.knn_sentence[0].upper()}{search.knn_sentence[1:]}."
+        st.caption(as_text(sentence), help=terms.explain(sentence))
     task = fusion_controls.live_knn_task(choice) if search is not None else None
     if task is not None:
         space_numbers.show_sentence(task, "Neighbours alone")
@@ -125,7 +138,7 @@ def search_weights(choice: FusionChoice, position: int, prepared: LiveFusion, ba
     """
     kept: dict[Any, WeightSearch | None] = st.session_state.setdefault(_SEARCHES, {})
     held = tuple(weights[:position] + weights[position + 1 :] for weights in (choice.w_de, choice.w_dir))
-    key = (choice.base.id, choice.others, choice.knn, choice.reference, choice.references, baseline.id, position, held)
+    key = (fusion_controls.key_against(choice, baseline), position, held)
     if key not in kept:
         while len(kept) >= _MAX_SEARCHES:
             kept.pop(next(iter(kept)))
@@ -160,8 +173,8 @@ def show_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) 
     show_figure(weight_heatmap.figure(table, now, best, name), table, "weight-plane", caption)
 
 
-def show_agreement(choice: FusionChoice, found: FusionComparison) -> None:
-    """Shows, without labels, how far the fusion agrees with its base."""
+def _show_agreement(choice: FusionChoice, found: FusionComparison) -> None:
+    """Show, without labels, how far the fusion agrees with its base."""
     together = agreement(_base_scores(choice), found.fused.scores())
     st.markdown(
         f"**No labels here**, so no score: rank correlation with {as_text(choice.base.name)} is {together.de:.3f} for DE "
@@ -170,13 +183,20 @@ def show_agreement(choice: FusionChoice, found: FusionComparison) -> None:
 
 
 def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
-    """Shows, without labels or with one class only, where the fusion ranks the base's rows."""
-    rows = loaders.run_rows(choice.base.id)
-    moved = rows[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=ranks_from_top(_base_scores(choice).p_de), rank_b=ranks_from_top(found.fused.scores().p_de)
-    )
-    caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
-    show_figure(rank_scatter.figure(moved, choice.base.name, "the fusion", "the DE score"), moved, "mix-ranks", caption)
+    """Show, without labels or with one class only, where the fusion ranks the base's rows; a fragment of its own."""
+
+    def draw() -> tuple[pd.DataFrame, go.Figure]:
+        ranks = (ranks_from_top(scores.p_de) for scores in (_base_scores(choice), found.fused.scores()))
+        rows = loaders.run_rows(choice.base.id)[["pair_id", "pert", "gene", "label"]]
+        moved = rows.assign(**dict(zip(("rank_a", "rank_b"), ranks, strict=True)))
+        return moved, rank_scatter.figure(moved, choice.base.name, "the fusion", "the DE score")
+
+    def show(drawn: tuple[pd.DataFrame, go.Figure]) -> None:
+        moved, chart = drawn
+        caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
+        show_figure(chart, moved, "mix-ranks", caption)
+
+    shell.fragment(lambda: draw_at_rest("ranks", (choice.base.id, choice.others), choice, draw, show))()
 
 
 def _base_scores(choice: FusionChoice) -> Scores:

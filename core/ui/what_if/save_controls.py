@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.actions import derived_runs, launch, runs
 from core.actions.workspace import Workspace
@@ -16,38 +18,46 @@ from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.shared import links, loaders, neighbour_controls
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import choose_one, linked
+from core.ui.shared.linked import bind, choose_one
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text
 from core.ui.what_if.fusion_controls import KNN, FusionChoice
 
 PAGE = "what-if"
 # Total weight of the other components for DE and for DIR, as in published entries; several components share it evenly.
-STARTERS = {"half and half": (0.5, 0.5), "direction more": (0.5, 0.7), "base alone": (0.0, 0.0)}
+STARTERS = {"half and half": (0.5, 0.5), "more weight on direction": (0.5, 0.7), "base run only": (0.0, 0.0)}
 
 
-def show_save_controls(context: PageContext, choice: FusionChoice) -> Run:
-    """Show the choice of the baseline, presets, saving and the test run in one row; return the baseline."""
-    base, one, two, three = st.columns([0.34, 0.2, 0.22, 0.24], vertical_alignment="bottom")
-    with base:
-        baseline = _show_baseline(context, choice.base) if choice.labelled else choice.base
+def make_places() -> list[DeltaGenerator]:
+    """The places in one row of the baseline, the presets, saving and the test run."""
+    return list(st.columns([0.28, 0.19, 0.23, 0.3], vertical_alignment="bottom"))
+
+
+def show_save_controls(context: PageContext, choice: FusionChoice, places: Sequence[DeltaGenerator]) -> None:
+    """Show presets, saving and the test run, each in its place; a reader has the presets alone."""
+    _, one, two, three = places
     with one.popover("Presets", width="stretch", icon=":material/bookmark:"):
         _show_presets(context.workspace, choice)
     if context.workspace.settings.read_only:
-        return baseline
+        return
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
         _show_save(context, choice)
     with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not choice.labelled):
         _show_test_twin(context, choice)
-    return baseline
 
 
-def _show_baseline(context: PageContext, base: Run) -> Run:
-    """Show the choice of the run that changes are measured against: the base, or another that has all of its rows."""
+def show_baseline(context: PageContext, choice: FusionChoice, place: DeltaGenerator) -> Run:
+    """Show the choice of the run that changes are measured against: the base, or another that has all of its rows.
+
+    Without labels no change is measured, and there is nothing to choose.
+    """
+    base = choice.base
+    if not choice.labelled:
+        return base
     shared = loaders.shared_row_counts(base.id)
     options = {base.id: base} | {run.id: run for run in context.runs if shared.get(run.id) == base.total}
     names = {key: run.name for key, run in options.items()}
-    chosen = choose_one(st.selectbox, "baseline", "Change against", names, base.id)
+    chosen = choose_one(place.selectbox, "baseline", "Change against", names, base.id)
     return options[chosen or base.id]
 
 
@@ -64,16 +74,20 @@ def _show_presets(workspace: Workspace, choice: FusionChoice) -> None:
         st.button(as_text(name), on_click=_apply_preset, args=(settings,), key=f"preset-{name}", width="stretch")
     if workspace.settings.read_only:
         return
-    name = st.text_input("Keep these settings as", key="preset_name")
-    if st.button("Keep", disabled=not name.strip(), key="keep-preset"):
+    name = st.text_input("Save these settings as", key="preset_name")
+    if st.button("Save preset", disabled=not name.strip(), key="save-preset"):
         runs.save_preset(workspace, PAGE, name, _widget_values(choice))
-        confirm(f"Kept these settings as {name.strip()}.")
+        confirm(f"Saved the preset {name.strip()}.", _link_to_changes)
         st.rerun()
-    gone = st.selectbox("Forget", list(named), index=None, key="preset_gone", disabled=not named, placeholder="a preset")
-    if gone is not None and st.button("Forget it", key="forget-preset"):
+    gone = st.selectbox("Delete a preset", list(named), index=None, key="preset_gone", disabled=not named, placeholder="choose")
+    if gone is not None and st.button("Delete preset", key="delete-preset"):
         runs.delete_preset(workspace, PAGE, gone)
-        confirm(f"Forgot the settings {gone}.")
+        confirm(f"Deleted the preset {gone}.", _link_to_changes)
         st.rerun()
+
+
+def _link_to_changes() -> None:
+    links.to_data("Changes", tab="Changes")
 
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:
@@ -89,7 +103,7 @@ def _apply_preset(settings: dict[str, Any]) -> None:
 
 def _show_save(context: PageContext, choice: FusionChoice) -> None:
     usual = f"{choice.base.name} + {_join_names(context, choice)}"
-    name = st.text_input("Name of the new run", placeholder=usual, **linked("mix_name")) or usual
+    name = st.text_input("Name of the new run", placeholder=usual, **bind("mix_name")) or usual
     if choice.knn is not None:
         st.caption("The neighbours are saved as a run of their own, which the fusion names as its parent.")
     if st.button("Save", type="primary", disabled=not name.strip(), key="save-mix"):
@@ -101,7 +115,7 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     known = loaders.labelled_counts().set_index("run")["labelled"]
     test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
     if not test:
-        st.markdown("No run of this dataset is on unlabelled rows.")
+        st.markdown("No run of this dataset is on rows without labels.")
         return
     base = _show_test_run(f"In place of {choice.base.name}", test, "twin")
     methods = {run.id: run.method for run in context.runs}
@@ -114,7 +128,7 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     if any(found is None for found in others.values()) or base is None:
         return
     usual = f"{base.name} + {_join_names(context, choice)}"
-    name = st.text_input("Name of the new run", placeholder=usual, **linked("twin_name")) or usual
+    name = st.text_input("Name of the new run", placeholder=usual, **bind("twin_name")) or usual
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
         _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
 

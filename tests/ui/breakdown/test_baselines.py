@@ -19,4 +19,4 @@ def test_the_table_shows_what_the_command_prints(visit: Visit, demo_workspace: W
             assert controls.loc[each["name"], "DE"].startswith(f"{each['de']:.3f} [")
     assert list(fingerprint.index) == [each["name"] for each in printed["fingerprint"]]
     assert {"DE reversed", "DIR reversed"} <= set(fingerprint)
-    assert "which knows no biology" in text_of(app)
+    assert r"no\-biology baseline" in text_of(app)

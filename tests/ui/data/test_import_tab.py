@@ -22,7 +22,7 @@ def test_a_path_outside_is_refused_and_one_inside_is_imported(
     (inside / "passwd").write_bytes(b"root:x:0:0:open-sesame\n")
     monkeypatch.setenv("PERTURBDESK_IMPORT_ROOTS", str(inside))
     app = visit(small_workspace, "data")
-    assert f"From {inside}, and below." in text_of(app).replace("\\", "").replace("\u2060", "")
+    assert f"Inside {inside}" in text_of(app).replace("\\", "").replace("\u2060", "")
     for path, words in (
         ("/etc/passwd", "outside of the folders that pages may import from"),
         (str(inside / "passwd"), "no reader recognises what it holds"),

@@ -7,8 +7,8 @@ from scipy.stats import rankdata
 
 from core.actions.workspace import Workspace
 from core.store import predictions, runs
-from core.store.predictions import CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
-from core.ui.debates.filters import UNLIKE
+from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, MOST_ARGUED, RowFilter
+from core.ui.debates.filters import COUNTED, UNLIKE
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import listed, text_of
 
@@ -30,10 +30,11 @@ def test_an_order_is_offered_where_it_means_something(
     visit: Visit, demo_workspace: Workspace, small_workspace: Workspace
 ) -> None:
     orders = visit(demo_workspace, "debates", run=RUN).selectbox(key="order").options
-    assert {CONFIDENTLY_WRONG, MOST_ARGUED} <= set(orders)
+    assert {CONFIDENTLY_WRONG, MOST_ARGUED, ADVOCATES_DISAGREE} <= set(orders)
     assert UNLIKE not in orders  # no other run is chosen
     app = visit(small_workspace, "debates", run="debate", order=CONFIDENTLY_WRONG)
     assert listed(app) == ["Pb_Ga", "Pa_Ga", "Pa_Gb", "Pc_Gc"]
+    assert COUNTED[CONFIDENTLY_WRONG] in text_of(app)
     app.button(key="go-right").click().run()
     assert app.query_params["row"] == "Pa_Ga"  # next and previous follow the order
 

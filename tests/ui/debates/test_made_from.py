@@ -15,7 +15,7 @@ from core.store.runs import Run
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.shared.neighbour_controls import parameters_of
+from core.ui.shared.neighbour_controls import link_parameters, parameters_of
 from tests.derived import save_fusion, save_knn, save_recovered
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of as escaped_text_of
@@ -55,6 +55,13 @@ def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, copy: Workspace, data
     assert "kept no dossier" not in text_of(app)
     assert "have changed since" not in text_of(app)
     assert not app.exception
+
+
+def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
+    visit(copy, "neighbours")  # whose spaces are read from here on
+    assert link_parameters(dataset, FOLDS) == {}
+    others = KnnSettings(("simulated",), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5)))
+    assert link_parameters(dataset, others) == {"power": "2.5", "protocol": "leave-one-out"}
 
 
 def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, copy: Workspace, dataset: Dataset) -> None:

@@ -95,7 +95,7 @@ def write_brief(workspace: Workspace) -> None:
 def test_a_row_shows_texts_with_what_was_searched_for(visit: Visit, small_workspace: Workspace) -> None:
     write_brief(small_workspace)
     app = visit(small_workspace, "debates", run="debate", row="Pa_Ga", q="SURE")
-    assert any(text.value.startswith("**:orange-background[Sure]**") for text in app.markdown)
+    assert any("\n\n**:orange-background[Sure]**" in text.value for text in app.markdown)
 
 
 @pytest.mark.browser
@@ -107,7 +107,7 @@ def test_links_leave_the_machine_on_a_click_only(open_tab: OpenTab, small_worksp
         page.goto(server.url("debates", run="debate", row="Pa_Ga", q="does it"))
         settle(page)
         brief = page.get_by_test_id("stMarkdown").filter(has_text="probability given: 18").first
-        assert brief.locator("strong").inner_text() == "Sure"
+        assert brief.locator("strong").all_inner_texts() == ["EFFECT", "Sure"]
         assert brief.locator("li").inner_text() == "<b id=pwned>Pa</b> does it"
         assert brief.locator(".stMarkdownColoredBackground").inner_text() == "does it"
         assert page.locator("#pwned").count() == 0

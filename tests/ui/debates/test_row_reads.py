@@ -1,7 +1,8 @@
-"""How often a row of Debates opens the store, and for how long."""
+"""Who opens the store for a row of Debates, and for how long."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,17 +14,19 @@ from core.actions.workspace import Workspace
 from core.store import predictions, runs
 from core.store.connection import Store
 from core.ui.debates import row
+from core.ui.shared.loaders import rows
 from tests.ui.conftest import Visit
 
 
 @pytest.fixture
 def attachments(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The mode of every attachment of the store since the test began."""
+    """The mode of every attachment of the store that a page made since the test began: rows that are read ahead do not count."""
     modes: list[str] = []
     attach = Store._attach
 
     def counted(self: Store, mode: Any) -> None:
-        modes.append(mode)
+        if not threading.current_thread().name.startswith("read-ahead"):
+            modes.append(mode)
         attach(self, mode)
 
     monkeypatch.setattr(Store, "_attach", counted)
@@ -31,23 +34,23 @@ def attachments(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def next_row(app: AppTest) -> AppTest:
+    """Open the next row once it was read ahead."""
+    rows._AHEAD.submit(lambda: None).result()
     return app.button(key="go-right").click().run()
 
 
-def test_the_next_row_attaches_the_store_once(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
+def test_the_next_row_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
     app = visit(demo_workspace, "debates")
     for _ in range(3):
         before = app.query_params.get("row")
         attachments.clear()
         next_row(app)
         assert app.query_params["row"] != before
-        assert attachments == ["READ_ONLY"]
+        assert attachments == []
     assert not app.exception
 
 
-def test_the_next_row_beside_another_run_attaches_the_store_once(
-    visit: Visit, demo_workspace: Workspace, attachments: list[str]
-) -> None:
+def test_the_next_row_beside_another_run_opens_no_store(visit: Visit, demo_workspace: Workspace, attachments: list[str]) -> None:
     with demo_workspace.store.read() as db:
         run = runs.find(db, "simulated debate").id
         other = next(key for key in predictions.shared_row_counts(db, run) if key != run)
@@ -55,6 +58,16 @@ def test_the_next_row_beside_another_run_attaches_the_store_once(
     attachments.clear()
     next_row(app)
     assert len([text for text in app.markdown if text.value.startswith("#### ")]) == 2
+    assert attachments == []
+
+
+def test_a_row_that_was_not_read_ahead_opens_the_store_once(
+    visit: Visit, demo_workspace: Workspace, attachments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows._AHEAD, "submit", lambda *_: None)
+    app = visit(demo_workspace, "debates")
+    attachments.clear()
+    app.button(key="go-right").click().run()
     assert attachments == ["READ_ONLY"]
 
 

@@ -44,6 +44,8 @@ def test_a_method_without_a_model_runs_from_the_page(visit: Visit, small_workspa
     app = visit(small_workspace, "launch", method="evidence_rules")
     assert "No run was started here yet" in text_of(app)
     assert "This method needs no model" in text_of(app)
+    [method] = [widget for widget in app.selectbox if widget.label == "Method"]
+    assert (method.value, "evidence rules" in method.options) == ("evidence_rules", True)  # its name is for links
     assert "2 rows" in text_of(app)  # Pc_Gc and Pc_Gm12, tests/cases.py
     press(app, "Start run")
     assert not app.error

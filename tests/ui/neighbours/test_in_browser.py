@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.ui.conftest import OpenTab, settle, then
 from tests.ui.serving import Server
+
+pytestmark = pytest.mark.browser
 
 FIRST_BOX = {"x": 18, "y": 52}  # of the table's first row, which Streamlit draws on a canvas
 PICKED = "[data-testid=stMain] strong:has-text('Without the picked')"
@@ -25,3 +29,16 @@ def test_a_picked_neighbour_shows_the_priors_before_and_after(open_tab: OpenTab,
     prior = page.locator("[class*=st-key-numbers-]").first.inner_text()
     assert moved[1] in prior
     assert f"{moved[2]} without the picked" in prior
+
+
+def test_the_page_is_one_step_from_the_one_before(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url())
+    settle(page)
+    steps = page.evaluate("history.length")
+    then(page, page.get_by_test_id("stSidebar").get_by_role("link", name="Neighbours", exact=True).click)
+    page.get_by_role("heading", name="Neighbours", exact=True).wait_for()
+    settle(page)
+    assert page.evaluate("history.length") == steps + 1
+    then(page, page.go_back)
+    page.get_by_role("heading", name="Overview", exact=True).wait_for()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.engine.journal import read_progress
-from core.engine.run_state import WITHOUT_A_WORD
+from core.engine.run_state import NO_REASON
 from tests.engine.cases import recorded, until
 from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit
@@ -22,7 +22,7 @@ def test_a_dead_run_is_told_at_once_settled_in_the_background_and_can_be_resumed
     app = visit(workspace, "overview")
     assert not app.exception
     assert "crashed: " in text_of(app)
-    assert WITHOUT_A_WORD in text_of(app)
+    assert NO_REASON in text_of(app)
     until(lambda: recorded(workspace, run).status == "crashed", "the run to be settled")
     until(lambda: recorded(workspace, run).done == finished, "its rows")
     assert f"{finished} of 40 rows are finished; resume it on Launch" in text_of(app.run())

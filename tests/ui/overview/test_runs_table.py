@@ -12,7 +12,7 @@ from tests.ui.test_apptest import the_run
 from tests.ui.test_transfer_pages import LABELLED, TEST, copy
 
 __all__ = ["copy"]  # a fixture
-CONTROL = "no biology: row counts"
+CONTROL = "no-biology baseline"
 
 
 def table_of(visit: Visit, workspace: Workspace, **parameters: str | list[str]) -> pd.DataFrame:

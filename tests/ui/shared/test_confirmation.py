@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Element
 
+from core.actions import imports, run_control
 from core.actions.workspace import Workspace
-from tests import cases
+from core.engine.run_state import State, Status
+from tests import cases, worlds
+from tests.engine.killed import killed_run
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, the_run
 
@@ -100,12 +107,67 @@ def test_a_space_is_built_and_deleted(visit: Visit, small_workspace: Workspace) 
     assert not app.error
     said, links = confirmation_of(app)
     assert said.startswith("Built mine: ")
-    assert links == ["Open its neighbours"]
+    assert links == ["Changes"]  # Neighbours does not offer a space that is built from the dataset's labels
     app.selectbox(key="space_gone").select("mine").run()
     press(app, "Delete space")
     assert confirmation_of(app) == ("Deleted mine.", ["Changes"])
 
 
+def test_a_space_leads_to_its_neighbours_without_what_neighbours_shows_anyway(visit: Visit, small_workspace: Workspace) -> None:
+    """A default in the address is taken out of it again, which would be one more step for the browser's "back"."""
+    imports.import_upload(small_workspace, worlds.pack("descriptions"), "desc.json")
+    app = visit(small_workspace, "data", tab="Spaces")
+    for name, named in (("first", {}), ("second", {"space": ["second"]})):
+        app.text_input(key="build_name").input(name).run()
+        app.number_input(key="build_columns_text").set_value(1 if named else 2).run()
+        press(app, "Build")
+        assert not app.error
+        link = next(each for each in app.get("page_link") if each.proto.label == "Open its neighbours")
+        assert {key: value for key, value in parse_qs(link.proto.query_string).items() if key not in ("dataset", "run")} == named
+
+
 def test_the_demo_leads_to_its_rows(visit: Visit, small_workspace: Workspace) -> None:
     app = press(visit(small_workspace, "data"), "Make the simulated demo")
     assert confirmation_of(app) == ("Made the simulated demo: 3 runs.", ["Open rows"])
+
+
+def test_a_fetch_leads_to_what_it_brought(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = cases.as_csv(["id", "pert", "gene"], [["Pd_Gd", "Pd", "Gd"]])
+
+    def fetch(workspace: Workspace, group: str, progress: Callable[[str, int, int], None]) -> list[imports.Imported]:
+        progress(f"{group}.csv", len(content), len(content))
+        return [imports.import_upload(workspace, content, f"{group}.csv")]
+
+    monkeypatch.setattr(imports, "fetch_and_import", fetch)
+    app = press(visit(small_workspace, "data"), "Fetch and import")
+    assert not app.error
+    said, shown = confirmation_of(app)
+    assert said.startswith("Imported challenge.csv: ")
+    assert shown == ["Open the dataset"]
+
+
+@pytest.mark.parametrize(
+    ("button", "state", "failed", "said"),
+    [
+        ("Pause", "running", 0, "Pausing r."),
+        ("Cancel", "running", 0, "Cancelled r; its finished rows are kept."),
+        ("Resume", "paused", 0, "Resumed r."),
+        ("Retry failed rows", "done", 2, "Retrying 2 failed rows of r."),
+    ],
+)
+def test_what_is_done_to_a_run_is_confirmed(
+    visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, button: str, state: State, failed: int, said: str
+) -> None:
+    workspace, run = killed_run(tmp_path)
+    states, asked = run_control.states, []
+
+    def pretend(of: Workspace) -> dict[str, Status]:
+        return {key: replace(each, state=state, counts=replace(each.counts, failed=failed)) for key, each in states(of).items()}
+
+    monkeypatch.setattr(run_control, "states", pretend)
+    for action in ("pause", "cancel", "resume", "retry"):
+        monkeypatch.setattr(run_control, action, lambda _, key, action=action, **__: asked.append((action, key)))
+    app = press(visit(workspace, "launch", watched=run.id), button)
+    assert not app.error
+    assert asked == [(button.split()[0].lower(), run.id)]
+    assert confirmation_of(app) == (said, ["Open rows"])

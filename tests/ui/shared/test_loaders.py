@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from core.actions import runs as actions
 from core.actions.workspace import Workspace
-from core.store import runs
+from core.store import predictions, runs
 from core.ui.shared import loaders
-from core.ui.shared.loaders import cache
+from core.ui.shared.loaders import cache, rows
 from tests.ui.conftest import forget
 
 
@@ -44,17 +46,42 @@ def test_a_cached_loader_refuses_to_run_inside_a_reading_block() -> None:
         loaders.all_runs()
 
 
-def test_queries_of_a_refresh_see_the_state_of_its_counters(small_workspace: Workspace) -> None:
-    seen: list[str] = []
-    loaders.refresh(lambda db: seen.extend(run.name for run in runs.list_all(db)))
-    assert seen == [run.name for run in loaders.all_runs()]
-    assert small_workspace.store._readers == 0
+def test_a_store_that_nobody_changed_is_not_opened_for_its_counters(
+    small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = []
+    monkeypatch.setattr(cache, "_read_versions", lambda: opened.append(True) or {})
+    cache._versions_in.cache_clear()
+    files = [small_workspace.store.file, small_workspace.store.file.with_name(small_workspace.store.file.name + ".wal")]
+    for file in filter(Path.exists, files):
+        os.utime(file, (1, 1))  # changed long ago
+    loaders.refresh()
+    loaders.refresh()
+    assert len(opened) == 1
+    actions.rename(small_workspace, "debate", "renamed")
+    loaders.refresh()
+    loaders.refresh()  # so soon after a change, the file may change again without a sign
+    assert len(opened) == 3
+
+
+def test_a_row_is_read_ahead(small_workspace: Workspace) -> None:
+    with small_workspace.store.read() as db:
+        run = runs.find(db, "debate").id
+        ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
+    loaders.refresh()
+    loaders.read_ahead([run], [*ids[:2], "no such row"])
+    rows._AHEAD.submit(lambda: None).result()
+    small_workspace.store.file.rename(small_workspace.store.file.with_suffix(".away"))
+    try:
+        assert [loaders.row_details(run, pair_id).numbers["pair_id"] for pair_id in ids[:2]] == ids[:2]
+    finally:
+        small_workspace.store.file.with_suffix(".away").rename(small_workspace.store.file)
 
 
 def test_a_loader_tells_ids_apart_however_they_are_cut() -> None:
     asked = []
 
-    @cache.cached("anything", entries=20)
+    @cache.cache_by("anything", entries=20)
     def load(ids: tuple[str, ...], parts: tuple[int, tuple[str, ...]]) -> int:
         asked.append((ids, parts))
         return len(asked)

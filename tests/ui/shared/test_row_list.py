@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -35,7 +36,7 @@ ROWS = pd.DataFrame(
 
 
 def test_it_draws_what_is_known_of_each_row() -> None:
-    drawn = row_list.content(ROWS, "P(DE)", "3 of 9 rows")
+    drawn = json.loads(row_list.content(ROWS, "P(DE)", "3 of 9 rows")[row_list.HASH_BYTES :])
     assert drawn["ids"] == ["A_b", "A_c", "D_e"]
     assert drawn["values"] == [0.25, None, 1.0]
     assert [drawn["kinds"][label]["name"] for label in drawn["labels"]] == ["up", "no label", "none"]
@@ -45,7 +46,7 @@ def test_it_draws_what_is_known_of_each_row() -> None:
 
 def test_its_version_tells_other_rows_and_other_marks() -> None:
     versions = {
-        row_list.content(rows, name, count)["version"]
+        row_list.content(rows, name, count)[: row_list.HASH_BYTES]
         for rows, name, count in (
             (ROWS, "P(DE)", "3 of 9 rows"),
             (ROWS.iloc[::-1], "P(DE)", "3 of 9 rows"),
@@ -55,7 +56,7 @@ def test_its_version_tells_other_rows_and_other_marks() -> None:
         )
     }
     assert len(versions) == 5
-    assert row_list.content(ROWS.copy(), "P(DE)", "3 of 9 rows")["version"] in versions
+    assert row_list.content(ROWS.copy(), "P(DE)", "3 of 9 rows")[: row_list.HASH_BYTES] in versions
 
 
 @pytest.fixture
@@ -110,6 +111,21 @@ def test_a_click_anywhere_on_a_row_opens_it_and_keys_go_on_from_there(page: Page
     assert row is not None
     assert box["y"] <= row["y"] <= box["y"] + box["height"] - row["height"]
     assert box["y"] + box["height"] <= 900  # the list ends where the window does
+
+
+@pytest.mark.browser
+def test_a_note_can_be_asked_for_before_the_page_is_drawn_to_its_end(page: Page, ids: list[str]) -> None:
+    page.get_by_role("option").nth(3).click()
+    shows(page, ids[3])
+    page.evaluate(
+        """() => {
+             const notes = document.querySelector(".st-key-notes"), after = document.createComment("");
+             notes.replaceWith(after);
+             setTimeout(() => after.replaceWith(notes), 800);
+           }"""
+    )
+    page.keyboard.press("n")
+    page.wait_for_function("() => document.activeElement?.ariaLabel === 'Add a note'")
 
 
 @pytest.mark.browser

@@ -68,8 +68,8 @@ def shown(app: AppTest) -> str:
 def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
     dataset = default_dataset(workspace, None)
     found = WorkspaceComponents(workspace, dataset).predict_knn(KnnSettings(("simulated",), EvaluationProtocol()), None)
-    setting = replace(found.inputs.setting, weighting=replace(found.inputs.setting.weighting, power=power))
-    de, direction = cut_values(replace(found.inputs, setting=setting), found.labels).mean(axis=0)
+    similarity = replace(found.inputs.similarity, weighting=replace(found.inputs.similarity.weighting, power=power))
+    de, direction = cut_values(replace(found.inputs, similarity=similarity), found.labels).mean(axis=0)
     return float(de), float(direction)
 
 
@@ -87,10 +87,10 @@ def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, 
 def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, copy: Workspace) -> None:
     de, _ = expected(copy, 3.0)
     text = run_until(computing(copy, "neighbours", power="3.0"), "permuted vectors 0.250")
-    assert f"These settings: mean of ten cuts (seeds 0–9), inside 5×5 cells, on 7,700 rows: DE {de:.3f} (permuted" in text
+    assert f"These settings: DE {de:.3f} (permuted" in text
     app = computing(copy, "what_if", run=LABELLED)
     text = run_until(app, "permuted vectors 0.250 ± 0.000, p = 0.01)")
-    assert "Neighbours alone: mean of ten cuts (seeds 0–9), inside 5×5 cells, on " in text
+    assert "Neighbours alone: DE " in text
 
 
 def test_until_they_are_there_the_page_says_so(visit: Visit, copy: Workspace) -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 
-from core.ui.what_if import movers
+import pytest
+
+from core.ui.what_if import at_rest
 from tests.ui.conftest import OpenTab, settle
 from tests.ui.serving import Server
+
+pytestmark = pytest.mark.browser
 
 LABELLED = "simulated debate"
 # Notes at every frame the height of the page and where its figures that are drawn begin.
@@ -21,7 +25,7 @@ CHANGE = "[data-testid=stMain] [data-testid=stMarkdownContainer] p > strong:firs
 
 
 def test_nothing_jumps_while_a_slider_moves_and_rows_follow_when_the_hand_rests(open_tab: OpenTab, demo_server: Server) -> None:
-    page = open_tab()
+    page = open_tab(reduced_motion="no-preference")  # what fades may jump, too
     page.goto(demo_server.url("what_if", run=LABELLED))
     settle(page)
     page.locator(FIRST_ROWS).first.wait_for()
@@ -36,7 +40,7 @@ def test_nothing_jumps_while_a_slider_moves_and_rows_follow_when_the_hand_rests(
         "([rows, before]) => [...document.querySelectorAll(rows)].map(each => each.textContent).join() !== before",
         arg=[FIRST_ROWS, ",".join(rows)],
     )
-    page.wait_for_timeout(movers.REST_MS)
+    page.wait_for_timeout(at_rest.REST_MS)
     heights = {json.loads(frame)[0] for frame in page.evaluate("[...window.frames_seen]")}
     tops = {tuple(json.loads(frame)[1]) for frame in page.evaluate("[...window.frames_seen]")}
     assert len(heights) == 1

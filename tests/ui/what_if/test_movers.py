@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions import component_loader
 from core.actions.workspace import Workspace, open_workspace
+from core.texts import number_text
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from core.ui.what_if import movers
@@ -34,6 +36,28 @@ def test_rows_are_those_drawn_before_until_the_hand_rests(visit: Visit, demo_wor
     app.slider(key="w_de_knn").set_value(0.9).run()
     assert listed(app).equals(drawn)
     assert not listed(visit(demo_workspace, "what_if", run=LABELLED, w_de_knn="0.9")).equals(drawn)
+
+
+def test_places_have_separators_and_a_minus_sign_and_stay_numbers(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "what_if", run=LABELLED)
+    assert pd.api.types.is_numeric_dtype(listed(app)["places"])  # so that a click on the column's head sorts by size
+    shown = next(each for each in app.dataframe if "places" in each.value).proto.arrow_data.styler.display_values
+    texts = pa.ipc.open_stream(shown).read_pandas().iloc[:, 2].tolist()
+    assert texts == [number_text(value, "+,.10g") for value in listed(app)["places"]]
+    assert any(text.startswith("−") for text in texts)
+
+
+def test_ranks_without_labels_wait_for_the_hand_too(visit: Visit, demo_workspace: Workspace) -> None:
+    def ranks(app: AppTest) -> pd.DataFrame:
+        """The table of all rows; that of the rows that move most has the same columns."""
+        return max((each.value for each in app.dataframe if {"rank_a", "rank_b"} <= set(each.value)), key=len)
+
+    app = visit(demo_workspace, "what_if", run="simulated debate test")
+    drawn = ranks(app)
+    app.slider(key="w_de_knn").set_value(0.9).run()
+    assert not app.exception
+    assert ranks(app).equals(drawn)
+    assert not ranks(visit(demo_workspace, "what_if", run="simulated debate test", w_de_knn="0.9")).equals(drawn)
 
 
 @pytest.fixture

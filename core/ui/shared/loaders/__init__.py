@@ -10,7 +10,7 @@ leakage   what splits share, and which spaces and runs repeat labels or row coun
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
-from core.ui.shared.loaders.cache import refresh, run_version, workspace
+from core.ui.shared.loaders.cache import refresh, run_version, versions_of, workspace
 from core.ui.shared.loaders.leakage import leakage_audit
 from core.ui.shared.loaders.records import (
     all_datasets,
@@ -36,7 +36,7 @@ from core.ui.shared.loaders.rows import (
     list_rows,
     matching_ids,
     p_de_values,
-    read_linked_rows,
+    read_ahead,
     row_details,
     runs_with_row,
     shared_row_counts,
@@ -99,7 +99,7 @@ __all__ = [
     "principal_axes",
     "prior_cache",
     "protocol_sentences",
-    "read_linked_rows",
+    "read_ahead",
     "refresh",
     "rejected_rows",
     "row_details",
@@ -119,5 +119,6 @@ __all__ = [
     "standing",
     "symbol_rows",
     "tokens_by_run",
+    "versions_of",
     "workspace",
 ]

@@ -8,10 +8,10 @@ which may be waiting for the store.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
@@ -47,12 +47,22 @@ def reading() -> Iterator[Cursor]:
         _IS_READING.reset(token)
 
 
-def refresh(*queries: Callable[[Cursor], None]) -> None:
-    """Read the counters, and in the same read run `queries`: once at the start of a page's run."""
+def refresh() -> None:
+    """Take the counters as they are now: once at the start of a page's run. A store that nobody changed is not opened."""
+    state = workspace().store.settled_state()
+    _VERSIONS.set(_read_versions() if state is None else _versions_in(state))
+
+
+@lru_cache(maxsize=1)
+def _versions_in(state: tuple[object, ...]) -> dict[str, int]:
+    """The counters of a store in this state, which was looked at before they are read: a change since then has another."""
+    del state  # part of the key only
+    return _read_versions()
+
+
+def _read_versions() -> dict[str, int]:
     with reading() as db:
-        _VERSIONS.set(changes.versions(db))
-        for query in queries:
-            query(db)
+        return changes.versions(db)
 
 
 def _version(scopes: list[str]) -> tuple[int, ...]:
@@ -74,7 +84,12 @@ def run_version(run: str) -> tuple[int, ...]:
     return _version([f"run:{run}", "datasets"])
 
 
-def cached(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def versions_of(runs: Iterable[str]) -> tuple[int, ...]:
+    """The counters of several runs, of the datasets and of the spaces: of all that a fusion is computed from."""
+    return _version([*(f"run:{run}" for run in runs), "datasets", "spaces"])
+
+
+def cache_by(*scopes: str, entries: int = 10, shared: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Cache a loader's results while the counters of `scopes` stand still; "{0}" in a scope is the first argument.
 
     entries: how many results are kept. shared: every caller gets the same object, uncopied, which nobody may change.

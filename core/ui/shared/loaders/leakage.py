@@ -7,7 +7,7 @@ from core.audit.shared_symbols import SplitOverlap, compare_splits
 from core.scoring import leakage
 from core.scoring.leakage import LeakageAudit, RunCheck, SpaceCheck
 from core.stats.count_controls import CountControls
-from core.ui.shared.loaders.cache import cached, workspace
+from core.ui.shared.loaders.cache import cache_by, workspace
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
 from core.ui.shared.loaders.scores import run_score, scored_rows
 from core.ui.shared.loaders.spaces import all_spaces, row_index, space_vectors
@@ -27,12 +27,12 @@ def leakage_audit(dataset: str) -> LeakageAudit:
     )
 
 
-@cached("datasets", entries=4)
+@cache_by("datasets", entries=4)
 def _count_controls(dataset: str) -> CountControls:
     return leakage.check_counts(dataset_rows(dataset))
 
 
-@cached("datasets", "spaces", entries=4)
+@cache_by("datasets", "spaces", entries=4)
 def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, ...]]:
     """What the splits of a dataset share, and what could not be compared."""
     [record] = [each for each in all_datasets() if each.id == dataset]
@@ -40,13 +40,13 @@ def _split_overlaps(dataset: str) -> tuple[tuple[SplitOverlap, ...], tuple[str, 
     return tuple(compare_splits(dataset_rows(dataset), tables)), tables.notes
 
 
-@cached("datasets", "spaces", entries=100)
+@cache_by("datasets", "spaces", entries=100)
 def _space_check(dataset: str, space: str) -> SpaceCheck:
     """The probe of a space (name) on a dataset (id)."""
     [record] = [each for each in all_spaces() if each.name == space]
     return leakage.check_space(record, lambda: space_vectors(dataset, space), row_index(dataset))
 
 
-@cached("run:{0}", "datasets", entries=100)
+@cache_by("run:{0}", "datasets", entries=100)
 def _run_check(run: str) -> RunCheck:
     return leakage.check_run(scored_rows(run), run_score(run))

@@ -12,31 +12,31 @@ from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.types import Label, Pair
 from core.ui.shared.loaders import settling
-from core.ui.shared.loaders.cache import cached, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading, workspace
 
 
-@cached("datasets")
+@cache_by("datasets")
 def all_datasets() -> list[Dataset]:
     """Every dataset, the demo last."""
     with reading() as db:
         return datasets.list_all(db)
 
 
-@cached("datasets")
+@cache_by("datasets")
 def default_dataset() -> Dataset | None:
     """The dataset to show where a link names none."""
     with reading() as db:
         return datasets.default(db)
 
 
-@cached("datasets")
+@cache_by("datasets")
 def dataset_counts() -> pd.DataFrame:
     """One row per dataset and split, with its counts."""
     with reading() as db:
         return datasets.counts(db)
 
 
-@cached("datasets", entries=4, shared=True)
+@cache_by("datasets", entries=4, shared=True)
 def dataset_rows(dataset: str) -> pd.DataFrame:
     """Every row of a dataset (id) in file order."""
     with reading() as db:
@@ -51,7 +51,7 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
     return Pair(pair_id, row["pert"], row["gene"], label, row["split"])
 
 
-@cached("runs", "datasets")
+@cache_by("runs", "datasets")
 def _recorded_runs() -> list[Run]:
     with reading() as db:
         return runs.list_all(db)
@@ -68,14 +68,14 @@ def settle_runs() -> None:
         settling.start(workspace())
 
 
-@cached("runs", "datasets")
+@cache_by("runs", "datasets")
 def labelled_counts() -> pd.DataFrame:
     """Per run how many of its rows have a label."""
     with reading() as db:
         return runs.label_counts(db)
 
 
-@cached("runs")
+@cache_by("runs")
 def tokens_by_run() -> dict[str, tuple[int, int]]:
     """Run id → tokens of prompts and of answers that were paid for, of runs whose calls are recorded."""
     with reading() as db:
@@ -100,7 +100,7 @@ def latest_changes() -> pd.DataFrame:
         return changes.latest(db)
 
 
-@cached("presets")
+@cache_by("presets")
 def all_presets(page: str) -> dict[str, dict[str, Any]]:
     """The named settings of a page."""
     with reading() as db:

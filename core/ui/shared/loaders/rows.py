@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import streamlit as st
 from numpy.typing import NDArray
 
 from core.audit.debate_audit import DebateAudit, audit_debate
-from core.errors import NotFound
-from core.store import Cursor, calls, evidence, findings, notes, pairs, predictions, traces
+from core.store import calls, evidence, findings, notes, pairs, predictions, traces
 from core.store.predictions import Order, RowFilter
 from core.types import Call
-from core.ui.shared.loaders.cache import cached, reading
+from core.ui.shared.loaders.cache import cache_by, reading
+
+_AHEAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="read-ahead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,84 +37,67 @@ class RowDetails:
     runs: list[str]
 
 
-_LINKED: ContextVar[dict[tuple[str, str], RowDetails] | None] = ContextVar("linked", default=None)
-
-
-def read_linked_rows(db: Cursor) -> None:
-    """Read the row that the address names, in its run and in those it is compared with.
-
-    Run together with the reading of the counters, this makes a step to the next row open the store once. What an
-    address names in vain is left out: the page says so when it asks for it.
-    """
-    pair_id = st.query_params.get("row")
-    found = {}
-    for run in [st.query_params.get("run"), *st.query_params.get_all("with")]:
-        if run is None or pair_id is None:
-            continue
-        try:
-            found[run, pair_id] = _read_details(db, run, pair_id)
-        except NotFound:
-            continue
-    _LINKED.set(found)
-
-
+@cache_by("run:{0}", "runs", "datasets", "notes", "spaces", entries=50, shared=True)
 def row_details(run: str, pair_id: str) -> RowDetails:
     """Everything that Debates shows of one row of a run (id). Raises NotFound if the run lacks it."""
-    found = (_LINKED.get() or {}).get((run, pair_id))
-    if found is not None:
-        return found
     with reading() as db:
-        return _read_details(db, run, pair_id)
+        numbers = predictions.row(db, run, pair_id)
+        return RowDetails(
+            numbers,
+            traces.of_row(db, run, pair_id),
+            evidence.of_row(db, run, pair_id),
+            calls.of_row(db, run, pair_id),
+            notes.of_row(db, run, pair_id),
+            predictions.runs_with(db, numbers["dataset"], pair_id),
+        )
 
 
-def _read_details(db: Cursor, run: str, pair_id: str) -> RowDetails:
-    numbers = predictions.row(db, run, pair_id)
-    return RowDetails(
-        numbers,
-        traces.of_row(db, run, pair_id),
-        evidence.of_row(db, run, pair_id),
-        calls.of_row(db, run, pair_id),
-        notes.of_row(db, run, pair_id),
-        predictions.runs_with(db, numbers["dataset"], pair_id),
-    )
+def read_ahead(runs: Sequence[str], pair_ids: Sequence[str]) -> None:
+    """Begin to read the rows of some runs (ids) that may be opened next, while somebody reads this one.
+
+    One that cannot be read is read again when it is opened, and the page says why it cannot.
+    """
+    for pair_id in pair_ids:
+        for run in runs:
+            _AHEAD.submit(copy_context().run, row_details, run, pair_id)
 
 
-@cached("run:{0}", "datasets", "notes", entries=20, shared=True)
+@cache_by("run:{0}", "datasets", "notes", entries=20, shared=True)
 def matching_ids(run: str, wanted: RowFilter, order: Order) -> list[str]:
     """The pair ids that a filter leaves, in order."""
     with reading() as db:
         return predictions.find_pair_ids(db, run, wanted, order)
 
 
-@cached("run:{0}", "datasets", "notes", entries=20)
+@cache_by("run:{0}", "datasets", "notes", entries=20)
 def list_rows(run: str, pair_ids: tuple[str, ...]) -> pd.DataFrame:
     """The named rows as a list shows them."""
     with reading() as db:
         return predictions.list_rows(db, run, pair_ids)
 
 
-@cached("run:{0}", "datasets")
+@cache_by("run:{0}", "datasets")
 def filter_choices(run: str) -> dict[str, list[str]]:
     """The values that a run's rows can be filtered by: name of the filter → its values."""
     with reading() as db:
         return predictions.filter_choices(db, run)
 
 
-@cached("run:{0}", shared=True)
+@cache_by("run:{0}", shared=True)
 def p_de_values(run: str) -> NDArray[np.float64]:
     """P(DE) of every row of a run, of shape (n_rows,)."""
     with reading() as db:
         return predictions.p_de_of(db, run)
 
 
-@cached("run:{0}", entries=50)
+@cache_by("run:{0}", entries=50)
 def flag_counts(run: str) -> dict[str, int]:
     """How many rows of a run carry each flag."""
     with reading() as db:
         return predictions.flag_counts(db, run)
 
 
-@cached("run:{0}")
+@cache_by("run:{0}")
 def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
     """A run's audit, and the lengths of its briefs."""
     with reading() as db:
@@ -126,7 +111,7 @@ def runs_with_row(dataset: str, pair_id: str) -> list[str]:
         return predictions.runs_with(db, dataset, pair_id)
 
 
-@cached("runs", entries=50)
+@cache_by("runs", entries=50)
 def shared_row_counts(run: str) -> dict[str, int]:
     """Run id → how many rows it shares with a run."""
     with reading() as db:

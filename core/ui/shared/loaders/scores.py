@@ -22,13 +22,13 @@ from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
-from core.ui.shared.loaders.cache import cached, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading, workspace
 from core.ui.shared.loaders.records import all_datasets, all_runs, dataset_rows
 from core.ui.shared.loaders.rows import matching_ids
 from core.ui.shared.loaders.spaces import row_index
 
 
-@cached("run:{0}", "datasets", entries=12, shared=True)
+@cache_by("run:{0}", "datasets", entries=12, shared=True)
 def run_rows(run: str) -> pd.DataFrame:
     """A run's rows in file order, with the count-only controls of each (see `run_scores.add_count_controls`)."""
     with reading() as db:
@@ -36,7 +36,7 @@ def run_rows(run: str) -> pd.DataFrame:
     return run_scores.add_count_controls(rows, dataset)
 
 
-@cached("run:{0}", "datasets", entries=12, shared=True)
+@cache_by("run:{0}", "datasets", entries=12, shared=True)
 def scored_rows(run: str) -> RunRows:
     """A run's rows as they are scored."""
     known = {each.id: each for each in all_runs()}
@@ -45,20 +45,20 @@ def scored_rows(run: str) -> RunRows:
     return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(dataset), kind)
 
 
-@cached("run:{0}", "datasets", entries=50)
+@cache_by("run:{0}", "datasets", entries=50)
 def run_score(run: str) -> RunScore:
     """A run's score."""
     return run_scores.score_run(scored_rows(run))
 
 
-@cached("run:{0}", "datasets", entries=50)
+@cache_by("run:{0}", "datasets", entries=50)
 def count_score(run: str) -> RunScore:
     """The score of row counts alone on a run's rows, scored as the run is."""
     rows = scored_rows(run)
     return run_scores.score_run(run_scores.count_rows(rows).under(rows.protocols))
 
 
-@cached("run:{0}", "datasets", entries=12)
+@cache_by("run:{0}", "datasets", entries=12)
 def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
     """A run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
     rows = scored_rows(run)
@@ -80,7 +80,7 @@ class Standing:
     rows: str
 
 
-@cached("run:{0}", "datasets", entries=200)
+@cache_by("run:{0}", "datasets", entries=200)
 def standing(run: str) -> Standing:
     """Where a run stands; nothing is permuted for it, so that a list of runs shows at once."""
     rows = scored_rows(run)
@@ -89,7 +89,7 @@ def standing(run: str) -> Standing:
     return Standing(run_score(run), judge_run(rows), count_score(run).whole.mean.value, key)
 
 
-@cached("run:{0}", "datasets", "spaces", entries=8)
+@cache_by("run:{0}", "datasets", "spaces", entries=8)
 def run_controls(run: str) -> RunControls:
     """What knows no biology beside a run's score; permuted vectors only if they were computed before."""
     rows = scored_rows(run)
@@ -98,7 +98,7 @@ def run_controls(run: str) -> RunControls:
     return control_run(rows, splits, None if null is None else null.values)
 
 
-@cached("run:{0}", "datasets", "spaces", entries=30)
+@cache_by("run:{0}", "datasets", "spaces", entries=30)
 def protocol_sentences(run: str) -> list[tuple[str, str]]:
     """(protocol, sentence) for each kNN on labelled rows that a run is made from: its own score, or what it has to be read with.
 
@@ -138,7 +138,7 @@ def _knn_sentence(dataset: Dataset, run: Run) -> str:
     return sentences.knn_sentence(KnnNumbers(settings.protocol, predicted.evaluation()))
 
 
-@cached("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
+@cache_by("run:{0}", "run:{1}", "datasets", "notes", entries=20, shared=True)
 def ids_unlike(run: str, other: str, wanted: RowFilter) -> list[str]:
     """The pair ids that a filter leaves, those first whose rank of P(DE) differs most in another run; the others last."""
     ids = matching_ids(run, wanted, "file order")

@@ -15,24 +15,24 @@ from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, cosine_similarity
-from core.ui.shared.loaders.cache import cached, reading, workspace
+from core.ui.shared.loaders.cache import cache_by, reading, workspace
 from core.ui.shared.loaders.records import dataset_rows
 
 
-@cached("spaces")
+@cache_by("spaces")
 def all_spaces() -> list[SpaceRecord]:
     """Every gene space, oldest first."""
     with reading() as db:
         return spaces.list_all(db)
 
 
-@cached("spaces")
+@cache_by("spaces")
 def all_packs() -> list[PackRecord]:
     """Every knowledge pack with its organism, oldest first."""
     return packs.list_with_organisms(workspace())
 
 
-@cached("spaces", "datasets", entries=100)
+@cache_by("spaces", "datasets", entries=100)
 def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
     """How much of a dataset (id) a space (id) covers."""
     with reading() as db:
@@ -40,7 +40,7 @@ def space_coverage(space: str, dataset: str) -> embeddings.Coverage | None:
     return space_actions.coverage_of(workspace(), record, dataset)
 
 
-@cached("spaces", "datasets", entries=50)
+@cache_by("spaces", "datasets", entries=50)
 def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     """How many symbols of a dataset (id) each rule found in a space (id), and symbols with several spellings."""
     with reading() as db:
@@ -50,7 +50,7 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
 
 
-@cached("datasets", entries=4, shared=True)
+@cache_by("datasets", entries=4, shared=True)
 def row_index(dataset: str) -> RowIndex:
     """The rows of a dataset (id) as integer codes."""
     with reading() as db:
@@ -58,7 +58,7 @@ def row_index(dataset: str) -> RowIndex:
     return component_loader.load_index(workspace(), record)
 
 
-@cached("spaces", "datasets", entries=12, shared=True)
+@cache_by("spaces", "datasets", entries=12, shared=True)
 def space_vectors(dataset: str, space: str) -> Space:
     """The vectors of a space (name) for the symbols of a dataset (id)."""
     with reading() as db:
@@ -66,21 +66,21 @@ def space_vectors(dataset: str, space: str) -> Space:
     return component_loader.load_spaces(workspace(), row_index(dataset), record, [space])[0]
 
 
-@cached("spaces", "datasets", entries=3, shared=True)
+@cache_by("spaces", "datasets", entries=3, shared=True)
 def cosine_cache(dataset: str) -> dict[tuple[str, bool], NDArray[np.float64]]:
     """The cosines of a dataset's symbols, filled as they are needed: (space, centred) → matrix."""
     del dataset  # part of the key only
     return {}
 
 
-@cached("spaces", "datasets", entries=3, shared=True)
+@cache_by("spaces", "datasets", entries=3, shared=True)
 def prior_cache(dataset: str) -> dict[tuple[KnnSettings, int], Priors]:
     """A dataset's priors, filled as they are needed: (settings, hash of the pair ids) → priors."""
     del dataset  # part of the key only
     return {}
 
 
-@cached("spaces", "datasets", entries=8, shared=True)
+@cache_by("spaces", "datasets", entries=8, shared=True)
 def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple[float, float]]:
     """The first two principal components of a dataset's symbols in a space, and their shares of the variance.
 
@@ -89,7 +89,7 @@ def principal_axes(dataset: str, space: str) -> tuple[NDArray[np.float64], tuple
     return embeddings.project_to_two_axes(space_vectors(dataset, space).columns)
 
 
-@cached("spaces", "datasets", entries=50)
+@cache_by("spaces", "datasets", entries=50)
 def most_similar(dataset: str, space: str, role: str, symbol: str, n: int = 15) -> pd.DataFrame:
     """The perturbations or genes of a dataset (id) that are most similar to one: symbol, similarity, counts of labels."""
     rows = dataset_rows(dataset)

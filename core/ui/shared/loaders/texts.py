@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.store import text_search
 from core.store.text_search import Found, TextQuery
-from core.ui.shared.loaders.cache import cached, reading, run_version
+from core.ui.shared.loaders.cache import cache_by, reading, run_version
 from core.ui.shared.loaders.records import all_runs
 
 
@@ -14,7 +14,7 @@ def search_texts(dataset: str, wanted: TextQuery) -> Found:
     return _search_texts(dataset, wanted, versions)
 
 
-@cached("runs", "datasets", entries=20, shared=True)
+@cache_by("runs", "datasets", entries=20, shared=True)
 def _search_texts(dataset: str, wanted: TextQuery, versions: tuple[tuple[int, ...], ...]) -> Found:
     del versions  # part of the key only
     with reading() as db:

@@ -1,0 +1,52 @@
+"""Where the runs of a dataset stand, in words: which is the best, and whether any beats the no-biology baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.scoring.controls import Verdicts
+from core.scoring.run_scores import RunScore
+from core.scoring.sentences import interval_text
+from core.texts import NO_BIOLOGY
+from core.transfer.run_cells import ALL_ROWS
+
+# Of a comparison with a baseline, by `Verdict.word`.
+_OUTCOMES = {"yes": "beats", "no": "is below", "cannot tell": "cannot be told apart from"}
+
+
+def standing_sentence(judged: Mapping[str, Verdicts]) -> str:
+    """Whether any of these runs (by name) beats the no-biology baseline, on each axis; empty if none of them has labels."""
+    parts: list[str] = []
+    subject = ""
+    for axis, name in (("de", "DE"), ("dir", "DIR")):
+        verdicts = {run: getattr(each, axis) for run, each in judged.items()}
+        known = {run: each for run, each in verdicts.items() if each.beats is not None}
+        if not known:
+            continue
+        baseline = f"the {NO_BIOLOGY} ({next(iter(known.values())).control})"
+        above = [run for run, each in known.items() if each.beats]
+        of = f"of {len(known)} runs with labels"
+        if len(known) == 1:
+            [(run, verdict)] = known.items()
+            who = "it" if run == subject else f"{run}, the only run with labels,"
+            subject = run
+            parts.append(f"on {name} {who} {_OUTCOMES[verdict.word]} {baseline}")
+        elif not above:
+            parts.append(f"on {name} none {of} beats {baseline}")
+        else:
+            parts.append(f"on {name} {len(above)} {of} beat{'s' * (len(above) == 1)} {baseline}: {', '.join(above)}")
+    return f"{'; '.join(parts)}.".replace("on", "On", 1) if parts else ""
+
+
+def best_sentence(groups: Sequence[Mapping[str, RunScore]]) -> str:
+    """The run (by name) with the highest headline of each group of runs that can be compared; empty without a score."""
+    best = [max(group.items(), key=lambda item: item[1].headline.value.estimate) for group in groups if group]
+    if not best:
+        return ""
+    parts = [
+        f"{run} {interval_text(found.headline.value)} on {found.whole.n_labelled:,} rows"
+        + ("" if found.whole.scored == ALL_ROWS else f" {found.whole.scored}")
+        for run, found in best
+    ]
+    names = dict.fromkeys(found.headline.name for _, found in best)
+    return f"Best so far ({', '.join(names)}): {'; '.join(parts)}."

@@ -1,0 +1,44 @@
+"""Data, tab Changes: who changed what, when."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import streamlit as st
+
+from core.ui.shared.widgets import as_text, show_empty
+
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
+_HASH_DIGITS = 12  # of a SHA-256, which are enough to tell files apart
+
+
+def show(changes: pd.DataFrame) -> None:
+    """Show the audit log in full: a static table breaks its lines, so that nothing is cut."""
+    if changes.empty:
+        show_empty("Nothing has been changed yet.")
+        return
+    shown = pd.DataFrame(
+        {
+            "when": changes["changed_at"].dt.strftime("%Y-%m-%d %H:%M"),
+            "by": changes["author"].map(as_text),
+            "what": changes["action"].map(as_text),
+            "of": changes["subject"].map(as_text),
+            "detail": changes["detail"].map(detail_text).map(as_text),
+        }
+    )
+    with st.container(key="changes"):  # the style sheet sets the widths of its columns
+        st.table(shown, border="horizontal", hide_index=True, alt="The latest changes")
+
+
+def detail_text(detail: str) -> str:
+    """The detail of a change, recorded as JSON, as "rows: 2,499, name: debate"; of a SHA-256 its beginning."""
+    known = {name.replace("_", " "): value for name, value in json.loads(detail).items()}
+    return ", ".join(f"{name}: {_value_text(value)}" for name, value in known.items())
+
+
+def _value_text(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return _HASH.sub(lambda found: found[0][:_HASH_DIGITS], str(value))

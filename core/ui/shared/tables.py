@@ -1,0 +1,157 @@
+"""Tables: each column as wide as its text, and above a table wider than its place the names of the columns out of sight."""
+
+from __future__ import annotations
+
+import html
+import math
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+from typing import Any, cast
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from core.ui.shared import text_size
+
+Column = Mapping[str, Any]  # as st.column_config makes it
+TEXT_PX = 13.2  # size of the text in a cell: 0.875rem of the theme's 15 px
+MARGINS_PX = 18  # of a cell: Streamlit's 8 on both sides, and the line between columns with what rounding takes
+LEAST_PX, MOST_PX = 46, 400  # of a column; text beyond it goes on in the next line
+MARKERS_PX = 34  # the column in which rows are ticked
+TALL_PX = 62  # a row of three lines; Streamlit breaks lines in rows above 4rem alone
+SPARE_PX = 6  # of the last column's margin, which may be out of sight before its text is
+MEASURED_ROWS = 500  # of a longer table, whose texts are much alike
+BAR_PX = 110
+# Widths of characters in Source Sans, the theme's font, in hundredths of the text's size; a capital letter or a sign that is
+# not here is as wide as OTHER.
+_WIDTHS = {
+    **dict.fromkeys(" ", 20),
+    **dict.fromkeys("ijl,.:;'|I·", 25),
+    **dict.fromkeys("f()[]{}!-", 30),
+    **dict.fromkeys("rt/", 35),
+    **dict.fromkeys("csz*?", 44),
+    **dict.fromkeys("kvxyFJLY–", 49),
+    **dict.fromkeys("0123456789aegXV_+−=±×<>~$#", 50),
+    **dict.fromkeys("bdhnopquATSEPZ✗", 55),
+    **dict.fromkeys("MWw", 79),
+    **dict.fromkeys("m%@⚠", 88),
+    **{"‰": 119, "⟶": 143},
+}
+OTHER = 65
+
+
+def show_table(
+    table: pd.DataFrame | Styler, columns: Mapping[str, Column | str | None] | None = None, key: str | None = None, **options: Any
+) -> Any:
+    """Show a table without its index; what `st.dataframe` returns.
+
+    columns: as its column_config; a width in pixels stands there only for a text that may be cut or a bar. Further options are
+    those of `st.dataframe`. In a place that is wider than the columns, they share what is left.
+    """
+    frame: pd.DataFrame = cast(Any, table).data if isinstance(table, Styler) else table
+    settings = {str(name): _settings_of((columns or {}).get(str(name), {})) for name in frame}
+    shown = [name for name, found in settings.items() if found is not None]
+    widths = {name: column_width(frame[name], name, settings[name] or {}) for name in shown}
+    is_tall = any(wants_lines(frame[name], settings[name] or {}) for name in shown)
+    scale = text_size.scale()
+    markers = MARKERS_PX if options.get("on_select", "ignore") != "ignore" else 0
+    if is_tall:
+        options = {"row_height": math.ceil(TALL_PX * scale)} | options
+    configured: dict[str, Any] = {
+        name: None if found is None else {**found, "width": math.ceil(widths[name] * scale)} for name, found in settings.items()
+    }
+    with st.container(gap=None):
+        titles = [str((settings[name] or {}).get("label") or name) for name in shown]
+        st.html(scroll_hint(titles, [math.ceil(widths[name] * scale) for name in shown], markers))
+        return st.dataframe(
+            table,
+            hide_index=True,
+            key=key,
+            column_config=configured,
+            **{"height": "content", "placeholder": "–"} | options,
+        )
+
+
+def _settings_of(column: Column | str | None) -> dict[str, Any] | None:
+    """The settings of a column, of which a text is the title alone; None for one that is hidden."""
+    if isinstance(column, str):
+        return {"label": column}
+    return None if column is None else dict(column)
+
+
+def column_width(values: pd.Series, name: str, settings: Column) -> int:
+    """The width of a column in pixels: the one that is set, else as wide as its title and its widest text."""
+    if isinstance(settings.get("width"), int):
+        return int(settings["width"])
+    if _type_of(settings).get("type") == "progress":
+        return BAR_PX
+    widest = max(map(text_width, (str(settings.get("label") or name), *_cell_texts(values, settings))))
+    return math.ceil(min(max(widest, LEAST_PX), MOST_PX))
+
+
+def wants_lines(values: pd.Series, settings: Column) -> bool:
+    """Whether a column has text that is wider than it may be, so that rows need several lines."""
+    if pd.api.types.is_numeric_dtype(values):
+        return False
+    limit = settings["width"] if isinstance(settings.get("width"), int) else MOST_PX
+    return any(text_width(text) > limit for text in _cell_texts(values, settings))
+
+
+def text_width(text: str) -> float:
+    """The width of a cell with this text, in pixels."""
+    return MARGINS_PX + TEXT_PX * sum(_WIDTHS.get(character, OTHER) for character in text) / 100
+
+
+def _cell_texts(values: pd.Series, settings: Column) -> Iterable[str]:
+    """The texts of a column's cells as they are shown, as far as they may be the widest."""
+    kind = _type_of(settings)
+    known = values.head(MEASURED_ROWS).dropna()
+    if kind.get("type") == "link" and kind.get("display_text"):
+        return [str(kind["display_text"])]
+    if pd.api.types.is_bool_dtype(known):
+        return []
+    if pd.api.types.is_numeric_dtype(known):
+        return {_number_text(value, kind.get("format")) for value in known.tolist()}
+    if pd.api.types.is_datetime64_any_dtype(known):
+        return ["2000-00-00 00:00:00"]
+    texts = {str(value) for value in known.tolist()}
+    return sorted(texts, key=len)[-20:]
+
+
+def _type_of(settings: Column) -> Mapping[str, Any]:
+    return settings.get("type_config") or {}
+
+
+def _number_text(value: float, form: str | None) -> str:
+    """A number as Streamlit writes it in a format of its own or of printf."""
+    if form is not None and "%" in form:
+        return form % value
+    if form == "percent":
+        return f"{100 * value:.2f}%"
+    return f"{value:,}" if form == "localized" else f"{round(value, 4)}"
+
+
+def scroll_hint(titles: Sequence[str], widths: Sequence[int], markers: int = 0) -> str:
+    """HTML that names the columns out of sight, in a place narrower than the table; none of it is seen in a wider one.
+
+    widths: of the columns, in pixels; markers: of what stands before them.
+    """
+    ends = list(accumulate(widths, initial=markers + 2))[1:]  # 2: the table's frame
+    if not ends:
+        return ""
+    # A rule holds on the whole page, so tables of other widths have rules of other names.
+    own = f"hint-{zlib.crc32(repr(ends).encode()):x}"
+    rules = "".join(
+        f"@container (min-width: {end - SPARE_PX}px) {{ .{own}-{at} {{ display: none; }} }}" for at, end in enumerate(ends)
+    )
+    # Only the last columns are ever out of sight, so each but the last brings the comma behind it.
+    last = len(ends) - 1
+    names = "".join(
+        f'<span class="{own}-{at}">{html.escape(title)}{"." if at == last else ", "}</span>' for at, title in enumerate(titles)
+    )
+    return (
+        f'<div class="scroll-hint"><style>{rules}</style>'
+        f'<div class="{own}-{last}">Scroll the table sideways to see: {names}</div></div>'
+    )

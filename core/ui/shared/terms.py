@@ -1,0 +1,71 @@
+"""The terms of the field, each explained once: what a page shows when somebody points at a number or a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from core.transfer.permutation_null import N_PERMUTATIONS
+
+# The lines with which Overview begins.
+FIRST_TERMS: Final = (
+    "DE – is the gene's expression changed at all? How well P(DE) ranks changed genes above unchanged ones.",
+    "DIR – if it changes, up or down? How well P(up | DE) ranks genes that go up above genes that go down.",
+    "AUROC – the chance that a random positive row is ranked above a random negative one: 0.5 is a coin toss, 1 is perfect.",
+)
+SCORE_HELP: Final = {
+    "DE": "AUROC of any effect against none, over rows with a label: 0.5 is chance.",
+    "DIR": "AUROC of up against down, over rows with an effect: 0.5 is chance.",
+    "mean": "The headline and official score: the mean of DE and DIR.",
+}
+HEADLINE_HELP: Final = "The mean over genes of each gene's own AUROC: what knows only how often a gene changes has 0.5."
+PROBABILITY_HELP: Final = {
+    "P(DE)": "Probability that the knockdown changes the gene's expression at all (differential expression).",
+    "P(up | DE)": "Probability that the change is up, given that there is one.",
+}
+RANK_HELP: Final = (
+    "Made of ranks, as a fusion is: the order of a run's rows means something, the value is no probability, so there is no call "
+    "and no hit or miss."
+)
+FOLDS: Final = (
+    "Perturbations and genes are each cut into five parts, and a row is predicted from rows outside both of its parts; only rows "
+    "in the same parts are compared."
+)
+LEAVE_ONE_OUT: Final = (
+    "Each row is predicted without rows of its own perturbation or gene; biased if all genes are about equally similar."
+)
+# (what to look for in a text, what it is called, what it means)
+_EXPLAINED: Final = (
+    (r"no-biology", "No-biology baseline", "what knows only how often each gene was measured; a run has to beat it."),
+    (r"count-only", "Count-only", "the baseline on DE, made from how often the row's gene was measured; it sees no label."),
+    (r"rarer gene", "Rarer gene", "the baseline on DIR: the rarer a gene, the more likely it goes up; it sees no label."),
+    (r"never saw|\bcells?\b|\bfolds?\b", "Labels that were never seen", FOLDS),
+    (
+        r"\bcuts?\b",
+        "Cut",
+        "one random division of perturbations and genes into parts, which its seed makes again. Other cuts score a little "
+        "differently, so a space is scored by the mean of ten (seeds 0–9).",
+    ),
+    (
+        r"permuted vectors",
+        "Permuted vectors",
+        f"the same with the vectors of genes exchanged at random, {N_PERMUTATIONS} times: mean ± standard deviation. p is the "
+        "share that scores as high, the space itself counted among them.",
+    ),
+    (r"[Ll]eave-one-out", "Leave-one-out", LEAVE_ONE_OUT),
+    (
+        r"allowing for shared",
+        "Allowing for shared perturbations and genes",
+        "rows of one perturbation or gene resemble each other, so they say less than as many separate ones; the interval is as "
+        "much wider.",
+    ),
+    (r"by rows alone", "By rows alone", "as if no two rows shared a perturbation or a gene: too narrow where they do."),
+    (r"stand-ins?|stand in", "Stand-in", "where no labelled row is similar, the share among labelled rows replaces the prior."),
+    (r"80% power", "80% power", "a difference of that size would be found in four of five data sets like this one."),
+)
+
+
+def explain(text: str) -> str | None:
+    """What the terms in a text mean, as Markdown with a paragraph for each; None if it has no such term."""
+    found = [f"**{name}**: {meaning}" for pattern, name, meaning in _EXPLAINED if re.search(pattern, text)]
+    return "\n\n".join(found) or None

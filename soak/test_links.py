@@ -1,0 +1,25 @@
+"""Every control of every page and tab, changed by itself and with the others, in a link that is opened elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.workspace import Workspace
+from soak.conftest import Record
+from tests.conftest import demo_workspace
+from tests.ui.conftest import OpenTab, browser, demo_server, open_tab
+from tests.ui.link_walk import change_each, change_together
+from tests.ui.serving import Server
+from tests.ui.views import VIEWS, View, symbol_of
+
+__all__ = ["browser", "demo_server", "demo_workspace", "open_tab"]  # fixtures
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=str)
+def test_a_link_shows_the_same_screen_elsewhere(
+    open_tab: OpenTab, demo_server: Server, demo_workspace: Workspace, view: View, record: Record
+) -> None:
+    path, parameters = view.address(symbol_of(demo_workspace))
+    here, there, address = open_tab(), open_tab(), demo_server.url(path, **parameters)
+    each = change_each(here, there, address)
+    record(each=each, together=change_together(here, there, address))

@@ -1,0 +1,40 @@
+"""Data, tabs Runs and Changes: what a person reads of a run and of what was done."""
+
+from __future__ import annotations
+
+import json
+
+from core.actions import runs as actions
+from core.actions.workspace import Workspace
+from core.ui.data.changes_tab import detail_text
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import the_run
+
+TEST = "simulated debate test"
+
+
+def test_a_run_is_described_in_words_and_its_record_is_folded(visit: Visit, demo_workspace: Workspace) -> None:
+    run = the_run(demo_workspace, TEST)
+    app = visit(demo_workspace, "data", tab="Runs", run=run.id)
+    facts = next(element.value for element in app.main.markdown if element.value.startswith("**Method**"))
+    assert "**Method**: debate" in facts
+    assert f"**Rows**: {run.done:,} of {run.total:,}" in facts.replace("\\", "")
+    assert run.id not in facts
+    [record] = [element for element in app.main.expander if element.label.startswith("Record")]
+    assert f"id: {run.id}" in record.text[0].value
+
+
+def test_a_change_says_its_detail_with_the_beginning_of_a_hash() -> None:
+    detail = {"pack_sha256": "0123456789abcdef" * 4, "rows": 65377, "name": "string_edges", "strict": True}
+    expected = "pack sha256: 0123456789ab, rows: 65,377, name: string_edges, strict: True"
+    assert detail_text(json.dumps(detail)) == expected
+
+
+def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_workspace: Workspace) -> None:
+    note = "a note so long that no cell of one line would hold it " * 4
+    actions.set_values(small_workspace, the_run(small_workspace).id, {"note": note})
+    app = visit(small_workspace, "data", tab="Changes")
+    assert not app.dataframe
+    [table] = app.table
+    assert list(table.value) == ["when", "by", "what", "of", "detail"]
+    assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")

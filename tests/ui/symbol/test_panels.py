@@ -1,0 +1,20 @@
+"""The page of one gene."""
+
+from __future__ import annotations
+
+import re
+
+from core.actions.workspace import Workspace
+from core.plots import theme
+from tests.ui.conftest import Visit
+
+
+def test_a_symbols_page_names_classes_in_the_order_of_every_page(visit: Visit, demo_workspace: Workspace) -> None:
+    with demo_workspace.store.read() as db:
+        rows = db.execute("SELECT gene FROM pair GROUP BY gene HAVING count(DISTINCT label) = 3 ORDER BY gene LIMIT 1").fetchall()
+    app = visit(demo_workspace, "gene", name=rows[0][0])
+    of_rows, similar = (each.value for each in app.dataframe)
+    assert [name for name in similar if name in theme.LABEL_SIGNS] == ["up", "down", "none"]
+    counts = next(caption.value for caption in app.caption if caption.value.startswith("Target gene of"))
+    assert re.findall(r"up|down|none", counts) == ["up", "down", "none"]
+    assert list(of_rows)[:4] == ["pert", "label", "split", "debate"]

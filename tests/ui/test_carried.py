@@ -1,0 +1,118 @@
+"""What a link carries, control by control: what somebody chose is in the address, and the page is the same from there."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+from core.actions.workspace import Workspace
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import text_of, the_run
+from tests.ui.test_one_score import FUSED, KNN, LABELLED, made
+from tests.ui.test_transfer_pages import copy
+
+__all__ = ["copy", "made"]  # fixtures
+
+
+def values_of(app: AppTest) -> dict[str, object]:
+    """The values of a page's controls by key, those of the sidebar included."""
+    kinds = (
+        "selectbox",
+        "multiselect",
+        "slider",
+        "toggle",
+        "number_input",
+        "text_input",
+        "text_area",
+        "pills",
+        "segmented_control",
+    )
+    return {each.key: each.value for kind in kinds for each in getattr(app, kind) if each.key}
+
+
+def address_of(app: AppTest) -> dict[str, list[str]]:
+    return {name: values if isinstance(values, list) else [values] for name, values in app.query_params.items()}
+
+
+def assert_same_elsewhere(visit: Visit, workspace: Workspace, page: str, app: AppTest) -> None:
+    """Open the address of a page as somebody else does: it stays as it is, and every control holds the same."""
+    assert not app.exception
+    carried = address_of(app)
+    there = visit(workspace, page, **carried)
+    assert "This link sets" not in text_of(there)
+    assert address_of(there) == carried
+    assert values_of(there) == values_of(app)
+
+
+def test_what_if_is_carried(visit: Visit, made: Workspace) -> None:
+    base, knn, fused = (the_run(made, name).id for name in (LABELLED, KNN, FUSED))
+    app = visit(made, "what_if", run=base)
+    app.multiselect(key="id-with").set_value(["knn", knn]).run()
+    app.segmented_control(key="over").set_value("labelled rows").run()
+    app.selectbox(key=f"id-reference_{base}").set_value(fused).run()
+    for control, value in (
+        (app.slider(key="w_de_knn"), 0.2),
+        (app.slider(key=f"w_dir_{knn}"), 0.6),
+        (app.selectbox(key="id-baseline"), fused),
+        (app.segmented_control(key="id-plane"), knn),
+        (app.segmented_control(key="moved"), "P(up | DE)"),
+        (app.slider(key="power"), 3.0),
+        (app.selectbox(key="nearest"), 50),
+        (app.toggle(key="centre"), True),
+    ):
+        control.set_value(value)
+    app.run()
+    names = {
+        "with",
+        "over",
+        f"reference_{base}",
+        "w_de_knn",
+        f"w_dir_{knn}",
+        "baseline",
+        "plane",
+        "moved",
+        "power",
+        "nearest",
+        "centre",
+    }
+    assert {*app.query_params} == {"dataset", "run", *names}
+    assert_same_elsewhere(visit, made, "what_if", app)
+
+
+def test_launch_is_carried(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "launch")
+    app.selectbox(key="launch_split").set_value("train").run()
+    app.number_input(key="launch_sample").set_value(20).run()
+    app.number_input(key="launch_seed").set_value(3).run()
+    app.selectbox(key="id-labels").set_value("folds").run()
+    app.text_input(key="run_name").input("mine").run()
+    names = {"launch_split", "launch_sample", "launch_seed", "labels", "run_name"}
+    assert {*app.query_params} - {"dataset", "run"} == names
+    assert_same_elsewhere(visit, demo_workspace, "launch", app)
+    app.selectbox(key="id-method").set_value("debate").run()
+    assert {*app.query_params} - {"dataset", "run"} == {*names, "method"}
+    assert_same_elsewhere(visit, demo_workspace, "launch", app)
+
+
+def test_submit_is_carried(visit: Visit, made: Workspace) -> None:
+    app = visit(made, "submit", run=the_run(made, FUSED).id)
+    app.segmented_control(key="track").set_value("A").run()
+    app.toggle(key="fusion_trace").set_value(True).run()
+    assert {*app.query_params} == {"dataset", "run", "track", "fusion_trace"}
+    assert_same_elsewhere(visit, made, "submit", app)
+    checked = visit(made, "submit", tab="Check a file", check_track="C", check_labelled="true")
+    assert {*checked.query_params} >= {"tab", "check_track", "check_labelled"}
+    assert_same_elsewhere(visit, made, "submit", checked)
+
+
+def test_debates_are_carried_with_the_open_card(visit: Visit, demo_workspace: Workspace) -> None:
+    run, other = (the_run(demo_workspace, f"simulated {name}debate").id for name in ("", "collapsed "))
+    app = visit(demo_workspace, "debates", run=run)
+    app.multiselect(key="label").set_value(["up", "none"]).run()
+    app.slider(key="p_up").set_value((0.1, 0.9)).run()
+    app.toggle(key="failed").set_value(False).run()
+    app.selectbox(key="order").set_value(app.selectbox(key="order").options[1]).run()
+    app.multiselect(key="id-with").set_value([other]).run()
+    for key in ("id-card", f"id-card-{other}"):
+        app.pills(key=key).set_value(app.pills(key=key).options[-1]).run()
+    assert {*app.query_params} - {"row"} == {"dataset", "run", "label", "p_up", "order", "with", "card", f"card-{other}"}
+    assert_same_elsewhere(visit, demo_workspace, "debates", app)

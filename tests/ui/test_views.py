@@ -1,0 +1,167 @@
+"""Every page and tab, loaded once and looked at twice: nothing clipped and nothing over anything else on a small laptop, a laptop
+and a projector, and nothing in either theme that axe-core finds serious. Larger text is looked at on the first tab of each page;
+soak/test_larger_text.py takes every tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from core.actions.workspace import Workspace
+from core.plots import theme
+from core.ui.shared import shell, text_size
+from tests.ui.conftest import OpenTab, new_context, settle, then
+from tests.ui.serving import Server
+from tests.ui.views import HEIGHT, PAGES, REST_MS, TABS, TALLEST, VIEWS, WIDTHS, View, symbol_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+PATIENCE = 15  # times REST_MS
+FAULTS = Path(__file__).with_name("faults.js").read_text("utf-8")
+GRAVE = ("serious", "critical")
+LARGER_WIDTHS = WIDTHS[1:]
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Browser) -> Iterator[Page]:
+    """A tab where axe may be put into the page although the app's policy forbids such scripts."""
+    context = new_context(browser, bypass_csp=True)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture(scope="module", params=VIEWS, ids=str)
+def opened(request: pytest.FixtureRequest, tab: Page, demo_server: Server, demo_workspace: Workspace) -> tuple[Page, View]:
+    """A page with one of its tabs open, in the light."""
+    tab.emulate_media(color_scheme="light")
+    open_view(tab, demo_server, demo_workspace, request.param)
+    return tab, request.param
+
+
+@pytest.fixture(scope="module")
+def larger(browser: Browser, demo_server: Server) -> Iterator[Page]:
+    """A tab of somebody who has chosen larger text."""
+    context = new_context(browser)
+    context.add_cookies([{"name": text_size.COOKIE, "value": "on", "url": demo_server.address}])
+    yield context.new_page()
+    context.close()
+
+
+def open_view(page: Page, server: Server, workspace: Workspace, view: View) -> None:
+    path, parameters = view.address(symbol_of(workspace))
+    page.goto(server.url(path, **parameters))
+    settle(page)
+
+
+def lasting_faults(page: Page, width: int) -> list[str]:
+    """What is still wrong when the page has followed the window to this width; figures follow after a while."""
+    page.set_viewport_size({"width": width, "height": TALLEST})
+    faults: list[str] = []
+    for _ in range(PATIENCE):
+        page.wait_for_timeout(REST_MS)
+        faults = page.evaluate(FAULTS)
+        if not faults:
+            break
+    return faults
+
+
+def violations(page: Page) -> list[tuple[str, str, str]]:
+    """(rule, element, what is wrong) of everything serious or critical."""
+    sync_playwright = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found: list[dict[str, Any]] = sync_playwright.Axe().run(page).response["violations"]
+    grave = [(rule["id"], node) for rule in found if rule["impact"] in GRAVE for node in rule["nodes"]]
+    return [(rule, node["html"], node["failureSummary"]) for rule, node in grave]
+
+
+def test_nothing_is_clipped(opened: tuple[Page, View]) -> None:
+    page, _ = opened
+    assert {width: lasting_faults(page, width) for width in WIDTHS} == {width: [] for width in WIDTHS}
+
+
+def test_nothing_keeps_anybody_out(opened: tuple[Page, View]) -> None:
+    """In the light, and when the system has gone dark."""
+    page, _ = opened
+    page.set_viewport_size({"width": 1280, "height": HEIGHT})
+    assert violations(page) == []
+    page.emulate_media(color_scheme="dark")
+    then(page, lambda: page.keyboard.press("r"))  # Streamlit's own key: run again, so that figures follow
+    assert violations(page) == []
+
+
+def test_its_tabs_are_those_that_are_looked_at(opened: tuple[Page, View]) -> None:
+    page, view = opened
+    tabs = page.get_by_role("tablist").first.get_by_role("tab") if view.tab else page.get_by_role("tab")
+    assert tuple(tabs.all_inner_texts()) == TABS.get(view.page, ("", ()))[1]
+
+
+def test_the_pages_are_those_that_are_looked_at(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url())
+    settle(page)
+    links = page.get_by_test_id("stSidebar").get_by_role("link").all_inner_texts()
+    assert sorted(link.split("\n")[-1].lower().replace("-", "_") for link in links) == list(PAGES)
+
+
+@pytest.mark.parametrize("view", {view.page: view for view in reversed(VIEWS)}.values(), ids=str)
+def test_nothing_is_clipped_in_larger_text(larger: Page, demo_server: Server, demo_workspace: Workspace, view: View) -> None:
+    open_view(larger, demo_server, demo_workspace, view)
+    assert {width: lasting_faults(larger, width) for width in LARGER_WIDTHS} == {width: [] for width in LARGER_WIDTHS}
+
+
+def test_axe_sees_what_is_wrong(open_tab: OpenTab) -> None:
+    """What is asked of every page relies on it."""
+    page = open_tab()
+    page.set_content('<html lang="en"><title>t</title><main><h1>h</h1><p style="color: #999">pale</p><input></main>')
+    assert sorted({rule for rule, _, _ in violations(page)}) == ["color-contrast", "label"]
+
+
+def test_the_style_sheet_has_the_colours_of_the_theme() -> None:
+    """White text stands on the accent of the light theme, in both."""
+    rule = next(line for line in shell.STYLE.read_text("utf-8").splitlines() if "stBaseButton-primary" in line)
+    assert f"background-color: {theme.ACCENT['light']}" in rule
+
+
+def test_what_is_clipped_is_seen(open_tab: OpenTab) -> None:
+    """What is asked of every page relies on it."""
+    page = open_tab()
+    page.set_content(
+        '<div data-testid="stMain" style="font: 16px monospace">'
+        '<p style="width: 3em; overflow: hidden; white-space: nowrap">too long</p>'
+        '<p style="height: 0.5em; overflow: hidden">too low</p>'
+        '<p style="width: 3em; overflow: auto; white-space: nowrap">may be scrolled</p>'
+        '<p style="margin: 0">under</p><p style="margin: -1em 0 0">over</p>'
+        '<p style="width: 3000px">too wide</p></div>'
+    )
+    faults = [fault.split(" by ")[0].split(" px")[0] for fault in page.evaluate(FAULTS)]
+    wide = ["the page is 3008", "the main part is 3000"]
+    assert faults == [*wide, 'cut: "too long"', 'cut: "too low"', 'over one another: "under" and "over"']
+
+
+def test_larger_text_is_remembered(open_tab: OpenTab, demo_server: Server) -> None:
+    page = open_tab()
+    page.goto(demo_server.url("what_if"))
+    settle(page)
+    sizes = (
+        "[document.documentElement, document.querySelector('.js-plotly-plot .xtick text')].map(e => getComputedStyle(e).fontSize)"
+    )
+    page.locator(".js-plotly-plot .xtick text").first.wait_for()
+    assert page.evaluate(sizes) == ["15px", "14px"]
+    with page.expect_navigation():
+        page.get_by_label("Larger text").press("Space")
+    for where in ("what_if", "compare"):
+        page.goto(demo_server.url(where))
+        settle(page)
+        page.locator(".js-plotly-plot .xtick text").first.wait_for()
+        assert page.evaluate(sizes) == ["18px", "16.8px"]
+    assert page.get_by_label("Larger text").is_checked()
+    with page.expect_navigation():
+        page.get_by_label("Larger text").press("Space")
+    page.locator(".js-plotly-plot .xtick text").first.wait_for()
+    assert page.evaluate(sizes) == ["15px", "14px"]
