@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner_utils.exceptions import StopException
 from streamlit.testing.v1 import AppTest
 
 from core.actions import runs as actions
@@ -17,7 +18,7 @@ from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.store import notes, runs
 from core.store.runs import Run
-from core.ui.shared import row_list
+from core.ui.shared import linked, row_list
 from tests.ui.conftest import APP, Visit, forget
 
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
@@ -309,3 +310,19 @@ def test_a_reader_of_debates_finds_nothing_to_change(
     assert "read-only" in reader.sidebar.caption[-1].value
     assert [button.label for button in reader.button] == ["previous row", "next row"]
     assert not reader.text_area
+
+
+def test_a_page_that_is_left_before_its_figures_are_drawn_leaves_none_to_the_next(
+    visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were drawn into places of the page before, which the browser no longer had: it showed nothing at all."""
+
+    def leave(_: object) -> list[str]:
+        raise StopException
+
+    with monkeypatch.context() as only_here:
+        only_here.setattr(linked, "describe_unknown", leave)
+        app = visit(demo_workspace, "overview")
+    app.switch_page("pages/data.py").run()
+    assert text_of(app).startswith("## Data")
+    assert not app.get("plotly_chart")

@@ -21,7 +21,7 @@ from core.system_errors import explain
 from core.ui.shared import linked, links, loaders, text_size
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import show_confirmation
-from core.ui.shared.widgets import as_text, draw_waiting
+from core.ui.shared.widgets import as_text, draw_figures_last
 
 PRODUCT = "PerturbDesk"
 PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
@@ -57,14 +57,14 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
         opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
         remarks = st.container()
-        try:
-            with linked.note_at_end():
-                page.run()
-        finally:
-            for sentence in linked.describe_unknown(opened):
-                remarks.caption(f":orange[⚠ {as_text(sentence)}]")
-            draw_waiting()
-            st.session_state.pop(_CONTEXT, None)
+        with draw_figures_last():
+            try:
+                with linked.note_at_end():
+                    page.run()
+            finally:
+                st.session_state.pop(_CONTEXT, None)
+                for sentence in linked.describe_unknown(opened):
+                    remarks.caption(f":orange[⚠ {as_text(sentence)}]")
 
 
 def set_title(*parts: str) -> None:

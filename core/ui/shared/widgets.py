@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from typing import Any, Literal
 
@@ -19,7 +21,9 @@ from core.store.runs import Run
 from core.ui.shared import text_size
 from core.ui.shared.linked import bind
 
-_PLOTLY_IS_LOADED, _WAITING = "_plotly", "_waiting"  # session keys
+_PLOTLY_IS_LOADED = "_plotly"  # a session key
+# Of one run of the script, not of the session: a run that was cut short leaves nothing for the next page to draw.
+_waiting: ContextVar[list[Callable[[], object]] | None] = ContextVar("figures that are drawn last", default=None)
 _HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
 _DRAWN_S = 0.03  # for numbers, before what takes a browser longer
 FLAG_HELP = {
@@ -127,12 +131,13 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) 
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     chart.update_layout(template=theme.template(surface, text_size.scale()))
     options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
-    if _PLOTLY_IS_LOADED in st.session_state:
+    waiting = _waiting.get()
+    if waiting is None:
         st.plotly_chart(chart, **options)  # in no place that was emptied before: the page would jump
     else:
         place = st.empty()
         place.skeleton(height=int(chart.layout.height or theme.HEIGHT_PX))
-        st.session_state.setdefault(_WAITING, []).append(partial(place.plotly_chart, chart, **options))
+        waiting.append(partial(place.plotly_chart, chart, **options))
     below = st.container(horizontal=True, key=f"below-{name}")
     below.caption(as_text(caption))
     with below.popover("Table", icon=":material/download:"):
@@ -153,17 +158,26 @@ def flush() -> None:
     time.sleep(_DRAWN_S)
 
 
-def draw_waiting() -> None:
-    """Draw the figures of the first page in a browser tab, after everything else on that page.
+@contextmanager
+def draw_figures_last() -> Iterator[None]:
+    """Draw the figures of the first page in a browser tab after everything else on that page.
 
     A browser that loads plotly shows nothing else for a second: numbers and text go first.
     """
-    waiting = st.session_state.pop(_WAITING, [])
-    if waiting:
-        time.sleep(_HEAD_START_S)
-        for draw in waiting:
-            draw()
-        st.session_state[_PLOTLY_IS_LOADED] = True
+    if _PLOTLY_IS_LOADED in st.session_state:
+        yield
+        return
+    waiting: list[Callable[[], object]] = []
+    token = _waiting.set(waiting)
+    try:
+        yield
+    finally:
+        _waiting.reset(token)
+        if waiting:
+            time.sleep(_HEAD_START_S)
+            for draw in waiting:
+                draw()
+            st.session_state[_PLOTLY_IS_LOADED] = True
 
 
 def _image(chart: go.Figure, form: str) -> bytes:
