@@ -30,4 +30,4 @@ panels.watch_states(context)
 
 st.markdown("### The dataset")
 caption = f"{context.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"
-widgets.show_figure(label_counts.figure(counts), counts.drop(columns="dataset"), "labels", caption)
+widgets.show_figure(label_counts.figure(counts), counts.drop(columns="dataset"), "labels", "Labels of the dataset", caption)

@@ -46,7 +46,7 @@ def show_ways(run: Run, rows: RunRows) -> None:
         f"{run.name} · {name}, {scored_text(rows.scored)} · 95% intervals {TWO_WAY} · "
         f"◇ {NO_BIOLOGY}: how often genes were measured, scored in the same way"
     )
-    show_figure(score_ways.figure(table, drawing.METRICS[name]), table, f"ways-{name}", caption)
+    show_figure(score_ways.figure(table, drawing.METRICS[name]), table, f"ways-{name}", f"{name} scored in other ways", caption)
     st.caption(
         "Within a gene, and with matched negatives, how often the gene was measured gives nothing away; how often the "
         "perturbation was may still, as the diamonds show. A mean over genes counts each gene with both classes equally; by "
@@ -129,4 +129,5 @@ def _show_reliability(
         extreme = "too extreme" if curve.slope < 1 else "too cautious"
         caption += f" · ◇ recalibrated: {reliability.summary(after)}; slope {curve.slope:.2f}, predictions are {extreme}"
     drawn = table if again is None else pd.concat([table, again], keys=["as predicted", "recalibrated"], names=["probability"])
-    show_figure(reliability.figure(table, name, again), drawn.reset_index(), f"reliability-{name}", caption)
+    chart = reliability.figure(table, name, again)
+    show_figure(chart, drawn.reset_index(), f"reliability-{name}", f"Reliability of {name}", caption)

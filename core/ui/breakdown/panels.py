@@ -58,6 +58,7 @@ def show_slices(run: Run, rows: RunRows, score: ScoreIntervals) -> None:
         slices_plot.figure(table.head(SHOWN), overall, count_only, drawing.METRICS[metric]),
         table.drop(columns="rows"),
         f"slices-{by}",
+        f"{metric} by {_KINDS.get(by, by)}",
         caption,
     )
     _show_slice_table(table, metric)
@@ -118,7 +119,7 @@ def show_curves(run: Run, rows: RunRows) -> None:
         f"{run.name} · {len(rows):,} rows, {scored_text(rows.scored)} · {NO_BIOLOGY}: how often genes were measured · "
         "intervals of the AUROCs are above"
     )
-    show_figure(roc_curves.figure(table), table, "roc", caption)
+    show_figure(roc_curves.figure(table), table, "roc", "ROC curves of DE and DIR", caption)
 
 
 def show_histograms(run: Run, rows: RunRows) -> None:
@@ -139,6 +140,7 @@ def show_histograms(run: Run, rows: RunRows) -> None:
                 score_histograms.figure(table, name),
                 table,
                 f"spread-{number}",
+                f"{name} of each class",
                 f"{run.name} · {len(table):,} rows with a label",
             )
     show_ties(run, rows)

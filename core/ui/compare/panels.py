@@ -131,7 +131,7 @@ def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
         "paired 95% intervals · "
         f"P(better) {result.mean.p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
-    show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", caption)
+    show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", "Paired changes", caption)
 
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
@@ -187,4 +187,6 @@ def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
         rank_a=ranks_from_top(pair.a.scores.p_de), rank_b=ranks_from_top(pair.b.scores.p_de)
     )
     caption = f"{len(moved):,} rows of both runs · ranks of the DE score, 1 is the largest; rows with equal scores share a rank"
-    show_figure(rank_scatter.figure(moved, baseline.name, run.name, "the DE score"), moved, "ranks", caption)
+    show_figure(
+        rank_scatter.figure(moved, baseline.name, run.name, "the DE score"), moved, "ranks", "Ranks in both runs", caption
+    )

@@ -50,7 +50,7 @@ def show(context: PageContext) -> None:
         _show_counts(audit.counts)
         table = gene_row_counts.table(known["label"], known["gene"])
         caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-        show_figure(gene_row_counts.figure(table), table, "gene-counts", caption)
+        show_figure(gene_row_counts.figure(table), table, "gene-counts", "Labels by how often a gene was measured", caption)
     _show_row_counts(rows)
 
 

@@ -60,7 +60,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
         f"{run.name} · {audit.totals['n']:,} briefs over {audit.rows:,} rows · a letter: up to {BARE} characters · "
         f"one line: under {SHORT} · counts of all briefs, so no interval"
     )
-    show_figure(brief_lengths.figure(table), table, "brief-lengths", caption)
+    show_figure(brief_lengths.figure(table), table, "brief-lengths", "Lengths of the briefs", caption)
 
 
 def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:

@@ -256,7 +256,7 @@ def show_figures(context: PageContext, live: LiveNeighbours, rows: pd.DataFrame,
     with left:
         chart = cumulative_share.figure(rows[["neighbour", "share", "cumulative", "label"]], "prior of P(DE)", _unit(live))
         shown = rows[["neighbour", "label", "share", "cumulative"]]
-        show_figure(chart, shown, "shares", f"{caption} · shares, so no interval")
+        show_figure(chart, shown, "shares", "Shares of the neighbours", f"{caption} · shares, so no interval")
     with right:
         _show_map(context.dataset, live, rows, caption)
 
@@ -288,7 +288,8 @@ def _show_map(dataset: Dataset, live: LiveNeighbours, rows: pd.DataFrame, captio
         return
     axes = tuple(f"principal component {i + 1} ({variance:.0%} of the variance)" for i, variance in enumerate(variances))
     chart = gene_map.figure(table, of_query, (axes[0], axes[1]))
-    show_figure(chart, table, "gene-map", f"{space} · {caption} · marked: the genes that make up half of the prior")
+    whole = f"{space} · {caption} · marked: the genes that make up half of the prior"
+    show_figure(chart, table, "gene-map", f"Map of {space}", whole)
 
 
 def show_links(context: PageContext, pair_id: str, pert: str, gene: str) -> None:

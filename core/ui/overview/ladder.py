@@ -64,7 +64,9 @@ def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[s
     caption = f"{_dataset(context)} · {over} · {headline.name} · 95% interval {TWO_WAY}"
     if one_question:
         caption += f", over {headline.genes:,} genes"
-    show_figure(ladder_plot.figure(table, lines, headline.name if one_question else "mean"), table, name, caption)
+    show_figure(
+        ladder_plot.figure(table, lines, headline.name if one_question else "mean"), table, name, "The ladder of scores", caption
+    )
 
 
 def _line(context: PageContext, run: Run, found: loaders.Standing) -> dict[str, object]:
@@ -99,7 +101,7 @@ def _show_published(context: PageContext, runs: Sequence[Run], noise: PublicNois
     how = noise.describe() if noise else "no interval: without a labelled run here the noise is not known"
     st.markdown("**Public scores**")
     caption = f"{_dataset(context)} · as recorded, mean of DE and DIR · {how}"
-    show_figure(ladder_plot.figure(table, {}), table, "ladder-public", caption)
+    show_figure(ladder_plot.figure(table, {}), table, "ladder-public", "Public scores", caption)
 
 
 def _name_run(context: PageContext, run: Run) -> dict[str, object]:

@@ -15,10 +15,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.actions.export import encode_for_spreadsheets
 from core.plots import theme
 from core.store.runs import Run
-from core.ui.shared import text_size
+from core.ui.shared import downloads, text_size
 from core.ui.shared.linked import bind
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
@@ -126,8 +125,11 @@ def show_empty(text: str, action: Callable[[], object] | None = None) -> None:
             action()
 
 
-def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) -> None:
-    """Show a figure in the visitor's theme with its caption, its table, and downloads as PNG, SVG and CSV."""
+def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str) -> None:
+    """Show a figure in the visitor's theme with its caption, its table, and downloads of both.
+
+    name: of the figure on its page; title: what a file of it is headed and called; caption: run, number of rows, interval.
+    """
     surface: Literal["light", "dark"] = "dark" if st.context.theme.type == "dark" else "light"
     chart.update_layout(template=theme.template(surface, text_size.scale()))
     options: dict[str, Any] = {"theme": None, "key": f"figure-{name}", "config": {"displaylogo": False, "displayModeBar": False}}
@@ -141,16 +143,7 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, caption: str) 
     below = st.container(horizontal=True, key=f"below-{name}")
     below.caption(as_text(caption))
     with below.popover("Table", icon=":material/download:"):
-        st.dataframe(table, hide_index=True)
-        st.download_button("CSV", lambda: encode_for_spreadsheets(table), f"{name}.csv", "text/csv", key=f"csv-{name}")
-        for form in ("png", "svg"):
-            st.download_button(
-                form.upper(),
-                partial(_image, chart, form),
-                f"{name}.{form}",
-                key=f"{form}-{name}",
-                on_click="ignore",
-            )
+        downloads.show_menu(chart, table, name, title, caption)
 
 
 def flush() -> None:
@@ -178,11 +171,6 @@ def draw_figures_last() -> Iterator[None]:
             for draw in waiting:
                 draw()
             st.session_state[_PLOTLY_IS_LOADED] = True
-
-
-def _image(chart: go.Figure, form: str) -> bytes:
-    printed = go.Figure(chart).update_layout(template=theme.template("light"), paper_bgcolor="white")
-    return bytes(printed.to_image(form, scale=2))
 
 
 def describe_duration(seconds: float) -> str:

@@ -71,7 +71,7 @@ def _show(choice: FusionChoice, movers: Movers, n: int) -> None:
             _show_table(choice, movers.table)
         with right:
             caption = f"{choice.base.name} · the {len(movers.table)} of {n:,} rows that move most · ranks, so no interval"
-            show_figure(movers.chart, movers.table, "movers", caption)
+            show_figure(movers.chart, movers.table, "movers", "Rows that move most", caption)
 
 
 def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:

@@ -170,7 +170,7 @@ def show_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) 
             f" · weights chosen on other perturbations and genes score {number_text(optimism.optimism)} less: "
             f"mean of {optimism.cuts} cuts, {number_text(optimism.low)} to {number_text(optimism.high)}"
         )
-    show_figure(weight_heatmap.figure(table, now, best, name), table, "weight-plane", caption)
+    show_figure(weight_heatmap.figure(table, now, best, name), table, "weight-plane", f"Weights of {name}", caption)
 
 
 def _show_agreement(choice: FusionChoice, found: FusionComparison) -> None:
@@ -194,7 +194,7 @@ def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
     def show(drawn: tuple[pd.DataFrame, go.Figure]) -> None:
         moved, chart = drawn
         caption = f"{choice.base.name} and the fusion · {len(moved):,} rows · ranks of the DE score, 1 is the largest"
-        show_figure(chart, moved, "mix-ranks", caption)
+        show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
 
     shell.fragment(lambda: draw_at_rest("ranks", (choice.base.id, choice.others), choice, draw, show))()
 

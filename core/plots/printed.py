@@ -1,0 +1,80 @@
+"""A figure that stands alone in a file: on white, with its title, and with what it shows and of how many rows."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import Final, Literal, get_args
+
+import plotly.graph_objects as go
+
+from core.errors import StateError
+from core.plots import drawing, theme
+
+Form = Literal["png", "svg", "pdf", "html"]
+FORMS: Final = get_args(Form)
+WIDTH_PX: Final = 900
+_TITLE_PX, _CAPTION_PX, _GAP_PX = 34, 17, 14  # heights of the title, of a line of the caption, and below both
+_LINE_CHARACTERS: Final = 130  # of the caption, at WIDTH_PX
+_LONGEST_NAME: Final = 80  # of a file, without its extension
+
+
+def with_heading(
+    chart: go.Figure, title: str, caption: str, surface: Literal["light", "dark"] = "light", width: int | None = WIDTH_PX
+) -> go.Figure:
+    """A copy of a figure with its title and caption above it; the plot keeps its height.
+
+    width: in pixels, None for that of its place.
+    """
+    lines = textwrap.wrap(caption, _LINE_CHARACTERS)
+    above = _TITLE_PX + _CAPTION_PX * len(lines) + _GAP_PX
+    printed = go.Figure(chart)
+    printed.update_layout(template=theme.template(surface), paper_bgcolor=theme.SURFACES[surface]["paper"], width=width)
+    layout = printed.layout
+    margin = layout.margin.t if layout.margin.t is not None else layout.template.layout.margin.t
+    printed.update_layout(
+        title={
+            "text": f"<b>{drawing.escape(title)}</b>",
+            "subtitle": {"text": "<br>".join(map(drawing.escape, lines)), "font": {"size": drawing.SMALL}},
+            "font": {"size": 17},
+            "x": 0,
+            "xanchor": "left",
+            "yref": "container",
+            "y": 1,
+            "yanchor": "top",
+            "pad": {"l": 8, "t": 10},
+        },
+        height=(layout.height or theme.HEIGHT_PX) + above,
+        margin={"t": margin + above, "b": 16, "r": max(16, layout.margin.r or 0)},
+    )
+    return printed
+
+
+def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
+    """A figure as a file's bytes, with its title and caption in it; as HTML it is interactive and needs no network.
+
+    Raises StateError for an image where no browser is installed that could draw it.
+    """
+    if form == "html":
+        page: str = with_heading(chart, title, caption, width=None).to_html(
+            include_plotlyjs=True, include_mathjax=False, div_id="figure", config={"displaylogo": False}
+        )
+        return page.replace("<head>", f"<head><title>{drawing.escape(title)}</title>", 1).encode()
+    if missing := why_no_images():
+        raise StateError(f"{title}: {missing}")
+    return bytes(with_heading(chart, title, caption).to_image(form, scale=2))
+
+
+def why_no_images() -> str:
+    """Why figures cannot be written as images here; empty if they can."""
+    from choreographer.browsers.chromium import Chromium
+
+    if Chromium.find_browser(skip_local=False):
+        return ""
+    return "PNG, SVG and PDF are drawn by Chromium, which is not installed here; BROWSER_PATH may name one; HTML needs none"
+
+
+def file_name(*parts: str) -> str:
+    """A name for a figure's or a table's file, without extension: what it shows, of which dataset and run."""
+    words = (re.sub(r"[^\w.]+", "-", part).strip("-._") for part in parts)
+    return "_".join(filter(None, words))[:_LONGEST_NAME] or "figure"

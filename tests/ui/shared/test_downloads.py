@@ -1,0 +1,83 @@
+"""What figures are downloaded as, on every page that has any."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+from core.plots import printed
+from core.ui.shared import downloads
+from tests.ui.test_apptest import tab_of, the_run
+
+if TYPE_CHECKING:
+    from core.actions.workspace import Workspace
+    from tests.ui.conftest import Visit
+
+WITH_FIGURES = [
+    ("overview", ""),
+    ("debates", "Audit"),
+    ("neighbours", ""),
+    *(("breakdown", part) for part in ("", "Other ways to score", "Curves", "Distributions", "Calibration")),
+    ("what_if", ""),
+    ("compare", ""),
+    ("data", "Leakage"),
+]
+DATASET = "simulated"
+Built = dict[str, Callable[[], bytes]]
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> Built:
+    """What each button builds, by the name of its file."""
+    found: Built = {}
+
+    def note(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
+        assert label.lower() == file.rsplit(".", 1)[1] == key.split("-")[0]
+        found[file] = build
+
+    monkeypatch.setattr(downloads, "_show_button", note)
+    return found
+
+
+@pytest.mark.parametrize(("page", "tab"), WITH_FIGURES)
+def test_every_table_of_a_figure_is_written_as_it_is(
+    visit: Visit, demo_workspace: Workspace, built: Built, page: str, tab: str
+) -> None:
+    run = the_run(demo_workspace, "simulated debate")
+    app = visit(demo_workspace, page, run=run.id, **(tab_of(page, tab) if tab else {}))
+    assert not app.exception
+    tables = {file: build for file, build in built.items() if file.endswith((".csv", ".parquet"))}
+    assert tables
+    for file, build in tables.items():
+        table = (pd.read_csv if file.endswith(".csv") else pd.read_parquet)(io.BytesIO(build()))
+        assert len(table)
+        assert file.startswith(f"{DATASET}_")
+
+
+def test_the_heading_of_a_file_names_the_dataset_once(
+    visit: Visit, demo_workspace: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headings: list[str] = []
+    monkeypatch.setattr(printed, "encode", lambda *options: headings.append(options[-1]) or b"")
+    run = the_run(demo_workspace, "simulated debate")
+    for page, tab in (("debates", "Audit"), ("data", "Leakage")):
+        visit(demo_workspace, page, run=run.id, **tab_of(page, tab))
+    for file, build in built.items():
+        if file.endswith(".html"):
+            build()
+    audit, leakage = (heading.split(" · ") for heading in headings)
+    assert audit[:2] == [DATASET, "simulated debate"]  # its caption names the run alone
+    assert leakage.count(DATASET) == 1
+
+
+def test_without_a_browser_the_menu_says_why_there_is_html_alone(
+    visit: Visit, demo_workspace: Workspace, built: Built, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printed, "why_no_images", lambda: "PNG is drawn by a browser")
+    app = visit(demo_workspace, "data", **tab_of("data", "Leakage"))
+    assert {file.rsplit(".", 1)[1] for file in built} == {"csv", "parquet", "html"}
+    assert any("PNG is drawn by a browser." in str(caption.value) for caption in app.caption)
