@@ -22,5 +22,6 @@ submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
 demo           makes the simulated workspace
+backups        the whole workspace as one file, and a workspace made from such a file
 doctor         the state of an installation and its workspace
 """

@@ -15,6 +15,7 @@ embed       embed: gene spaces
 transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
 doctor      doctor
+backup      backup, restore
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 

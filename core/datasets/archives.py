@@ -27,7 +27,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 _PLAIN_FILE = 0o100644 << 16
 _UNIX = 3
 # What zipfile raises on bytes that are not a whole zip; ValueError covers names that do not decode and negative seeks.
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OverflowError, ValueError, struct.error)
 
 
 def is_zip(content: bytes) -> bool:
@@ -48,7 +48,7 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
         _refuse_unsafe(members, name, len(content), max_bytes)
         member = _find_csv(members, name)
         stream = archive.open(member)
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
     most = min(max_bytes, MAX_RATIO * member.compress_size)
     return _Bounded(stream, f"{name}/{member.filename}", most), member.filename
@@ -72,7 +72,7 @@ def unpack(
                 most = min(max_bytes, MAX_RATIO * member.compress_size)
                 with _Bounded(archive.open(member), f"{name}/{member.filename}", most) as stream:
                     found[member.filename] = stream.readall() or b""
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
     return tuple(member.filename for member in members), found
 
@@ -108,7 +108,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase says "any writable buffer"
         try:
             data = self._stream.read(len(buffer))
-        except _DAMAGE as error:
+        except DAMAGE as error:
             raise InputError(f"{self._name}: damaged zip ({error})") from error
         self._count += len(data)
         if self._count > self._most:
@@ -122,17 +122,22 @@ def _refuse_unsafe(members: list[zipfile.ZipInfo], name: str, packed: int, max_b
     if len(members) > MAX_MEMBERS:
         raise UnsafeFile(f"{name}: {len(members):,} members, expected at most {MAX_MEMBERS:,}")
     for member in members:
-        path = member.orig_filename.replace("\\", "/")
-        if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
-            raise UnsafeFile(f"{name}: member {quote(path)} leaves the archive, expected a path inside it")
-        if stat.S_ISLNK(member.external_attr >> 16):
-            raise UnsafeFile(f"{name}: member {quote(path)} is a link, expected plain files")
-        if member.flag_bits & _ENCRYPTED:
-            raise UnsafeFile(f"{name}: member {quote(path)} is encrypted, expected plain files")
+        refuse_unsafe_member(member, name)
     unpacked = sum(member.file_size for member in members)
     most = min(max_bytes, MAX_RATIO * packed)
     if unpacked > most:
         raise UnsafeFile(f"{name}: {packed:,} bytes that unpack to {unpacked:,}, expected at most {most:,}")
+
+
+def refuse_unsafe_member(member: zipfile.ZipInfo, name: str) -> None:
+    """Raises UnsafeFile for a member of the archive `name` with an absolute or parent path, a link or an encrypted one."""
+    path = member.orig_filename.replace("\\", "/")
+    if path.startswith("/") or _DRIVE.match(path) or ".." in path.split("/"):
+        raise UnsafeFile(f"{name}: member {quote(path)} leaves the archive, expected a path inside it")
+    if stat.S_ISLNK(member.external_attr >> 16):
+        raise UnsafeFile(f"{name}: member {quote(path)} is a link, expected plain files")
+    if member.flag_bits & _ENCRYPTED:
+        raise UnsafeFile(f"{name}: member {quote(path)} is encrypted, expected plain files")
 
 
 def _find_csv(members: list[zipfile.ZipInfo], name: str) -> zipfile.ZipInfo:

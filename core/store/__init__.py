@@ -1,6 +1,7 @@
 """The only room that imports duckdb: the gate to the file, its schema, and one query module per table.
 
 connection      who may use the file when: many readers or one writer, across threads and processes
+file_copy       the files, held still while they are copied
 migrations      the schema, as numbered steps
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each

@@ -1,0 +1,178 @@
+"""Backups: the whole workspace as one file, also while runs write, and a workspace made from such a file.
+
+What goes in, and why in this order. The store comes first, under its lock, with the packs and gene spaces, which change under
+that lock alone. Then, without the lock, the folder of each run that the store knows: a journal only grows, and a row is in the
+store only after its line is in the journal, so that a journal copied after the store has every byte that the store counts as
+ingested (`folded_bytes`); what it has beyond that is ingested when the run is settled, and a torn last line is cut off. The
+other way round, the store could count rows whose lines the copy lacks, and rows that are then finished would never come in.
+Of a run's folder, how the run ended (`done.json`) counts only if it was the same before and after its journal was copied: a
+run that ends meanwhile is copied as one that was interrupted, and can be resumed. Its spending log is copied after the journal,
+so that no row in it is missing from what was spent.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import chain
+from pathlib import Path, PurePosixPath
+
+from core.actions.workspace import Workspace
+from core.config import Settings
+from core.datasets.backup_archive import BackupWriter, sha256_of, unpack_backup
+from core.engine.run_folder import RunFolder
+from core.errors import StateError, StoreDamaged
+from core.log import LOGGER
+from core.store import file_copy, open_store, runs
+from core.system_errors import explain
+
+FOLDERS = ("knowledge", "embeddings")  # beside the store in data/, and as precious
+_DATA, _RUNS = "data", "runs"
+# Of a run's folder: what a worker may change comes in this order, `done.json` apart.
+_OF_RUNS = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
+_ENDING = "done.json"
+_BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made anew
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup's file. runs: how many runs it holds."""
+
+    path: Path
+    sha256: str
+    runs: int
+
+
+def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup:
+    """Writes the whole workspace to a file; caches, locks, the workspace's log, downloads and secrets stay out.
+
+    Works while runs write, and in read-only mode. Raises StateError if something lies at `out`, unless it is a file and
+    `replace`; StoreBusy and SystemFailure.
+    """
+    if out.exists() and not (replace and out.is_file()):
+        raise StateError(f"{out}: something lies there already; choose another name{', or use --replace' * out.is_file()}")
+    settings = workspace.settings
+    try:
+        with BackupWriter(out) as backup:
+            with file_copy.hold_files(workspace.store) as (db, files):
+                for file in (*files, *_files_beside(settings)):
+                    with file.open("rb") as opened:
+                        backup.add(_name(settings, file), opened)
+                known = sorted(runs.statuses(db))
+            for run in known:
+                _add_run(backup, settings, workspace.run_folder(run))
+        sha256 = sha256_of(out)
+    except OSError as error:
+        raise explain(error, error.filename or out) from error
+    LOGGER.info("backup %s, %s", out, sha256)
+    return Backup(out, sha256, len(known))
+
+
+def _files_beside(settings: Settings) -> Iterator[Path]:
+    """Yields the files of packs and spaces; those that are being written have other names."""
+    for folder in FOLDERS:
+        for path in sorted((settings.data / folder).rglob("*")):
+            if path.is_file() and not (path.name.startswith(".") and path.name.endswith(".part")):
+                yield path
+
+
+def _name(settings: Settings, file: Path) -> str:
+    """Returns a file's path inside the archive."""
+    return str(PurePosixPath(_DATA, *file.relative_to(settings.data).parts))
+
+
+def _add_run(backup: BackupWriter, settings: Settings, folder: RunFolder) -> None:
+    """Adds the folder of a run; nothing of one that no worker of this workspace made, or that was deleted meanwhile."""
+    if not folder.exists:
+        return
+    ending = _read(folder.done)
+    for name in _OF_RUNS:
+        path = folder.path / name
+        try:
+            with path.open("rb") as file:
+                backup.add(_name(settings, path), file, most_bytes=os.fstat(file.fileno()).st_size, compress=True)
+        except FileNotFoundError:
+            continue
+    if ending is not None and _read(folder.done) == ending:
+        backup.add(_name(settings, folder.path / _ENDING), BytesIO(ending))
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def restore(workspace: Workspace, archive: Path) -> Backup:
+    """Makes an empty workspace the one of a backup. Its unfinished runs can be resumed.
+
+    Raises StateError if the workspace is not empty, InputError for a file that is no backup, is damaged or unsafe, and
+    StoreError if this version cannot open its store; then nothing is written.
+    """
+    workspace.refuse_if_read_only("restore", str(archive))
+    data = workspace.settings.data
+    staged = data / f".restoring-{os.getpid()}"
+    try:
+        _refuse_used(workspace.settings)
+        staged.mkdir(parents=True)
+        sha256 = sha256_of(archive)
+        unpack_backup(archive, staged, _belongs)
+        restored = _count_runs(archive, Settings(workspace=staged))
+        _refuse_used(workspace.settings)
+        _move_in(staged / _DATA, data)
+    except OSError as error:
+        raise explain(error, error.filename or data) from error
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    with workspace.change("restore", archive.name) as (_, detail):
+        detail |= {"sha256": sha256, "runs": restored}
+    return Backup(archive, sha256, restored)
+
+
+def _belongs(path: PurePosixPath) -> bool:
+    """Whether a path inside an archive is one that `back_up` writes."""
+    parts, store = path.parts, Settings().store_file.name
+    if parts[:1] != (_DATA,) or not str(path).isprintable():
+        return False
+    match parts[1:]:
+        case (name,):
+            return name == store or name.startswith(f"{store}.wal")
+        case ("runs", _, name):
+            return name in (*_OF_RUNS, _ENDING)
+        case (folder, *rest):
+            return folder in FOLDERS and bool(rest)
+    return False
+
+
+def _refuse_used(settings: Settings) -> None:
+    """Raises StateError if the workspace holds anything that a backup would bring."""
+    store = settings.store_file
+    of_store = (path for path in store.parent.glob(f"{store.name}*") if not path.name.startswith(_names_of_locks(store)))
+    within = (path for name in (_RUNS, *FOLDERS) for path in (settings.data / name).glob("*"))
+    found = next(chain(of_store, within), None)
+    if found is not None:
+        raise StateError(f"{settings.workspace}: holds {found.relative_to(settings.workspace)}, expected an empty workspace")
+
+
+def _names_of_locks(store: Path) -> tuple[str, ...]:
+    return tuple(f"{store.name}{suffix}" for suffix in _BESIDE_STORE)
+
+
+def _count_runs(archive: Path, staged: Settings) -> int:
+    """Returns how many runs the unpacked store has. Raises StoreError if this version cannot open it."""
+    if not staged.store_file.exists():
+        raise StoreDamaged(f"{archive}: holds no store, expected {_DATA}/{staged.store_file.name}; nothing was restored")
+    with open_store(staged).read() as db:
+        return len(runs.statuses(db))
+
+
+def _move_in(source: Path, data: Path) -> None:
+    """Moves what was unpacked into place, the store last: where it is, all of the workspace is."""
+    store = Settings().store_file.name
+    names = sorted(path.name for path in source.iterdir() if not path.name.startswith(_names_of_locks(source / store)))
+    for name in sorted(names, key=lambda name: (name == store, name)):
+        (source / name).rename(data / name)

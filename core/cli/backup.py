@@ -1,0 +1,37 @@
+"""Commands about the whole workspace as one file: backup, restore."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.actions import backups
+from core.cli.base import Json, show
+
+app = typer.Typer()
+
+
+@app.command()
+def backup(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the whole workspace to one file, also while runs write."""
+    written = backups.back_up(context.obj, out, replace=replace)
+    show({"path": str(out), "sha256": written.sha256}, as_json, f"{out}: {written.runs:,} runs, SHA-256 {written.sha256}")
+
+
+@app.command()
+def restore(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `backup` wrote.")],
+    as_json: Json = False,
+) -> None:
+    """Make an empty workspace the one of a backup."""
+    restored = backups.restore(context.obj, file)
+    place = context.obj.settings.workspace
+    show({"path": str(file), "sha256": restored.sha256}, as_json, f"{place}: {restored.runs:,} runs from {file}")
