@@ -14,9 +14,10 @@ MAY_IMPORT = {
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"},
     "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "scoring", "engine", "llm", "methods"}
-    | {"submission"},
+    | {"submission", "evidence"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
-    | {"submission"},
+    | {"submission", "site"},
+    "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},

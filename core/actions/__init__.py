@@ -18,6 +18,8 @@ knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which i
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it
+machine_names  what leaves with nothing that is sent to others: folders, addresses, keys
+site           a run as a folder of plain files that a browser shows
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from core.actions import run_control
+from core.actions import machine_names, run_control
 from core.actions.files import BundleFile
 from core.actions.import_target import (
     Imported,
@@ -44,9 +44,6 @@ from core.transfer.knn_settings import read_knn_settings
 from core.types import Rejected, RunRecord
 
 SIMULATED = "simulated"  # an origin that travels: what is simulated says so wherever it is
-_SHORTEST_KEY = 8  # characters; a shorter one would be found in any text
-_PATH = re.compile(r"(?<![\w:/.~-])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\'\":]+[/\\])+([^\s/\\'\":]*)")
-_ADDRESS = re.compile(r"https?://[^\s'\"<>()]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,7 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
     """
     with workspace.store.read() as db:
         found = runs.find(db, run)
-    _settle_run(workspace, found)
+    settle_run(workspace, found)
     with workspace.store.read() as db:
         bundle, problems = _build(db, workspace.settings, runs.find(db, found.id))
     content = write_bundle(bundle)
@@ -82,7 +79,7 @@ def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: boo
     return bundle
 
 
-def _settle_run(workspace: Workspace, run: Run) -> None:
+def settle_run(workspace: Workspace, run: Run) -> None:
     """Ingests what the run's journal has and the store has not. Raises StateError while a worker is on the run."""
     folder = workspace.run_folder(run.id)
     if not folder.exists:
@@ -106,11 +103,8 @@ def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Probl
     bundle = Bundle(BundledRun(**values), _bundled_dataset(db, datasets.find(db, run.dataset)), parts)
     stripped = _remove_machine_names(bundle, settings)
     changed = differences(bundle, stripped)
-    for key in (settings.api_key, settings.ncbi_api_key):
-        if len(key) >= _SHORTEST_KEY and _contains(stripped, key):
-            raise StateError(
-                f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first"
-            )
+    if any(_contains(stripped, key) for key in machine_names.secrets_of(settings)):
+        raise StateError(f"run {run.name}: an API key stands in it; expected a run without, so take it out of its notes first")
     return stripped, list(_list_problems(stripped, changed))
 
 
@@ -143,31 +137,16 @@ def _list_problems(bundle: Bundle, changed: Sequence[str]) -> Iterator[Problem]:
 
 def _remove_machine_names(bundle: Bundle, settings: Settings) -> Bundle:
     """Returns the bundle without names that mean something on this machine alone: folders of files, and addresses of servers."""
-    places = sorted({f"{place}/" for place in (settings.workspace, settings.data, Path.home()) if place != Path("/")}, key=len)
-
-    def without_places(text: str, *, inside: bool = True) -> str:
-        """inside: whether a path may stand in the middle of the text; else the text is one or has none."""
-        for place in reversed(places):
-            text = text.replace(place, "")
-        text = _PATH.sub(r"\1", text) if inside or _PATH.fullmatch(text) else text
-        return _ADDRESS.sub("a server", text) if inside else text
-
+    without_places = machine_names.remover(settings)
     parts = dict(bundle.parts)
     for part in ("prediction", "row_call"):
         at = SCHEMAS[part].get_field_index("error")
         column = [text and without_places(text) for text in parts[part]["error"].to_pylist()]
         parts[part] = parts[part].set_column(at, SCHEMAS[part].field(at), pa.array(column, pa.string()))
-    run = replace_in(bundle.run, spec=_change_texts(bundle.run.spec, without_places), cause=without_places(bundle.run.cause))
+    run = replace_in(
+        bundle.run, spec=machine_names.change_texts(bundle.run.spec, without_places), cause=without_places(bundle.run.cause)
+    )
     return Bundle(run, bundle.dataset, parts)
-
-
-def _change_texts(value: Any, change: Callable[..., str]) -> Any:
-    """Returns a copy of plain data with `change` applied to every text that is not a key."""
-    if isinstance(value, str):
-        return change(value, inside=False)
-    if isinstance(value, Mapping):
-        return {key: _change_texts(inner, change) for key, inner in value.items()}
-    return [_change_texts(inner, change) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _contains(bundle: Bundle, text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Commands that bring rows in and take them out: demo, import, fetch, undo, export."""
+"""Commands that bring rows in and take them out: demo, import, fetch, undo, export, site."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 from core.actions import demo as demo_actions
 from core.actions import export as export_action
 from core.actions import imports
+from core.actions import site as site_action
 from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, say, show
 from core.errors import InputError
@@ -117,3 +118,17 @@ def export(
         return
     write(content, out, replace=replace)
     show({"path": str(out), "rows": n}, as_json, f"{out}: {n:,} rows")
+
+
+@app.command()
+def site(
+    context: typer.Context,
+    run: RunName,
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Write into a folder that is not empty.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a run as a folder of plain files that any browser shows: every debate, filters and search, without the app."""
+    made = site_action.write_site(context.obj, run, out, replace=replace)
+    result = {"path": str(out), "rows": made.rows, "bytes": made.size}
+    show(result, as_json, f"{out}: {made.rows:,} rows, {made.size:,} bytes; open {out / site_action.PAGE} in a browser")

@@ -11,6 +11,7 @@ leakage       what a dataset's splits share, which spaces and runs repeat labels
 sentences     scores and comparisons in words
 standing      where the runs of a dataset stand, in words
 other_scores  inside genes, at the top of the list, where row counts cannot help
+row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers
 control_shapes  the same of controls and baselines
 """

@@ -39,7 +39,12 @@ _QUERIES = {part: _query(part, table) for part, table in TABLES.items()}
 
 def parts(cursor: Cursor, run: str) -> dict[str, pa.Table]:
     """The tables of the run with this id, each sorted; lists of words are joined by blanks."""
-    return {part: cursor.sql(query, params={"run": run}).to_arrow_table() for part, query in _QUERIES.items()}
+    return {part: read_part(cursor, run, part) for part in _QUERIES}
+
+
+def read_part(cursor: Cursor, run: str, part: str) -> pa.Table:
+    """One of the tables of `parts`."""
+    return cursor.sql(_QUERIES[part], params={"run": run}).to_arrow_table()
 
 
 def add(cursor: Cursor, run: str, tables: Mapping[str, pa.Table]) -> None:

@@ -9,6 +9,7 @@ import streamlit as st
 from core.plots import drawing, roc_curves, score_histograms
 from core.plots import slice_scores as slices_plot
 from core.scoring import run_scores, slices
+from core.scoring.row_words import score_name
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import TWO_WAY, scored_text
 from core.stats.calibration import tie_bounds
@@ -20,7 +21,7 @@ from core.store.runs import Run
 from core.texts import NO_BIOLOGY
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind, choose_one
-from core.ui.shared.widgets import as_text, score_name, show_figure
+from core.ui.shared.widgets import as_text, show_figure
 
 SHOWN = 15  # slices in the figure; the table has them all
 GENE_ROWS = "gene's rows"  # the kind of slice by how often the gene was measured

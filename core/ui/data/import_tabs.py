@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.actions import bundles, demo, imports, page_imports, runs, undo
+from core.actions import bundles, demo, imports, page_imports, runs, site, undo
 from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
@@ -199,6 +199,8 @@ def show_run(context: PageContext) -> None:
     run_facts.show(run, {each.id: each.name for each in loaders.all_runs()})
     with st.popover("Send to a colleague", icon=":material/ios_share:"):
         _show_bundle(context, run)
+    with st.popover("For a colleague without the app", icon=":material/web:"):
+        _show_site(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
@@ -238,6 +240,20 @@ def _show_bundle(context: PageContext, run: Run) -> None:
         content = bundle.content
         st.download_button("Download the file", content, bundle.file_name, "application/zip", type="primary", on_click="ignore")
         st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")
+
+
+def _show_site(context: PageContext, run: Run) -> None:
+    """Show a button that makes the run's site as one zip, and then its download."""
+    st.markdown("A folder of plain files: unpacked, any browser shows every debate, with filters and search, without the app.")
+    st.caption("It contains the labels, the dossiers and all texts of the run, and no notes.")
+    if not st.button("Make the site", key=f"site-{run.id}"):
+        return
+    with explain_errors():
+        with st.spinner("Packing …"):
+            made = site.build_site(context.workspace, run.id)
+            content = made.as_zip()
+        st.download_button("Download the site", content, f"{made.name}.zip", "application/zip", type="primary", on_click="ignore")
+        st.caption(f"{made.rows:,} rows, {len(content):,} bytes")
 
 
 def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> None:

@@ -10,12 +10,13 @@ import streamlit as st
 from core.audit.brief_checks import BARE, FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit
 from core.plots import brief_lengths
+from core.scoring.row_words import FLAG_HELP
 from core.store.runs import Run
 from core.types import FLAG_NAMES
 from core.ui.debates import filters
 from core.ui.shared.method_words import method_text
 from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import FLAG_HELP, flush, show_empty, show_figure
+from core.ui.shared.widgets import flush, show_empty, show_figure
 
 # Finding → the title of its column.
 _ANSWERS = {

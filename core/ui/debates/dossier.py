@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.evidence import describe
 from core.plots import theme
 from core.texts import quantity_text
 from core.ui.debates.marked_text import Marks, to_lines
@@ -16,8 +17,6 @@ from core.ui.debates.trace import Event
 from core.ui.shared import tables
 from core.ui.shared.linked import choose_one
 from core.ui.shared.widgets import as_text
-
-LONGEST_CELL = 60  # characters: longer texts are read as lines, not in a table
 
 
 def show(items: Sequence[dict[str, Any]], events: Sequence[Event], marks: Marks, parameter: str) -> None:
@@ -50,50 +49,18 @@ def _name_cards(items: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _title(item: Mapping[str, Any], hits: int) -> str:
     found = f" · {hits} hit{'s' * (hits != 1)}" if hits else ""
-    return as_text(f"{item['tool'].replace('_', ' ')} · {item['key'].replace('|', ' ⟶ ')}{found}")
+    return as_text(f"{describe.card_title(item)}{found}")
 
 
 def _show_item(item: Mapping[str, Any], marks: Marks) -> None:
     if item["status"] != "ok":
         st.caption(f":orange[⚠ {item['status']}]: this tool gave the agents nothing")
-    lines: list[str] = []
-    for name, value in item["body"].items():
-        if not (isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value)):
-            lines.append(f"{name.replace('_', ' ')}: {value_text(value)}")
-        elif _is_prose(value):
-            lines += ["", *("\n".join((*_describe_entry(entry), "")) for entry in value)]
-        else:
-            _show_table(value, marks)
+    lines, lists = describe.split_body(item["body"])
+    for entries in lists:
+        _show_table(entries, marks)
     if lines:
         st.markdown(to_lines("\n".join(lines), marks))
-    date = f", {item['retrieved_at']:%Y-%m-%d}" if item["retrieved_at"] else ""
-    labels = f", labels seen: {item['view']}" if item["view"] else ""
-    st.caption(as_text(f"Source: {item['source']}{date}{labels}"))
-
-
-def value_text(value: object) -> str:
-    """One value of typed evidence as text; an en dash if there is none."""
-    if isinstance(value, list):
-        return ", ".join(map(value_text, value)) or "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return quantity_text(value)
-    return "–" if value in (None, "") else str(value)
-
-
-def _is_prose(entries: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether entries hold texts to read, such as passages of articles."""
-    return any(isinstance(value, str) and len(value) > LONGEST_CELL for entry in entries for value in entry.values())
-
-
-def _describe_entry(entry: Mapping[str, Any]) -> list[str]:
-    """An entry's short values in one line, and each of its long texts in a line of its own."""
-    short = {name: value for name, value in entry.items() if not (isinstance(value, str) and len(value) > LONGEST_CELL)}
-    words = [
-        f"PMID {value}" if name == "pmid" else f"{name.replace('_', ' ')}: {value_text(value)}" for name, value in short.items()
-    ]
-    return [" · ".join(words), *(str(value) for name, value in entry.items() if name not in short)]
+    st.caption(as_text(describe.source_line(item)))
 
 
 def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:

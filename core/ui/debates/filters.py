@@ -8,6 +8,7 @@ from typing import get_args
 import streamlit as st
 
 from core.audit.brief_checks import FINDINGS, SHORT
+from core.scoring.row_words import score_name
 from core.store.predictions import ADVOCATES_DISAGREE, CONFIDENTLY_WRONG, GENE_ROWS, MOST_ARGUED, Order, RowFilter
 from core.store.runs import Run
 from core.texts import NO_LABEL
@@ -15,7 +16,7 @@ from core.types import FLAG_NAMES
 from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, score_name, show_empty
+from core.ui.shared.widgets import as_text, show_empty
 
 ANY = "any"  # advocate
 ROLES = (ANY, "EFFECT", "NULL", "UP", "DOWN")

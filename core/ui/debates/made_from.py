@@ -22,7 +22,6 @@ from core.ui.shared.loaders import RowDetails
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text
 
-METHODS = ("knn", "fusion", "recovered")
 LISTED = 10  # neighbours, the heaviest
 SAME = 1e-6  # probabilities no further apart are the same
 _SHARE = "%.2f"

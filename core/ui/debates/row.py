@@ -9,23 +9,17 @@ import pandas as pd
 import streamlit as st
 
 from core.actions import runs as run_actions
+from core.scoring.row_words import MODEL_FREE, arithmetic
 from core.store.runs import Run
-from core.texts import number_text, quantity_text
 from core.types import FLAG_NAMES
 from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
-from core.ui.debates.trace import Event
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import (
-    as_text,
-    flush,
-    score_name,
-)
+from core.ui.shared.widgets import as_text, flush
 
-SMALL = 5e-5  # four decimals would say 0.0000
 COMPARED = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
 
 
@@ -36,7 +30,7 @@ def show(context: PageContext, run: Run, details: RowDetails, ids: Sequence[str]
     flush()
     if not row["error"]:
         with st.expander("How these numbers were computed"):
-            _show_arithmetic(run, row, details.events)
+            st.text("\n".join(arithmetic(run, row, details.events)))
     marks = marks_of(context, row)
     if compare:
         _show_runs(context, [run.id, *compare], row["pair_id"], marks)
@@ -53,51 +47,9 @@ def marks_of(context: PageContext, row: dict[str, Any]) -> Marks:
     return Marks(str(st.session_state.get("q") or ""), symbols, dataset.organism)
 
 
-def _show_arithmetic(run: Run, row: dict[str, Any], events: Sequence[Event]) -> None:
-    """Show how the judges' verdicts led to the submitted numbers."""
-    verdicts = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
-    up, down = row["prediction_up"], row["prediction_down"]
-    rest = "" if run.has_rank_scores else f", so none {_text(1 - up - down)}"
-    lines = [f"submitted: up {_text(up)}, down {_text(down)}{rest}"]
-    p_de, p_up = verdicts.get("de"), verdicts.get("dir")
-    if p_de is not None and p_up is not None:
-        lines.insert(0, f"judges: P(DE) {_text(p_de)}, P(up | DE) {_text(p_up)}")
-        products = [("up", p_up), ("down", 1 - p_up)]
-        lines.insert(1, ", ".join(f"{name} = {_text(p_de)} × {_text(p)} = {_text(p_de * p)}" for name, p in products))
-    elif row["p_source"] == "file" and row["p_up_given_de"] is not None:
-        sum_name, ratio_name = score_name(run), score_name(run, "P(up | DE)")
-        lines.append(
-            f"{sum_name} = up + down = {_text(row['p_de'])}, {ratio_name} = up / (up + down) = {_text(row['p_up_given_de'])}"
-        )
-    if "trace_differs" in row["flags"]:
-        lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
-    lines += [_seeds_line(e) for e in events if "asked" in e["meta"]]
-    lines.append(_describe_usage(run, row, events))
-    st.text("\n".join(lines))
-
-
-def _text(p: float) -> str:
-    """A probability with four decimals; a smaller one with its power of ten."""
-    return number_text(p, ".4f") if p == 0 or abs(p) >= SMALL else quantity_text(p)
-
-
-def _describe_usage(run: Run, row: dict[str, Any], events: Sequence[Event]) -> str:
-    """The row's tokens and tool calls; no tokens beside a trace that a model wrote are unknown tokens."""
-    is_unknown = row["tokens"] is None or (row["tokens"] == 0 and events and run.method not in made_from.METHODS)
-    tokens = "unknown" if is_unknown else f"{row['tokens']:,}"
-    tools = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']:,}"
-    return f"tokens {tokens}, tool calls {tools}"
-
-
-def _seeds_line(event: Event) -> str:
-    """Over how many seeds an event's mean was taken, of how many that were asked."""
-    of = {"de": "P(DE)", "dir": "P(up | DE)"}.get(event["stage"], "up and down")
-    return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} seeds"
-
-
 def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Marks, *, narrow: bool = False) -> None:
     """Show what a run was given for the row, what was said about it, and the calls; narrow: in one column."""
-    if run.method in made_from.METHODS and context.dataset is not None:
+    if run.method in MODEL_FREE and context.dataset is not None:
         is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
         with st.expander("As the run recorded it", expanded=not is_shown):
             trace.show(details.events, marks, narrow=narrow)

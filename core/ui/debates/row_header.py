@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core.plots import theme
+from core.scoring.row_words import FLAG_HELP, score_name
 from core.store.runs import Run
 from core.texts import number_text
 from core.types import FLAG_NAMES
@@ -18,12 +19,10 @@ from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
 from core.ui.shared.terms import PROBABILITY_HELP, RANK_HELP
 from core.ui.shared.widgets import (
-    FLAG_HELP,
     as_text,
     coloured_text,
     pair_text,
     percent_text,
-    score_name,
     show_bar,
     symbol_text,
 )

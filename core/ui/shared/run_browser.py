@@ -7,12 +7,13 @@ from typing import Any
 
 import streamlit as st
 
+from core.scoring.row_words import score_name
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
 from core.ui.shared import links, loaders, row_list
 from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, score_name, show_empty
+from core.ui.shared.widgets import as_text, show_empty
 
 PART_ROWS = 20_000  # in one list
 _STEP_HELP = {"left": "previous row", "right": "next row"}

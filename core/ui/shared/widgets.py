@@ -16,7 +16,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.plots import theme
-from core.store.runs import Run
 from core.ui.shared import downloads, text_size
 from core.ui.shared.linked import bind
 
@@ -25,19 +24,6 @@ _PLOTLY_IS_LOADED = "_plotly"  # a session key
 _waiting: ContextVar[list[Callable[[], object]] | None] = ContextVar("figures that are drawn last", default=None)
 _HEAD_START_S = 0.3  # for text and numbers, before figures are drawn for the first time
 _DRAWN_S = 0.03  # for numbers, before what takes a browser longer
-FLAG_HELP = {
-    "role_collapse": "A brief answers the multiple-choice question instead of arguing. In debates made here, also a brief "
-    "that was refused twice: it has too few sentences, does not name both genes, or concludes for the other side.",
-    "de_fallback": "The judge of EFFECT against NULL could not be read; a base rate or a constant replaces P(DE).",
-    "dir_fallback": "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
-    "uniform_fallback": "Both predictions are .333: nothing was predicted.",
-    "trace_differs": "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
-    "uncovered": "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
-    "uncovered_dir": "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
-    "partly_covered": "A component of the fusion has no prediction for this row: only the others are used.",
-    "fewer_seeds": "A mean over fewer seeds than asked: the answers under the others could not be read. “How these numbers were "
-    "computed” says over how many.",
-}
 _MARKS = frozenset(r"\`*_{}[]()<>#+-.!|~$:&")
 _BARE = re.compile(r":(?=[\w/])|@|www", re.IGNORECASE)
 
@@ -64,11 +50,6 @@ def _without_markup(text: str) -> str:
 def pair_text(pert: str, gene: str) -> str:
     """Perturbation ⟶ target gene, as Markdown."""
     return f"{symbol_text(pert)} ⟶ {symbol_text(gene)}"
-
-
-def score_name(run: Run, name: str = "P(DE)") -> str:
-    """What a run's number is called: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
-    return {"P(DE)": "DE rank score", "P(up | DE)": "DIR rank score"}[name] if run.has_rank_scores else name
 
 
 def label_text(label: str | None) -> str:

@@ -38,3 +38,11 @@ def test_changes_stand_in_a_static_table_that_cuts_nothing(visit: Visit, small_w
     [table] = app.table
     assert list(table.value) == ["when", "by", "what", "of", "detail"]
     assert note.strip() in table.value["detail"].iloc[0].replace("\\", "")
+
+
+def test_a_run_is_packed_as_a_site_on_a_click(visit: Visit, small_workspace: Workspace) -> None:
+    run = the_run(small_workspace)
+    app = visit(small_workspace, "data", tab="Runs", run=run.id)
+    app.button(key=f"site-{run.id}").click().run()
+    assert not app.exception
+    assert any("4 rows, " in caption.value for caption in app.main.caption)

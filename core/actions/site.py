@@ -1,0 +1,97 @@
+"""A run as a site: a folder of plain files, or a zip of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.actions import machine_names
+from core.actions.bundles import settle_run
+from core.actions.workspace import Workspace
+from core.datasets.archives import pack
+from core.datasets.bundles import pairs_sha256
+from core.errors import StateError
+from core.file_io import replace_file
+from core.site.content import Sources, read_content
+from core.site.files import PAGE, make_files
+from core.store import Cursor, pairs, runs
+from core.system_errors import explain
+
+__all__ = ["PAGE", "BuiltSite", "build_site", "write_site"]
+_OLD_TEXTS = re.compile(r"texts-\d{4,}\.js")
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltSite:
+    """The files of a site by their paths. rows: of the run. name: to save them under."""
+
+    files: Mapping[str, bytes]
+    rows: int
+    name: str
+
+    @property
+    def size(self) -> int:
+        """The bytes of all files."""
+        return sum(map(len, self.files.values()))
+
+    def as_zip(self) -> bytes:
+        """The folder as a zip: equal files give equal bytes."""
+        return pack({f"{self.name}/{path}": content for path, content in self.files.items()})
+
+
+def build_site(workspace: Workspace, run: str) -> BuiltSite:
+    """Makes the site of a run; nothing is written.
+
+    Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    """
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+    settle_run(workspace, found)
+    with workspace.store.read() as db:
+        found = runs.find(db, found.id)
+        sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
+        content = read_content(db, found, sources)
+    files = make_files(content)
+    keys = [key.encode() for key in machine_names.secrets_of(workspace.settings)]
+    if any(key in data for key in keys for data in files.values()):
+        raise StateError(f"run {found.name}: an API key stands in it; expected a run without")
+    name = re.sub(r"[^\w.-]+", "_", found.name).strip("._") or found.id
+    return BuiltSite(files, len(content.texts), f"{name[:80]}-site")
+
+
+def _dataset_sha256(db: Cursor, dataset: str) -> str:
+    frame = pairs.frame(db, dataset)
+    return pairs_sha256(zip(frame["pair_id"], frame["pert"], frame["gene"], strict=True))
+
+
+def write_site(workspace: Workspace, run: str, out: Path, *, replace: bool = False) -> BuiltSite:
+    """Writes the site of a run to a folder, the page last.
+
+    replace: also into a folder that is not empty, where other files stay as they are. Raises StateError if the folder is
+    not empty, unless `replace`, and SystemFailure if it cannot be written.
+    """
+    try:
+        _refuse_occupied(out, replace)
+        made = build_site(workspace, run)
+        (out / "data").mkdir(parents=True, exist_ok=True)
+        (out / PAGE).unlink(missing_ok=True)
+        for old in (out / "data").iterdir():
+            if _OLD_TEXTS.fullmatch(old.name) and f"data/{old.name}" not in made.files:
+                old.unlink()
+        for path, content in made.files.items():
+            replace_file(out / path, content)
+    except OSError as error:
+        raise explain(error, out) from error
+    return made
+
+
+def _refuse_occupied(out: Path, replace: bool) -> None:
+    """Raises StateError for a path that is no folder, or a folder that is not empty, unless `replace`."""
+    if out.exists() and not out.is_dir():
+        raise StateError(f"{out}: a file, expected a folder that is empty or not there")
+    with suppress(FileNotFoundError):
+        if not replace and any(out.iterdir()):
+            raise StateError(f"{out}: not empty, expected an empty folder, one that is not there, or --replace")

@@ -1,0 +1,116 @@
+"""One row of a run in words: the stages of its trace, its flags, what is odd about a brief, how its numbers came about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from core.store.runs import Run
+from core.texts import number_text, quantity_text
+from core.types import RANK_METHODS, Flag
+
+MODEL_FREE = ("knn", *RANK_METHODS)  # methods that call no model: what no tokens stand beside was made without any
+SIDES: Mapping[str, tuple[str, str]] = MappingProxyType({"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")})
+_SMALL = 5e-5  # four decimals would say 0.0000
+_STAGES = {
+    "de": "Does it change at all?",
+    "dir": "If it changes, up or down?",
+    "react": "What the agent did",
+    "coordinator": "What the coordinator did",
+    "trace": "Trace",
+    "knn": "Neighbours",
+    "fusion": "The fusion's arithmetic",
+    "decompose": "Recovered from a fusion",
+    "rules": "The rule set's table",
+    "mean": "The mean over the seeds",
+}
+# The gravest first: a brief shows one warning at most.
+_BRIEF_WARNINGS = {
+    "answers_against": "an answer against its own side",
+    "answers": "an answer, not an argument",
+    "other_side": "concludes for the other side",
+    "short": "one line",
+}
+FLAG_HELP: Mapping[str, str] = {
+    Flag.ROLE_COLLAPSE: "A brief answers the multiple-choice question instead of arguing. In debates made here, also a brief "
+    "that was refused twice: it has too few sentences, does not name both genes, or concludes for the other side.",
+    Flag.DE_FALLBACK: "The judge of EFFECT against NULL could not be read; a base rate or a constant replaces P(DE).",
+    Flag.DIR_FALLBACK: "The judge of UP against DOWN could not be read; a base rate or a constant replaces P(up | DE).",
+    Flag.UNIFORM: "Both predictions are .333: nothing was predicted.",
+    Flag.TRACE_DIFFERS: "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
+    Flag.UNCOVERED: "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
+    Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
+    Flag.PARTLY_COVERED: "A component of the fusion has no prediction for this row: only the others are used.",
+    Flag.FEWER_SEEDS: "A mean over fewer seeds than asked: the answers under the others could not be read. “How these numbers "
+    "were computed” says over how many.",
+}
+
+
+def score_name(run: Run, name: str = "P(DE)") -> str:
+    """What a run's number is called: "P(DE)" or "P(up | DE)", but "DE rank score" or "DIR rank score" if made of ranks."""
+    return {"P(DE)": "DE rank score", "P(up | DE)": "DIR rank score"}[name] if run.has_rank_scores else name
+
+
+def stage_title(stage: str) -> str:
+    """The title of a stage of a trace."""
+    return _STAGES.get(stage, stage.replace("_", " "))
+
+
+def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
+    """What is odd about a brief (by the audit's findings) or a verdict; "" if nothing is."""
+    if meta.get("fallback"):
+        return "could not be read; a constant replaces it"
+    return next((text for finding, text in _BRIEF_WARNINGS.items() if finding in findings), "")
+
+
+def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
+    """The title of an event that is no part of a debate, with the numbers that it predicts."""
+    predicted = {k: v for k, v in meta.items() if k.startswith("prediction_") and isinstance(v, int | float)}
+    numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in predicted.items())
+    return f"{role}: {kind.replace('_', ' ')}{f' ({numbers})' if numbers else ''}"
+
+
+def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[str]:
+    """How the judges' verdicts led to the submitted numbers of a row that did not fail, one sentence a line.
+
+    row: the columns of a prediction. events: the fields of `TraceEvent`, meta a mapping.
+    """
+    verdicts = {e["stage"]: e["meta"].get("p") for e in events if e["kind"] == "verdict"}
+    up, down = row["prediction_up"], row["prediction_down"]
+    rest = "" if run.has_rank_scores else f", so none {_text(1 - up - down)}"
+    lines = [f"submitted: up {_text(up)}, down {_text(down)}{rest}"]
+    p_de, p_up = verdicts.get("de"), verdicts.get("dir")
+    if p_de is not None and p_up is not None:
+        lines.insert(0, f"judges: P(DE) {_text(p_de)}, P(up | DE) {_text(p_up)}")
+        products = [("up", p_up), ("down", 1 - p_up)]
+        lines.insert(1, ", ".join(f"{name} = {_text(p_de)} × {_text(p)} = {_text(p_de * p)}" for name, p in products))
+    elif row["p_source"] == "file" and row["p_up_given_de"] is not None:
+        sum_name, ratio_name = score_name(run), score_name(run, "P(up | DE)")
+        lines.append(
+            f"{sum_name} = up + down = {_text(row['p_de'])}, {ratio_name} = up / (up + down) = {_text(row['p_up_given_de'])}"
+        )
+    if Flag.TRACE_DIFFERS in row["flags"]:
+        lines.append("the submitted numbers differ from the judges': the file was changed after the debate")
+    lines += [_seeds_line(e) for e in events if "asked" in e["meta"]]
+    lines.append(_describe_usage(run, row, events))
+    return lines
+
+
+def _text(p: float) -> str:
+    """A probability with four decimals; a smaller one with its power of ten."""
+    return number_text(p, ".4f") if p == 0 or abs(p) >= _SMALL else quantity_text(p)
+
+
+def _describe_usage(run: Run, row: Mapping[str, Any], events: Sequence[object]) -> str:
+    """The row's tokens and tool calls; no tokens beside a trace that a model wrote are unknown tokens."""
+    is_unknown = row["tokens"] is None or (row["tokens"] == 0 and events and run.method not in MODEL_FREE)
+    tokens = "unknown" if is_unknown else f"{row['tokens']:,}"
+    tools = "unknown" if row["tool_calls"] is None else f"{row['tool_calls']:,}"
+    return f"tokens {tokens}, tool calls {tools}"
+
+
+def _seeds_line(event: Mapping[str, Any]) -> str:
+    """Over how many seeds an event's mean was taken, of how many that were asked."""
+    of = {"de": "P(DE)", "dir": "P(up | DE)"}.get(event["stage"], "up and down")
+    return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} seeds"

@@ -1,0 +1,231 @@
+"""What the site of a run says: the run in words and numbers, a table of its rows, and each row's texts."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from core.audit.brief_checks import SHORT
+from core.audit.debate_audit import audit_debate
+from core.errors import InputError
+from core.evidence import describe
+from core.plots import theme
+from core.scoring import row_words
+from core.scoring.run_scores import load_scored_rows, score_run
+from core.scoring.sentences import score_sentences
+from core.store import bundles, datasets, findings, predictions, traces
+from core.store.connection import Cursor
+from core.store.datasets import Dataset
+from core.store.predictions import RowFilter
+from core.store.runs import Run
+from core.texts import NO_LABEL, replace_surrogates
+from core.types import FLAG_NAMES, Flag
+
+Event = dict[str, Any]
+Row = dict[str, Any]
+_ARGUED = "argues"  # the audit's finding: long enough, and no answer to the question
+
+
+@dataclass(frozen=True, slots=True)
+class SiteContent:
+    """Plain data. run: title, facts, scores and words for what the rows hold as codes. rows: lists of equal length by name.
+
+    texts: of each row, in the same order.
+    """
+
+    run: dict[str, Any]
+    rows: dict[str, list[Any]]
+    texts: list[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """clean: removes what means something on this machine alone from a text. dataset_sha256: of the dataset's pairs."""
+
+    clean: Callable[[str], str]
+    dataset_sha256: str
+
+
+def read_content(db: Cursor, run: Run, sources: Sources) -> SiteContent:
+    """Reads what the site of a run says. Raises InputError for a run without rows."""
+    rows = _read_rows(db, run, sources.clean)
+    if not rows:
+        raise InputError(f"run {run.name}: no rows, expected at least one to make a site of")
+    events, cards = _read_events(db, run.id), _read_cards(db, run.id)
+    texts = [_texts(run, row, events.get(row["pair_id"], []), cards.get(row["pair_id"], [])) for row in rows]
+    about = _describe_run(db, run, sources) | {"hasBriefs": any(text["advocates"] for text in texts)}
+    return SiteContent(about, _columns(rows, texts), texts)
+
+
+def _read_rows(db: Cursor, run: Run, clean: Callable[[str], str]) -> list[Row]:
+    """Every row in file order, with its label and outcome beside the columns of a prediction."""
+    listed = predictions.list_rows(db, run.id, predictions.find_pair_ids(db, run.id, RowFilter()))
+    numbers = {row["pair_id"]: row for row in bundles.read_part(db, run.id, "prediction").to_pylist()}
+    rows = []
+    for pair_id, label, outcome in zip(listed["pair_id"], listed["label"], listed["outcome"], strict=True):
+        row = numbers[pair_id]
+        row |= {"label": _text_or_none(label), "outcome": _text_or_none(outcome), "flags": row["flags"].split()}
+        row["error"] = clean(row["error"]) if row["error"] else None
+        rows.append(row)
+    return rows
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _read_events(db: Cursor, run: str) -> dict[str, list[Event]]:
+    """The events of each row's trace in order."""
+    records: list[Event] = traces.frame(db, run).to_dict("records")  # type: ignore[assignment]
+    for event in records:
+        event["meta"] = json.loads(event["meta"])
+    return {str(pair_id): list(of_row) for pair_id, of_row in groupby(records, itemgetter("pair_id"))}
+
+
+def _read_cards(db: Cursor, run: str) -> dict[str, list[Row]]:
+    """The evidence that each row saw, in order, as it is shown; rows share the same one."""
+    items = bundles.read_part(db, run, "evidence").to_pylist()
+    cards = {item["id"]: _card(item | {"body": json.loads(item["body"])}) for item in items}
+    seen: dict[str, list[Row]] = {}
+    for link in bundles.read_part(db, run, "row_evidence").to_pylist():
+        seen.setdefault(link["pair_id"], []).append(cards[link["evidence"]])
+    return seen
+
+
+def _card(item: Mapping[str, Any]) -> Row:
+    lines, lists = describe.split_body(item["body"])
+    return {
+        "title": describe.card_title(item),
+        "status": "" if item["status"] == "ok" else f"{item['status']}: this tool gave the agents nothing",
+        "lines": "\n".join(lines),
+        "tables": [_table(entries) for entries in lists],
+        "source": describe.source_line(item),
+    }
+
+
+def _table(entries: describe.Entries) -> Row:
+    names = list(dict.fromkeys(name for entry in entries for name in entry))
+    cells = [[describe.value_text(entry.get(name)) for name in names] for entry in entries]
+    return {"columns": [name.replace("_", " ") for name in names], "rows": cells}
+
+
+def _texts(run: Run, row: Row, events: Sequence[Event], cards: Sequence[Row]) -> Row:
+    """Everything of one row that is read."""
+    observed = any(event["kind"] == "observation" for event in events)
+    no_dossier = "" if cards else "The tools' answers are among the steps below." if observed else _NO_DOSSIER
+    return {
+        "error": row["error"] or "",
+        "arithmetic": [] if row["error"] else row_words.arithmetic(run, row, events),
+        "advocates": [_advocate(event) for event in events if event["kind"] == "brief"],
+        "dossier": list(cards),
+        "noDossier": no_dossier,
+        "stages": [_stage(stage, list(group)) for stage, group in _by_stage(events)],
+    }
+
+
+_NO_DOSSIER = "This file kept no dossier: what evidence the agents were given is not known."
+
+
+def _by_stage(events: Sequence[Event]) -> Iterable[tuple[str, list[Event]]]:
+    stages = dict.fromkeys(event["stage"] for event in events)
+    return [(stage, [event for event in events if event["stage"] == stage]) for stage in stages]
+
+
+def _advocate(event: Event) -> Row:
+    """What an advocate did: argued or not, by the audit's wide definition."""
+    found = event["findings"]
+    if "bare" in found and "answers" in found:
+        words = "answered with a letter" + (", against its own side" if "answers_against" in found else "")
+    else:
+        warning = row_words.warning_of(found, event["meta"])
+        words = ", ".join(filter(None, ["argued" if _ARGUED in found else "", warning])) or "did not argue"
+    return {"role": event["role"], "argued": _ARGUED in found, "words": words}
+
+
+def _stage(stage: str, events: Sequence[Event]) -> Row:
+    """One stage: in a debate the speeches of both sides, briefs first, then the judge; else one step after another."""
+    sides = row_words.SIDES.get(stage, ())
+    if not any(event["kind"] == "brief" for event in events) or not sides:
+        steps = [_step(event, row_words.step_title(event["role"], event["kind"], event["meta"])) for event in events]
+        return {"title": row_words.stage_title(stage), "rounds": [], "steps": steps}
+    rounds = [
+        [[_step(event, _speaker(event)) for event in events if (event["kind"], event["role"]) == (kind, side)] for side in sides]
+        for kind in ("brief", "rebuttal")
+    ]
+    spoken = {(kind, side) for kind in ("brief", "rebuttal") for side in sides}
+    rest = [_step(event, _speaker(event)) for event in events if (event["kind"], event["role"]) not in spoken]
+    return {"title": row_words.stage_title(stage), "rounds": [each for each in rounds if any(each)], "steps": rest}
+
+
+def _speaker(event: Event) -> str:
+    return f"{event['role']} rebuts" if event["kind"] == "rebuttal" else str(event["role"])
+
+
+def _step(event: Event, title: str) -> Row:
+    p = event["meta"].get("p")
+    return {
+        "title": title,
+        "role": event["role"] if event["role"] in theme.ROLE_COLOURS else "",
+        "p": p if isinstance(p, int | float) and math.isfinite(p) else None,
+        "warning": row_words.warning_of(event["findings"], event["meta"]),
+        "text": replace_surrogates(event["content"]),
+    }
+
+
+def _columns(rows: Sequence[Row], texts: Sequence[Row]) -> dict[str, list[Any]]:
+    """The table of the rows: what they are listed and filtered by. argued: how many advocates did, None without briefs."""
+    flags = list(FLAG_NAMES)
+    columns: dict[str, list[Any]] = {
+        name: [row[name] for row in rows]
+        for name in ("pair_id", "pert", "gene", "label", "outcome", "p_de", "p_up_given_de", "prediction_up", "prediction_down")
+    }
+    columns["flags"] = [[flags.index(Flag(flag)) for flag in row["flags"]] for row in rows]
+    columns["failed"] = [row["error"] is not None for row in rows]
+    columns["advocates"] = [len({each["role"] for each in text["advocates"]}) for text in texts]
+    argued = [{each["role"] for each in text["advocates"] if each["argued"]} for text in texts]
+    columns["argued"] = [len(roles) if text["advocates"] else None for roles, text in zip(argued, texts, strict=True)]
+    return columns
+
+
+def _describe_run(db: Cursor, run: Run, sources: Sources) -> dict[str, Any]:
+    dataset = datasets.find(db, run.dataset)
+    facts = findings.debate_facts(db, run.id)
+    audited = "" if facts.briefs.empty else audit_debate(facts).summarize()
+    return {
+        "name": run.name,
+        "dataset": dataset.name,
+        "rankScores": run.has_rank_scores,
+        "p_de": row_words.score_name(run),
+        "p_up": row_words.score_name(run, "P(up | DE)"),
+        "scores": score_sentences(score_run(load_scored_rows(db, run.id))) if run.done else [],
+        "audit": audited,
+        "argued": f"{SHORT} characters or more, and no answer to the multiple-choice question",
+        "facts": _facts(run, dataset, sources),
+        "labels": {name: [theme.LABEL_SIGNS[name], theme.LABEL_WORDS[name]] for name in theme.LABEL_SIGNS},
+        "outcomes": dict(theme.OUTCOME_SIGNS),
+        "flags": [[name, row_words.FLAG_HELP.get(flag, "")] for flag, name in FLAG_NAMES.items()],
+        "noLabel": NO_LABEL,
+    }
+
+
+def _facts(run: Run, dataset: Dataset, sources: Sources) -> list[tuple[str, str]]:
+    """Where everything comes from, as (title, words)."""
+    file = run.spec.get("file")
+    facts = {
+        "Run": f"{run.name} (id {run.id})",
+        "Dataset": ", ".join(filter(None, (dataset.name, dataset.organism, dataset.context))),
+        "Dataset's pairs, SHA-256": sources.dataset_sha256,
+        "Method": f"{run.method}{f', track {run.track}' if run.track else ''}, {run.origin}",
+        "Model": run.model or "",
+        "Rows": f"{run.done:,} of {run.total:,} predicted{f', {run.failed:,} failed' if run.failed else ''}",
+        "Status": f"{run.status}{f': {sources.clean(run.cause)}' if run.cause else ''}",
+        "File": sources.clean(str(file)) if file else "",
+        "File, SHA-256": str(run.spec.get("sha256", "")),
+        "PerturbDesk": run.code_version,
+    }
+    return [(title, words) for title, words in facts.items() if words]
