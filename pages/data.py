@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.data import changes_tab, import_tabs, leakage_tab, spaces_tab
+from core.ui.data import changes_tab, import_tabs, leakage_tab, notes_tab, spaces_tab
 from core.ui.shared import loaders, shell, widgets
 
 context = shell.open_page(__file__)
@@ -16,6 +16,7 @@ widgets.show_tabs(
         "Imported files": lambda: import_tabs.show_imports(context, loaders.all_imports()),
         "Rejected rows": lambda: import_tabs.show_rejected_rows(loaders.rejected_rows()),
         "Runs": lambda: import_tabs.show_run(context),
+        "Notes": lambda: notes_tab.show(context),
         "Changes": lambda: changes_tab.show(loaders.latest_changes()),
     },
 )

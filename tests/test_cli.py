@@ -70,7 +70,18 @@ def test_a_run_from_import_to_deletion(tmp_path: Path, files: Path) -> None:
     assert of_up.items() <= audit["roles"]["UP"].items()
     assert audit["rows_by_arguing"] == [0, 0, 0, 1, 2]
     assert (audit["de_fallbacks"], audit["dir_fallbacks"]) == (0, 0)
-    assert core_json(place, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
+    note = core_json(place, "note", "argued", "look here", "--row", "Pa_Ga")["note"]
+    [listed] = core_json(place, "notes", "argued")["notes"]
+    assert (listed["id"], listed["run"], listed["pair_id"], listed["figure"], listed["text"]) == (
+        note,
+        "argued",
+        "Pa_Ga",
+        None,
+        "look here",
+    )
+    assert core_json(place, "notes", "argued", "--author", "nobody")["notes"] == []
+    assert core_json(place, "delete-note", note) == {"deleted": note}
+    assert core_json(place, "notes", "argued")["notes"] == []
     assert core_json(place, "undo", "argued")["rows"] == 4
     assert core_json(place, "runs") == {"runs": []}
     core_json(place, "import", str(files / "debate.csv"), "--name", "again")

@@ -10,6 +10,7 @@ from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
 from core.errors import InputError
 from core.store import changes, imports, notes, runs
+from core.store.notes import Subject
 from core.store.runs import Run
 from core.texts import check_name
 
@@ -79,24 +80,37 @@ def delete(workspace: Workspace, run: str) -> Run:
 
 def add_note(workspace: Workspace, run: str, pair_id: str | None, text: str, author: str = "") -> str:
     """Adds a note on a row of a run, or on the run if `pair_id` is None; returns the note's id."""
-    text = text.strip()
+    return _add_note(workspace, Subject(run, pair_id), text, author)
+
+
+def add_figure_note(workspace: Workspace, run: str, figure: str, address: str, text: str) -> str:
+    """Adds a note on a figure of a run, by its title; address: of the view that has it. Returns the note's id."""
+    return _add_note(workspace, Subject(run, figure=figure, address=address), text, "")
+
+
+def _add_note(workspace: Workspace, subject: Subject, text: str, author: str) -> str:
+    text, on = text.strip(), subject.pair_id or subject.figure or subject.run
     if not text:
-        raise InputError(f"note on {pair_id or run}: got an empty text, expected a remark")
-    with workspace.change("note", pair_id or run) as (db, detail):
-        found = runs.find(db, run)
-        if pair_id is not None:
-            runs.refuse_unknown_row(db, found.id, pair_id)
-        note = notes.add(db, found.id, pair_id, author.strip() or workspace.settings.author, text)
+        raise InputError(f"note on {on}: got an empty text, expected a remark")
+    with workspace.change("note", on) as (db, detail):
+        found = runs.find(db, subject.run)
+        if subject.pair_id is not None:
+            runs.refuse_unknown_row(db, found.id, subject.pair_id)
+        note = notes.add(db, subject._replace(run=found.id), author.strip() or workspace.settings.author, text)
         changes.bump(db, "notes", f"run:{found.id}")
         detail |= {"run": found.id, "note": note, "text": text}
         return note
 
 
 def delete_note(workspace: Workspace, note: str) -> None:
-    """Deletes a note; its text stays in the audit log, which has it since it was written."""
+    """Deletes a note that this author wrote; its text stays in the audit log, which has it since it was written."""
     with workspace.change("delete note", note) as (db, _):
-        if not notes.delete(db, note):
+        author = notes.author_of(db, note)
+        if author is None:
             raise InputError(f"note {note!r}: not in this workspace")
+        if author != workspace.settings.author:
+            raise InputError(f"note {note!r}: {author} wrote it, expected one by {workspace.settings.author}")
+        notes.delete(db, note)
         changes.bump(db, "notes")
 
 

@@ -1,4 +1,4 @@
-"""Commands about runs: runs, set, rename, note, delete."""
+"""Commands about runs: runs, set, rename, note, notes, delete-note, delete."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import run_states
+from core.actions import component_loader, run_states
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
 from core.store import datasets, runs
+from core.store import notes as store_notes
 from core.store.runs import Run
 from core.types import Flag
 
@@ -86,6 +87,39 @@ def note(
     """Add a note to a run, or to one of its rows."""
     key = run_actions.add_note(context.obj, run, row, text)
     show({"note": key}, as_json, f"note {key}")
+
+
+@app.command()
+def notes(
+    context: typer.Context,
+    run: Annotated[str | None, typer.Argument(help="A run's name or id; without it, all runs of the dataset.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    author: Annotated[str | None, typer.Option(help="Only notes that this author wrote.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List notes on runs, their rows and their figures, newest first."""
+    with context.obj.store.read() as db:
+        found = store_notes.of_dataset(
+            db, runs.find(db, run).dataset if run else component_loader.default_dataset(context.obj, dataset).id
+        )
+        if run:
+            found = found[found["run_id"] == runs.find(db, run).id]
+    if author is not None:
+        found = found[found["author"] == author]
+    records = found.assign(written_at=found["written_at"].dt.strftime("%Y-%m-%dT%H:%M:%SZ")).astype(object)
+    listed = records.where(records.notna(), None).to_dict("records")
+    lines = [
+        f"{n['id']}  {n['written_at']}  {n['author']}  {n['run']}  {n['pair_id'] or n['figure'] or ''}\n  {n['text']}"
+        for n in listed
+    ]
+    show({"notes": listed}, as_json, "\n".join(lines) or "no notes")
+
+
+@app.command("delete-note")
+def delete_note(context: typer.Context, note: Annotated[str, typer.Argument(help="A note's id.")], as_json: Json = False) -> None:
+    """Delete a note that you wrote."""
+    run_actions.delete_note(context.obj, note)
+    show({"deleted": note}, as_json, f"note {note}: deleted")
 
 
 @app.command()

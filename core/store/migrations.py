@@ -172,3 +172,10 @@ def packs_of_runs(cursor: duckdb.DuckDBPyConnection) -> None:
         """CREATE TABLE kept_knowledge (sha256 VARCHAR PRIMARY KEY, name VARCHAR NOT NULL, kind VARCHAR NOT NULL,
            entries INTEGER NOT NULL, source VARCHAR NOT NULL, import VARCHAR NOT NULL, imported_at TIMESTAMP, organism VARCHAR)"""
     )
+
+
+@step
+def notes_on_figures(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Notes may be about a figure of a run: its title, and the address of the view that has it."""
+    for column in ("figure VARCHAR", "address VARCHAR"):
+        cursor.execute(f"ALTER TABLE note ADD COLUMN {column}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.store.connection import Cursor
 from core.store.queries import one
@@ -14,11 +14,40 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def add(cursor: Cursor, run: str, pair_id: str | None, author: str, text: str) -> str:
-    """Add a note on a row of a run, or on the run itself if `pair_id` is None, and return its id."""
+class Subject(NamedTuple):
+    """What a note is about: a row of a run, a figure of it (its title, and the address of the view that has it), or the run."""
+
+    run: str
+    pair_id: str | None = None
+    figure: str | None = None
+    address: str | None = None
+
+
+def add(cursor: Cursor, subject: Subject, author: str, text: str) -> str:
+    """Add a note and return its id."""
     note = uuid.uuid4().hex[:12]
-    cursor.execute("INSERT INTO note VALUES (?, ?, ?, ?, now()::TIMESTAMP, ?)", [note, run, pair_id, author, text])
+    cursor.execute(
+        """INSERT INTO note (id, run, pair_id, figure, address, author, written_at, text)
+           VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP, ?)""",
+        [note, *subject, author, text],
+    )
     return note
+
+
+def of_dataset(cursor: Cursor, dataset: str) -> pd.DataFrame:
+    """All notes on the runs of a dataset, newest first: id, run (name), run_id, pair_id (None unless on a row), figure and
+    address (None unless on a figure), author, written_at, text."""
+    return cursor.execute(
+        """SELECT n.id, r.name AS run, r.id AS run_id, n.pair_id, n.figure, n.address, n.author, n.written_at, n.text
+           FROM note n JOIN run r ON r.id = n.run WHERE r.dataset = ? ORDER BY n.written_at DESC, n.id""",
+        [dataset],
+    ).df()
+
+
+def author_of(cursor: Cursor, note: str) -> str | None:
+    """Who wrote a note; None if there is no such note."""
+    found = one(cursor, "SELECT author FROM note WHERE id = ?", [note])
+    return None if found is None else str(found[0])
 
 
 def of_row(cursor: Cursor, run: str, pair_id: str) -> pd.DataFrame:

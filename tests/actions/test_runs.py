@@ -76,6 +76,25 @@ def test_a_note_can_be_taken_away(small_workspace: Workspace) -> None:
         actions.delete_note(small_workspace, note)
 
 
+def test_only_its_author_deletes_a_note(small_workspace: Workspace) -> None:
+    note = actions.add_note(small_workspace, "debate", "Pa_Ga", "odd", author="Ada")
+    with pytest.raises(InputError, match=f"note '{note}': Ada wrote it, expected one by tester"):
+        actions.delete_note(small_workspace, note)
+    with small_workspace.store.read() as db:
+        assert notes.author_of(db, note) == "Ada"
+
+
+def test_notes_on_figures_are_of_a_run(small_workspace: Workspace) -> None:
+    actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown?part=Curves", "steep at first")
+    with small_workspace.store.read() as db:
+        run = runs.find(db, "debate")
+        [found] = notes.of_dataset(db, run.dataset).to_dict("records")
+    assert (found["run"], found["run_id"], found["figure"]) == ("debate", run.id, "ROC curves")
+    assert (found["address"], found["author"], found["text"]) == ("./breakdown?part=Curves", "tester", "steep at first")
+    with pytest.raises(InputError, match="note on ROC curves: got an empty text"):
+        actions.add_figure_note(small_workspace, "debate", "ROC curves", "./breakdown", " ")
+
+
 def test_deleting_a_run_keeps_its_notes_in_the_trail_and_its_file_can_come_again(small_workspace: Workspace) -> None:
     actions.add_note(small_workspace, "debate", "Pa_Ga", "worth keeping")
     actions.delete(small_workspace, "debate")
@@ -96,6 +115,7 @@ def test_read_only_refuses_every_change(small_workspace: Workspace) -> None:
         lambda: actions.set_values(reader, "debate", {"note": "x"}),
         lambda: actions.delete(reader, "debate"),
         lambda: actions.add_note(reader, "debate", None, "x"),
+        lambda: actions.add_figure_note(reader, "debate", "ROC curves", "./breakdown", "x"),
         lambda: actions.delete_note(reader, "x"),
     ):
         with pytest.raises(ReadOnly, match="reading only"):

@@ -25,7 +25,7 @@ PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
     "submit": ("tab", ("Check a file",)),
-    "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Changes")),
+    "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
     "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
 }
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())

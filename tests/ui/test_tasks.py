@@ -19,14 +19,14 @@ import pytest
 
 from core.actions import component_loader
 from core.actions.workspace import Workspace, open_workspace
-from core.store import predictions, runs, text_search, traces
+from core.store import notes, predictions, runs, text_search, traces
 from core.store.predictions import CONFIDENTLY_WRONG, RowFilter
 from core.store.runs import Run
 from core.store.text_search import TextQuery
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_knn
-from tests.ui.conftest import OpenTab, heading, settle, then
+from tests.ui.conftest import OpenTab, button, heading, settle, then
 from tests.ui.serving import Server, serving
 
 if TYPE_CHECKING:
@@ -244,4 +244,16 @@ def test_a_note(open_tab: OpenTab, table: list[str], copy: Workspace) -> None:
         person.click(person.page.get_by_role("button", name="Add note"))
         person.page.get_by_test_id("stMain").get_by_text("read by two", exact=True).wait_for()
         table.append(line_of("a note", person))
-    assert person.clicks == 1
+        assert person.clicks == 1
+        person.begin_at("debates", run=run.id, tab="Audit")
+        person.click(button(person.page, "note-brief-lengths"))
+        person.click(person.page.get_by_role("textbox", name="Add a note"))
+        person.type("short ones")
+        person.click(person.page.get_by_role("button", name="Save note"))
+        person.page.get_by_text("Note on the figure saved.").wait_for()
+        table.append(line_of("a note on a figure", person))
+    with copy.store.read() as db:
+        [note] = notes.of_dataset(db, run.dataset).query("text == 'short ones'").to_dict("records")
+    assert note["figure"] == "Lengths of the briefs"
+    assert note["address"].startswith("./debates?")
+    assert "tab=Audit" in note["address"]

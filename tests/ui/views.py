@@ -25,7 +25,7 @@ TABS = {
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
     "submit": ("tab", ("Package a run", "Check a file")),
-    "data": ("tab", ("Import", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Changes")),
+    "data": ("tab", ("Import", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
 }
 
 

@@ -32,7 +32,7 @@ NOT_CARRIED = {
     "check_file": "as upload",
     "prompt_file": "as upload",
     "tool_files": "as upload",
-    "note": "being written; stored when it is saved",
+    "note": "being written, or chosen to go; stored when it is saved",
     "name-": "as note",
     "score-": "as note",
     "preset_name": "as note",

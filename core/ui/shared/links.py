@@ -58,6 +58,11 @@ def current_address(**parameters: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
 
 
+def relative_address() -> str:
+    """The address of the view on screen, relative to any page's: it holds wherever the app is served."""
+    return page_address(urlsplit(st.context.url or "").path.rpartition("/")[2], **read_parameters())
+
+
 def page_address(page: str, **parameters: str | list[str]) -> str:
     """A page's address relative to any other page's, for tables whose cells are links."""
     return f"./{page}?{urlencode(parameters, doseq=True)}"

@@ -249,9 +249,21 @@ function focusOn(selector) {
   document.querySelector(selector)?.focus();
 }
 
-// The notes are in an expander, which has to be open before its field can be written in.
+const NOTES_WAIT_MS = 5000;
+
+// The notes are in an expander, which has to be open before its field can be written in. They are drawn last: someone may ask
+// for them before.
 function writeNote() {
-  const notes = document.querySelector(".st-key-notes details");
-  if (notes && !notes.open) notes.querySelector("summary").click();
-  setTimeout(() => focusOn(".st-key-note_text textarea"), 150);
+  const end = performance.now() + NOTES_WAIT_MS;
+  let isOpened = false;
+  (function attempt() {
+    const notes = document.querySelector(".st-key-notes details");
+    if (notes && !notes.open && !isOpened) {
+      notes.querySelector("summary").click();
+      isOpened = true;
+    }
+    const field = document.querySelector(".st-key-note_text textarea");
+    if (field?.offsetParent) field.focus();
+    if ((!field || document.activeElement !== field) && performance.now() < end) requestAnimationFrame(attempt);
+  })();
 }

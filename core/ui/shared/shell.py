@@ -18,7 +18,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import downloads, linked, links, loaders, text_size
+from core.ui.shared import figure_menu, linked, links, loaders, text_size
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last
@@ -54,7 +54,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     with background().pause(), _record_unexpected_errors(), explain_errors():
         loaders.refresh()
         context = st.session_state[_CONTEXT] = _sidebar(pages)
-        downloads.name_dataset(context.dataset.name if context.dataset else "")
+        figure_menu.begin_page(context.workspace, context.dataset, context.run)
         opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
         remarks = st.container()

@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.plots import theme
-from core.ui.shared import downloads, text_size
+from core.ui.shared import figure_menu, text_size
 from core.ui.shared.linked import bind
 
 _PLOTLY_IS_LOADED = "_plotly"  # a session key
@@ -123,8 +123,10 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
         waiting.append(partial(place.plotly_chart, chart, **options))
     below = st.container(horizontal=True, key=f"below-{name}")
     below.caption(as_text(caption))
+    with below:
+        figure_menu.show_notes_button(name, title)
     with below.popover("Table", icon=":material/download:"):
-        downloads.show_menu(chart, table, name, title, caption)
+        figure_menu.show(chart, table, name, title, caption)
 
 
 def flush() -> None:

@@ -25,6 +25,9 @@ def test_numbers_and_links_are_as_wide_as_they_are_shown() -> None:
     short = tables.column_width(numbers, "n", number(format="%.2f"))
     assert short < tables.column_width(numbers, "n", number(format="%.8f"))
     assert tables.column_width(address, "page", link(display_text="open")) < tables.column_width(address, "page", link())
+    named = pd.Series(["./debates?run=0123456789#a name of its own", "./debates#short"])
+    of_name = tables.column_width(pd.Series(["a name of its own"]), "page", {})
+    assert tables.column_width(named, "page", link(display_text=r"#(.*)")) == of_name
     assert tables.column_width(pd.Series([1_234_567]), "n", number(format="localized")) > short
     assert tables.column_width(pd.Series([True]), "n", {}) == tables.LEAST_PX
 

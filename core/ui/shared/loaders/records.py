@@ -100,6 +100,13 @@ def latest_changes() -> pd.DataFrame:
         return changes.latest(db)
 
 
+@cache_by("notes", "runs")
+def dataset_notes(dataset: str) -> pd.DataFrame:
+    """All notes on the runs of a dataset (id), newest first."""
+    with reading() as db:
+        return notes.of_dataset(db, dataset)
+
+
 @cache_by("presets")
 def all_presets(page: str) -> dict[str, dict[str, Any]]:
     """The named settings of a page."""

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from core.plots import printed
-from core.ui.shared import downloads
+from core.ui.shared import figure_menu
 from tests.ui.test_apptest import tab_of, the_run
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> Built:
         assert label.lower() == file.rsplit(".", 1)[1] == key.split("-")[0]
         found[file] = build
 
-    monkeypatch.setattr(downloads, "_show_button", note)
+    monkeypatch.setattr(figure_menu, "_show_button", note)
     return found
 
 

@@ -1,0 +1,97 @@
+"""Data, tab Notes: what people wrote down about runs, rows and figures of the dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import runs as run_actions
+from core.plots.printed import file_name
+from core.ui.shared import figure_menu, links, loaders, tables
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import show_empty
+
+KINDS = ("rows", "figures", "runs")
+
+
+def show(context: PageContext) -> None:
+    """Show the notes of the dataset, newest first, with filters, downloads, and a way to delete one's own."""
+    if context.dataset is None:
+        show_empty("There is no dataset yet.")
+        return
+    notes = loaders.dataset_notes(context.dataset.id)
+    if notes.empty:
+        show_empty("There are no notes yet. Write them below a row of Debates, or with the pencil below a figure.")
+        return
+    found = _choose(notes)
+    st.caption(f"{len(found):,} of {len(notes):,} notes")
+    columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
+    shown = _table(found, context.dataset.id)
+    tables.show_table(shown, columns)
+    plain = found.drop(columns=["id", "run_id", "address"])
+    figure_menu.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
+    _show_deletion(context, found)
+
+
+def _choose(notes: pd.DataFrame) -> pd.DataFrame:
+    """Show the filters; the notes that they leave."""
+    by, about, text = st.columns(3)
+    author = by.selectbox("Author", sorted(notes["author"].unique()), index=None, placeholder="anybody", **bind("note_author_of"))
+    kinds = about.pills("About", KINDS, selection_mode="multi", **bind("note_about"))
+    words = text.text_input("Words", placeholder="in the note", **bind("note_words"))
+    kept = notes["text"].str.contains(words or "", case=False, regex=False)
+    if author:
+        kept &= notes["author"] == author
+    if kinds:
+        kept &= _kind(notes).isin(kinds)
+    return notes[kept]
+
+
+def _kind(notes: pd.DataFrame) -> pd.Series:
+    """Of each note, which of `KINDS` it is about."""
+    kind = pd.Series("runs", index=notes.index).mask(notes["pair_id"].notna(), "rows")
+    return kind.mask(notes["figure"].notna(), "figures")
+
+
+def _table(notes: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """When, who, on which run, what about (an address that ends in # and words), and the note."""
+    about = [_about(dataset, note) for note in notes.astype(object).where(notes.notna(), None).to_dict("records")]
+    return pd.DataFrame(
+        {
+            "when": notes["written_at"].dt.strftime("%Y-%m-%d %H:%M").to_numpy(),
+            "by": notes["author"].to_numpy(),
+            "run": notes["run"].to_numpy(),
+            "about": about,
+            "note": notes["text"].to_numpy(),
+        }
+    )
+
+
+def _about(dataset: str, note: Mapping[Hashable, Any]) -> str:
+    """The address of what a note is about, and its name behind a #."""
+    if note["figure"]:
+        return f"{note['address']}#{note['figure']}"
+    row = {} if note["pair_id"] is None else {"row": str(note["pair_id"])}
+    name = row["row"].replace("_", " ⟶ ") if row else "the run"
+    return f"{links.page_address('debates', dataset=dataset, run=note['run_id'], **row)}#{name}"
+
+
+def _show_deletion(context: PageContext, notes: pd.DataFrame) -> None:
+    """Offer those of the notes for deletion that this author wrote."""
+    settings = context.workspace.settings
+    own = notes[notes["author"] == settings.author]
+    if settings.read_only or own.empty:
+        return
+    titles = dict(zip(own["id"], own["text"].str.slice(0, 80), strict=True))
+    which, go = st.columns([0.7, 0.3], vertical_alignment="bottom")
+    chosen = which.selectbox("Delete a note of yours", list(titles), format_func=titles.__getitem__, index=None, key="note_gone")
+    if go.button("Delete", disabled=chosen is None) and chosen:
+        with explain_errors():
+            run_actions.delete_note(context.workspace, chosen)
+            confirm("The note is deleted; the audit log still has it.", lambda: links.to_data("Changes", tab="Changes"))
+            st.rerun()

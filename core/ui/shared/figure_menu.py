@@ -1,0 +1,98 @@
+"""The menu below a figure: its table, downloads of both, and notes on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from core.actions import runs as run_actions
+from core.actions.export import encode, encode_for_spreadsheets
+from core.actions.workspace import Workspace
+from core.plots import printed
+from core.store.datasets import Dataset
+from core.store.runs import Run
+from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
+
+_ABOUT = "_figures_are_about"  # a session key: fragments run without the page
+
+
+def begin_page(workspace: Workspace, dataset: Dataset | None, run: Run | None) -> None:
+    """Say what the page's figures are about, for the headings and names of their files and for notes."""
+    st.session_state[_ABOUT] = (workspace, dataset, run)
+
+
+def _about() -> tuple[Workspace, Dataset | None, Run | None]:
+    about: tuple[Workspace, Dataset | None, Run | None] = st.session_state[_ABOUT]
+    return about
+
+
+def show(chart: go.Figure, table: pd.DataFrame, name: str, title: str, caption: str) -> None:
+    """Show a figure's table, and the buttons that download both; name: of the figure on its page."""
+    _, found, _ = _about()
+    dataset = found.name if found else ""
+    parts = caption.split(" · ")
+    heading = caption if dataset in parts else f"{dataset} · {caption}"
+    st.dataframe(table, hide_index=True)
+    file = printed.file_name(dataset, *(part for part in parts[:1] if part != dataset), title)
+    show_table_buttons(table, name, file)
+    _show_figure_buttons(chart, name, title, heading, file)
+
+
+def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
+    """Show buttons that download a table; file: their names without extension."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Table", width="content")
+        _show_button("CSV", f"{file}.csv", f"csv-{name}", partial(encode_for_spreadsheets, table))
+        _show_button("Parquet", f"{file}.parquet", f"parquet-{name}", partial(encode, table, "parquet"))
+
+
+def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, file: str) -> None:
+    """Show buttons that download the figure; without a browser that draws images, HTML alone, and why."""
+    reason = printed.why_no_images()
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Figure", width="content")
+        for form in printed.FORMS:
+            if form == "html" or not reason:
+                build = partial(printed.encode, chart, form, title, heading)
+                _show_button(form.upper(), f"{file}.{form}", f"{form}-{name}", build)
+    if reason:
+        st.caption(f"{reason}.")
+
+
+def _show_button(label: str, file: str, key: str, build: Callable[[], bytes]) -> None:
+    """A button whose file is built when it is pressed, which runs nothing else of the page."""
+    st.download_button(label, build, file, key=key, on_click="ignore", type="tertiary")
+
+
+def show_notes_button(name: str, title: str) -> None:
+    """Show a button, with how many notes the run has on a figure, that opens them and a form for another."""
+    workspace, dataset, run = _about()
+    if dataset is None or run is None:
+        return
+    notes = loaders.dataset_notes(dataset.id)
+    own = notes[(notes["run_id"] == run.id) & (notes["figure"] == title)]
+    if own.empty and workspace.settings.read_only:
+        return
+    label = str(len(own)) if len(own) else ""
+    if st.button(label, icon=":material/edit_note:", help="Notes on this figure", key=f"note-{name}", type="tertiary"):
+        _open_notes(workspace, run, title, own)
+
+
+@st.dialog("Notes on this figure")
+def _open_notes(workspace: Workspace, run: Run, title: str, notes: pd.DataFrame) -> None:
+    for note in notes.iloc[::-1].itertuples():
+        st.text(f"{note.author}, {note.written_at:%Y-%m-%d %H:%M}\n{note.text}")
+    if workspace.settings.read_only:
+        return
+    with st.form("figure-note", border=False):
+        text = st.text_area("Add a note", key="note_figure", help=f"Signed {workspace.settings.author}. Data lists all notes.")
+        is_sent = st.form_submit_button("Save note", type="primary")
+    if is_sent and text.strip():
+        run_actions.add_figure_note(workspace, run.id, title, links.relative_address(), text)
+        confirm("Note on the figure saved.", lambda: links.to_data("All notes", tab="Notes"))
+        st.rerun()
