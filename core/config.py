@@ -6,7 +6,7 @@ import getpass
 import os
 import tempfile
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -14,78 +14,32 @@ from typing import Any, NamedTuple
 
 from core.errors import InputError
 from core.net.addresses import check_address, is_loopback
+from core.setting_types import (
+    ADDRESS,
+    E_MAIL,
+    E_MAILS,
+    ENDPOINT,
+    FILE,
+    FOLDER,
+    FOLDERS,
+    KEY,
+    MEGABYTES,
+    PRICE,
+    SECONDS,
+    TEXT,
+    YES_OR_NO,
+    SettingType,
+)
 
-ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
 MYGENE = "https://mygene.info/v3"
 STRING = "https://version-12-0.string-db.org/api"
 PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 KEY_VARIABLE = "PERTURBDESK_API_KEY"
 REPOSITORY = Path(__file__).resolve().parent.parent
 SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
-_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 
 
-class _Type(NamedTuple):
-    """How a setting is written. read: turns its text into a value, raises ValueError if it cannot."""
-
-    name: str
-    expected: str
-    read: Callable[[str], Any]
-
-
-def _folder(text: str) -> Path:
-    folder = Path(text).expanduser().resolve()
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(text)
-    return folder
-
-
-def _folders(text: str) -> tuple[Path, ...]:
-    folders = tuple(Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part)
-    if not folders or not all(folder.is_dir() for folder in folders):
-        raise ValueError(text)
-    return folders
-
-
-def _switch(text: str) -> bool:
-    if text.lower() not in _SWITCH:
-        raise ValueError(text)
-    return _SWITCH[text.lower()]
-
-
-def _amount(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def _ascii(text: str) -> str:
-    if not (text.isascii() and text.isprintable()):
-        raise ValueError(text)
-    return text
-
-
-_FOLDER = _Type("folder", "a folder", _folder)
-_FOLDERS = _Type("folders", f"folders that are there, separated by {os.pathsep!r}", _folders)
-_YES_OR_NO = _Type("yes or no", "1, true, yes, on, 0, false, no or off", _switch)
-_SECONDS = _Type("seconds", "seconds, 0 or more", _amount)
-_MEGABYTES = _Type("megabytes", "a whole number of megabytes, 1 or more, without a unit", _count)
-_PRICE = _Type("price", "what a million tokens cost, 0 or more", _amount)
-_ADDRESS = _Type("address", f"an address such as {ENDPOINT}", str)
-_TEXT = _Type("text", "text", str)
-_E_MAIL = _Type("e-mail address", "an e-mail address in ASCII", _ascii)
-_KEY = _Type("key", "printable ASCII", _ascii)
-
-
-def _about(variable: str, kind: _Type, what: str, default: str = "") -> dict[str, Any]:
+def _about(variable: str, kind: SettingType, what: str, default: str = "") -> dict[str, Any]:
     """Returns a setting's metadata. default: in words, if the value itself does not say it."""
     return {"variable": f"PERTURBDESK_{variable}", "type": kind, "what": what, "default": default}
 
@@ -96,55 +50,74 @@ class Settings:
 
     workspace: Path = field(
         default=REPOSITORY,
-        metadata=_about("WORKSPACE", _FOLDER, "The folder that holds data/ and cache/.", "the repository"),
+        metadata=_about("WORKSPACE", FOLDER, "The folder that holds data/ and cache/.", "the repository"),
     )
     import_roots: tuple[Path, ...] = field(
         default=(),
         metadata=_about(
             "IMPORT_ROOTS",
-            _FOLDERS,
+            FOLDERS,
             "The folders that the page Data may import from by path.",
             "the workspace, the folder the app was started from, the home folder",
         ),
     )
-    read_only: bool = field(default=False, metadata=_about("READ_ONLY", _YES_OR_NO, "Refuse every change.", "no"))
+    read_only: bool = field(default=False, metadata=_about("READ_ONLY", YES_OR_NO, "Refuse every change.", "no"))
     busy_timeout_s: float = field(
         default=30.0,
-        metadata=_about("BUSY_TIMEOUT_S", _SECONDS, "How long to wait for the store while another process holds it."),
+        metadata=_about("BUSY_TIMEOUT_S", SECONDS, "How long to wait for the store while another process holds it."),
     )
     store_memory_mb: int = field(
         default=2_000,
-        metadata=_about("STORE_MEMORY_MB", _MEGABYTES, "What the store may hold in memory before it writes to disk."),
+        metadata=_about("STORE_MEMORY_MB", MEGABYTES, "What the store may hold in memory before it writes to disk."),
     )
     mirror: str = field(
-        default="", metadata=_about("MIRROR", _ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
+        default="", metadata=_about("MIRROR", ADDRESS, "Where to fetch public files from instead of GitHub.", "none")
     )
     author: str = field(
         default="unknown",
-        metadata=_about("AUTHOR", _TEXT, "The name in the audit log and under notes.", "the user's name on this machine"),
+        metadata=_about("AUTHOR", TEXT, "The name in the audit log and under notes.", "the user's name on this machine"),
     )
     api_key: str = field(
-        default="", repr=False, metadata=_about("API_KEY", _KEY, "The key of model servers; never stored or printed.", "none")
+        default="", repr=False, metadata=_about("API_KEY", KEY, "The key of model servers; never stored or printed.", "none")
     )
     endpoint: str = field(
-        default=ENDPOINT, metadata=_about("ENDPOINT", _ADDRESS, "The model server to ask unless another is named.")
+        default=ENDPOINT, metadata=_about("ENDPOINT", ADDRESS, "The model server to ask unless another is named.")
     )
     price_prompt: float | None = field(
-        default=None, metadata=_about("PRICE_PROMPT", _PRICE, "What a million tokens of prompts cost.", "unknown")
+        default=None, metadata=_about("PRICE_PROMPT", PRICE, "What a million tokens of prompts cost.", "unknown")
     )
     price_completion: float | None = field(
-        default=None, metadata=_about("PRICE_COMPLETION", _PRICE, "What a million tokens of answers cost.", "unknown")
+        default=None, metadata=_about("PRICE_COMPLETION", PRICE, "What a million tokens of answers cost.", "unknown")
     )
-    mygene: str = field(default=MYGENE, metadata=_about("MYGENE", _ADDRESS, "Where MyGene.info is asked."))
-    string: str = field(default=STRING, metadata=_about("STRING", _ADDRESS, "Where STRING is asked."))
-    pubmed: str = field(default=PUBMED, metadata=_about("PUBMED", _ADDRESS, "Where PubMed is asked."))
+    mygene: str = field(default=MYGENE, metadata=_about("MYGENE", ADDRESS, "Where MyGene.info is asked."))
+    string: str = field(default=STRING, metadata=_about("STRING", ADDRESS, "Where STRING is asked."))
+    pubmed: str = field(default=PUBMED, metadata=_about("PUBMED", ADDRESS, "Where PubMed is asked."))
     ncbi_api_key: str = field(
         default="",
         repr=False,
-        metadata=_about("NCBI_API_KEY", _KEY, "NCBI's key, which raises PubMed's rate; never stored or printed.", "none"),
+        metadata=_about("NCBI_API_KEY", KEY, "NCBI's key, which raises PubMed's rate; never stored or printed.", "none"),
     )
     contact: str = field(
-        default="", metadata=_about("CONTACT", _E_MAIL, "An e-mail address that public sources are told.", "none")
+        default="", metadata=_about("CONTACT", E_MAIL, "An e-mail address that public sources are told.", "none")
+    )
+
+    base_url: str = field(
+        default="", metadata=_about("BASE_URL", ADDRESS, "Where others reach the app: links begin with it.", "none")
+    )
+    sign_in: bool = field(
+        default=False,
+        metadata=_about("SIGN_IN", YES_OR_NO, "Ask everybody to sign in first.", "yes if secrets.toml has [auth]"),
+    )
+    editors: tuple[str, ...] = field(
+        default=(), metadata=_about("EDITORS", E_MAILS, "Who may change things once signed in.", "nobody")
+    )
+    readers: tuple[str, ...] = field(
+        default=(),
+        metadata=_about("READERS", E_MAILS, "Who may only read once signed in; * is everyone who can sign in.", "nobody"),
+    )
+    secrets_file: Path = field(
+        default=SECRETS_FILE,
+        metadata=_about("SECRETS_FILE", FILE, "The file with secrets and the sign-in.", ".streamlit/secrets.toml"),
     )
 
     @property
@@ -184,7 +157,7 @@ def settings_table() -> list[SettingRow]:
     rows = []
     for each in fields(Settings):
         about = each.metadata
-        secret = about["type"] is _KEY
+        secret = about["type"] is KEY
         default = about["default"] or str(each.default)
         rows.append(SettingRow(each.name, about["variable"], about["type"].name, default, about["what"], secret))
     return rows
@@ -196,16 +169,27 @@ def load_settings(workspace: Path | None = None) -> Settings:
     Secrets that are not in the environment are looked up in .streamlit/secrets.toml. Raises InputError for a value that
     cannot be read; its text names the variable and never shows a secret.
     """
-    texts = {**_secrets_in_file(), **os.environ}
-    values: dict[str, Any] = {"author": _user()}
+    file = _secrets_file()
+    texts = {**_secrets_in(file), **os.environ}
+    values: dict[str, Any] = {"author": _user(), "sign_in": has_sign_in(file), "secrets_file": file}
     if workspace is not None:
         texts.pop("PERTURBDESK_WORKSPACE", None)
-        values["workspace"] = _value_of("--workspace", str(workspace), _FOLDER)
+        values["workspace"] = _value_of("--workspace", str(workspace), FOLDER)
     for each in fields(Settings):
         text = texts.get(each.metadata["variable"], "").strip()
         if text:
             values[each.name] = _value_of(each.metadata["variable"], text, each.metadata["type"])
     return Settings(**values)
+
+
+def _secrets_file() -> Path:
+    named = os.environ.get("PERTURBDESK_SECRETS_FILE", "").strip()
+    return _value_of("PERTURBDESK_SECRETS_FILE", named, FILE) if named else SECRETS_FILE
+
+
+def has_sign_in(file: Path) -> bool:
+    """Returns whether a file of secrets configures a sign-in: its section [auth]. Raises InputError as `load_settings` does."""
+    return "auth" in _read_toml(file)
 
 
 def default_import_roots(settings: Settings) -> tuple[Path, ...]:
@@ -219,11 +203,11 @@ def default_import_roots(settings: Settings) -> tuple[Path, ...]:
 
 
 def import_folders(settings: Settings, server_address: str | None) -> tuple[Path, ...]:
-    """Returns the folders below which pages may import by path; none if the app listens beyond this machine.
+    """Returns the folders below which pages may import by path; none if others can reach the app.
 
-    server_address: what the app's server listens on; None for every network.
+    server_address: what the app's server listens on; None for every network. Behind a proxy it may listen to this machine alone.
     """
-    if server_address is None or not is_loopback(server_address):
+    if server_address is None or not is_loopback(server_address) or settings.base_url or settings.sign_in:
         return ()
     return settings.import_roots or default_import_roots(settings)
 
@@ -243,29 +227,34 @@ def environment_of(settings: Settings) -> dict[str, str]:
     }
 
 
-def _value_of(name: str, text: str, kind: _Type) -> Any:
-    if kind is _ADDRESS:
+def _value_of(name: str, text: str, kind: SettingType) -> Any:
+    if kind is ADDRESS:
         check_address(name, text, ENDPOINT)
     try:
         text.encode()  # raises UnicodeEncodeError, a ValueError, for bytes that are not UTF-8
         return kind.read(text)
     except (ValueError, RuntimeError, OSError):  # RuntimeError: "~nobody/" has no home folder; OSError: a path too long
-        shown = "a value that is not shown" if kind is _KEY else repr(text)
+        shown = "a value that is not shown" if kind is KEY else repr(text)
         raise InputError(f"{name}: got {shown}, expected {kind.expected}") from None
 
 
-def _secrets_in_file() -> Mapping[str, str]:
-    """Returns the secrets in .streamlit/secrets.toml by variable; none if there is no such file."""
+def _read_toml(file: Path) -> Mapping[str, Any]:
+    """Returns what a file of secrets holds; nothing if there is no such file."""
     try:
-        content = tomllib.loads(SECRETS_FILE.read_text("utf-8"))
+        return tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
-        raise InputError(f"{SECRETS_FILE}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
+        raise InputError(f"{file}: cannot be read ({type(error).__name__}), expected TOML in UTF-8") from None
+
+
+def _secrets_in(file: Path) -> Mapping[str, str]:
+    """Returns the secrets in a file by variable."""
+    content = _read_toml(file)
     found = {row.variable: content[row.variable] for row in settings_table() if row.secret and row.variable in content}
     for variable, value in found.items():
         if not isinstance(value, str):
-            raise InputError(f"{SECRETS_FILE}: {variable} is a {type(value).__name__}, expected text in quotes")
+            raise InputError(f"{file}: {variable} is a {type(value).__name__}, expected text in quotes")
     return found
 
 

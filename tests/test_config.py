@@ -133,3 +133,34 @@ def test_every_setting_is_in_the_table() -> None:
     assert all(row.variable == f"PERTURBDESK_{row.field.upper()}" and row.what.endswith(".") for row in rows)
     assert [row.field for row in rows if row.secret] == ["api_key", "ncbi_api_key"]
     assert ("PERTURBDESK_STORE_MEMORY_MB", "megabytes", "2000") in [(row.variable, row.type, row.default) for row in rows]
+
+
+def test_a_file_of_secrets_with_a_sign_in_asks_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "elsewhere.toml"
+    file.write_text('PERTURBDESK_API_KEY = "sk-of-the-file"\n[auth]\nclient_id = "x"\n', "utf-8")
+    monkeypatch.delenv(KEY_VARIABLE, raising=False)
+    assert not load_settings(tmp_path).sign_in
+    monkeypatch.setenv("PERTURBDESK_SECRETS_FILE", str(file))
+    found = load_settings(tmp_path)
+    assert (found.sign_in, found.api_key, found.secrets_file) == (True, "sk-of-the-file", file)
+    monkeypatch.setenv("PERTURBDESK_SIGN_IN", "no")
+    assert not load_settings(tmp_path).sign_in
+
+
+def test_people_are_named_by_their_addresses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PERTURBDESK_EDITORS", "Ada@Lab.example, bob@lab.example,ada@lab.example")
+    monkeypatch.setenv("PERTURBDESK_READERS", "*")
+    found = load_settings(tmp_path)
+    assert (found.editors, found.readers) == (("ada@lab.example", "bob@lab.example"), ("*",))
+    for text in ("Ada", "ada@lab.example bob@lab.example", "@lab.example"):
+        monkeypatch.setenv("PERTURBDESK_EDITORS", text)
+        with pytest.raises(InputError, match=r"PERTURBDESK_EDITORS: got .* expected e-mail addresses separated by commas"):
+            load_settings(tmp_path)
+
+
+def test_nothing_is_imported_by_path_where_others_reach_the_app(tmp_path: Path) -> None:
+    alone = Settings(workspace=tmp_path)
+    assert config.import_folders(alone, "127.0.0.1")
+    for shared in (replace(alone, base_url="https://desk.example"), replace(alone, sign_in=True)):
+        assert config.import_folders(shared, "127.0.0.1") == ()
+    assert config.import_folders(alone, "0.0.0.0") == ()

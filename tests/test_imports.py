@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config", "texts", "version", "log"}
+EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config", "setting_types", "texts", "version", "log"}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
@@ -39,6 +39,7 @@ MAY_IMPORT = {
     "errors": set(),
     "system_errors": set(),
     "config": {"net"},
+    "setting_types": set(),
     "version": set(),
     "log": {"net"},
     "__main__": {"cli"},

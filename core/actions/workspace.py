@@ -6,20 +6,50 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from core.config import Settings, load_settings
 from core.engine.run_folder import RunFolder
 from core.errors import ReadOnly
 from core.log import LOGGER
+from core.setting_types import EVERYONE
 from core.store import Cursor, Store, changes, open_store
+
+Role = Literal["reader", "editor"]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who signed in."""
+
+    name: str
+    email: str
+    role: Role
+
+    @property
+    def author(self) -> str:
+        """The person in the audit log and under notes. The address tells people of one name apart."""
+        return f"{self.name} <{self.email}>" if self.name else self.email
+
+
+def person_of(settings: Settings, email: str, name: str = "") -> Person | None:
+    """Returns the person of an e-mail address that was verified; None if the settings name no role for it."""
+    address = email.strip().lower()
+    if not address:
+        return None
+    if address in settings.editors:
+        return Person(name.strip(), address, "editor")
+    if address in settings.readers or EVERYONE in settings.readers:
+        return Person(name.strip(), address, "reader")
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A workspace that somebody has open."""
+    """A workspace that somebody has open. person: who signed in, None on a machine of one's own."""
 
     settings: Settings
+    person: Person | None = None
 
     @property
     def store(self) -> Store:
@@ -45,8 +75,20 @@ class Workspace:
     def refuse_if_read_only(self, action: str, subject: str) -> None:
         """Raises ReadOnly in read-only mode; for actions that do something lengthy before they write."""
         if self.settings.read_only:
-            why = "PERTURBDESK_READ_ONLY is set" if _is_writable(self.settings) else "this user cannot write to its disk"
-            raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({why})")
+            raise ReadOnly(f"{action} {subject}: refused, {self.settings.workspace} is open for reading only ({self._why()})")
+
+    def _why(self) -> str:
+        if not _is_writable(self.settings):
+            return "this user cannot write to its disk"
+        if self.person is not None and self.person.role == "reader":
+            return f"{self.person.email} is signed in as a reader"
+        return "PERTURBDESK_READ_ONLY is set"
+
+    def used_by(self, person: Person) -> Workspace:
+        """Returns the workspace as a person who signed in may use it: what they change carries their name, and a reader changes
+        nothing."""
+        read_only = self.settings.read_only or person.role != "editor"
+        return Workspace(replace(self.settings, author=person.author, read_only=read_only), person)
 
 
 def open_workspace(settings: Settings | None = None) -> Workspace:

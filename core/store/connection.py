@@ -295,7 +295,9 @@ def _first_line(error: object) -> str:
     return str(error).strip().splitlines()[0]
 
 
-@lru_cache(maxsize=OPEN_STORES)
 def open_store(settings: Settings) -> Store:
-    """The store of a workspace; one gate per process, kept while few others were asked for since."""
-    return Store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)
+    """The store of a workspace; one gate per process, whoever uses it, kept while few others were asked for since."""
+    return _open_store(settings.store_file, settings.cache / "scratch", settings.busy_timeout_s, settings.store_memory_mb)
+
+
+_open_store = lru_cache(maxsize=OPEN_STORES)(Store)

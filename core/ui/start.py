@@ -33,7 +33,8 @@ def main() -> None:
     _keep_import_roots(workspace.settings)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     server = str(REPOSITORY / "core" / "ui" / "server.py")
-    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *sys.argv[1:]])
+    secrets = ["--secrets.files", str(workspace.settings.secrets_file)]
+    os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *secrets, *sys.argv[1:]])
 
 
 def _keep_import_roots(settings: Settings) -> None:

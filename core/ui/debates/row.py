@@ -89,7 +89,9 @@ def _show_notes(context: PageContext, run: Run, pair_id: str, notes: pd.DataFram
             return
         with st.form("note", clear_on_submit=True, border=False):
             text = st.text_area("Add a note", key="note_text", height=68)
-            author = st.text_input("Author", value=context.workspace.settings.author, key="note_author")
+            author = context.workspace.settings.author
+            if context.workspace.person is None:  # who signed in writes under no other name
+                author = st.text_input("Author", value=author, key="note_author")
             if st.form_submit_button("Add note") and text.strip():
                 run_actions.add_note(context.workspace, run.id, pair_id, text, author)
                 confirm(f"Note on {pair_id} saved.", lambda: links.to_rows(run, "Rows with notes", noted="true"))

@@ -164,6 +164,8 @@ def _cached_health(address: str, _workspace: Workspace) -> Health:
 
 def _read_health(workspace: Workspace, address: str) -> Health:
     try:
+        if address != workspace.settings.endpoint:  # an address that a visitor typed is sent the key
+            workspace.refuse_if_read_only("endpoint", address)
         found = _cached_health(address, workspace)
     except DeskError as error:
         record_error(f"endpoint {address}", error)

@@ -18,7 +18,7 @@ from core.errors import DeskError, StoreBusy
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.system_errors import explain
-from core.ui.shared import figure_menu, linked, links, loaders, text_size
+from core.ui.shared import figure_menu, linked, links, loaders, sign_in, text_size
 from core.ui.shared.background import background
 from core.ui.shared.confirmation import show_confirmation
 from core.ui.shared.widgets import as_text, draw_figures_last
@@ -45,6 +45,8 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     """Run the app: the navigation, the sidebar, then the page."""
     st.set_page_config(page_title=PRODUCT, page_icon="🧬", layout="wide", initial_sidebar_state=240)
     page = st.navigation({title: list(group) for title, group in pages.items()}, position="hidden")
+    if (workspace := _open_workspace()) is None:
+        return
     set_title(page.title)
     if _REQUESTED in st.session_state:
         requested, params = st.session_state.pop(_REQUESTED)
@@ -53,7 +55,7 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
     text_size.apply()
     with background().pause(), _record_unexpected_errors(), explain_errors():
         loaders.refresh()
-        context = st.session_state[_CONTEXT] = _sidebar(pages)
+        context = st.session_state[_CONTEXT] = _sidebar(workspace, pages)
         figure_menu.begin_page(context.workspace, context.dataset, context.run)
         opened = linked.begin_view(page.url_path, *(found.id if found else None for found in (context.dataset, context.run)))
         show_confirmation()
@@ -66,6 +68,17 @@ def route(pages: Mapping[str, Sequence[Any]]) -> None:
                 st.session_state.pop(_CONTEXT, None)
                 for sentence in linked.describe_unknown(opened):
                     remarks.caption(f":orange[⚠ {as_text(sentence)}]")
+
+
+def _open_workspace() -> Workspace | None:
+    """The workspace as the person at the browser may use it; None, with the sign-in or the error on screen, if they may not."""
+    with _record_unexpected_errors(), explain_errors():
+        if (workspace := sign_in.session_workspace()) is not None:
+            return workspace
+        set_title("Sign in")
+        st.html(STYLE)
+        sign_in.show_sign_in()
+    return None
 
 
 def set_title(*parts: str) -> None:
@@ -146,7 +159,7 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
     return run
 
 
-def _sidebar(pages: Mapping[str, Sequence[Any]]) -> PageContext:
+def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageContext:
     datasets = loaders.all_datasets()
     runs = loaders.all_runs()
     loaders.settle_runs()
@@ -161,11 +174,12 @@ def _sidebar(pages: Mapping[str, Sequence[Any]]) -> PageContext:
         _show_choice("Dataset", "dataset", dataset.id if dataset else None, {d.id: _title(d) for d in datasets})
         _show_choice("Run", "run", run.id if run else None, {r.id: r.name for r in runs_of_dataset})
         text_size.show_switch()
-        settings = loaders.workspace().settings
+        settings = workspace.settings
         place = settings.workspace.name or str(settings.workspace)
         suffix = ", read-only" if settings.read_only else ""
         st.caption(f"Workspace {as_text(place)}{suffix}", help=as_text(settings.workspace))
-    return PageContext(loaders.workspace(), dataset, runs_of_dataset, run)
+        sign_in.show_person(workspace)
+    return PageContext(workspace, dataset, runs_of_dataset, run)
 
 
 def _show_navigation(pages: Mapping[str, Sequence[Any]], parameters: Mapping[str, str]) -> None:

@@ -1,0 +1,82 @@
+"""How settings are written: what a person may type for each, and what is made of it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ENDPOINT = "http://127.0.0.1:8000/v1"  # where vLLM listens unless it is told otherwise
+EVERYONE = "*"  # among the readers: whoever signs in
+_SWITCH = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+
+class SettingType(NamedTuple):
+    """How a setting is written. read: turns its text into a value, raises ValueError if it cannot."""
+
+    name: str
+    expected: str
+    read: Callable[[str], Any]
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text).expanduser().resolve()
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(text)
+    return folder
+
+
+def _folders(text: str) -> tuple[Path, ...]:
+    folders = tuple(Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part)
+    if not folders or not all(folder.is_dir() for folder in folders):
+        raise ValueError(text)
+    return folders
+
+
+def _switch(text: str) -> bool:
+    if text.lower() not in _SWITCH:
+        raise ValueError(text)
+    return _SWITCH[text.lower()]
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def _e_mails(text: str) -> tuple[str, ...]:
+    found = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
+    if not all(each == EVERYONE or re.fullmatch(r"[^@\s]+@[^@\s]+", each) for each in found):
+        raise ValueError(text)
+    return found
+
+
+def _ascii(text: str) -> str:
+    if not (text.isascii() and text.isprintable()):
+        raise ValueError(text)
+    return text
+
+
+FOLDER = SettingType("folder", "a folder", _folder)
+FOLDERS = SettingType("folders", f"folders that are there, separated by {os.pathsep!r}", _folders)
+YES_OR_NO = SettingType("yes or no", "1, true, yes, on, 0, false, no or off", _switch)
+SECONDS = SettingType("seconds", "seconds, 0 or more", _amount)
+MEGABYTES = SettingType("megabytes", "a whole number of megabytes, 1 or more, without a unit", _count)
+PRICE = SettingType("price", "what a million tokens cost, 0 or more", _amount)
+ADDRESS = SettingType("address", f"an address such as {ENDPOINT}", str)
+TEXT = SettingType("text", "text", str)
+E_MAIL = SettingType("e-mail address", "an e-mail address in ASCII", _ascii)
+E_MAILS = SettingType("e-mail addresses", "e-mail addresses separated by commas", _e_mails)
+FILE = SettingType("file", "a file", lambda text: Path(text).expanduser().resolve())
+KEY = SettingType("key", "printable ASCII", _ascii)

@@ -1,0 +1,66 @@
+"""Who may do what in a workspace that several people share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.actions.runs import add_note
+from core.actions.workspace import Person, Workspace, person_of
+from core.config import Settings
+from core.errors import ReadOnly
+from core.store import changes, runs
+
+SHARED = Settings(editors=("ada@lab.example", "both@lab.example"), readers=("bob@lab.example", "both@lab.example"))
+
+
+@pytest.mark.parametrize(
+    ("email", "role"),
+    [
+        ("ada@lab.example", "editor"),
+        (" Ada@Lab.Example ", "editor"),
+        ("bob@lab.example", "reader"),
+        ("both@lab.example", "editor"),
+        ("eve@lab.example", None),
+        ("ada@lab.example.evil.example", None),
+        ("*", None),
+        ("", None),
+    ],
+)
+def test_an_address_has_the_role_that_the_settings_name(email: str, role: str | None) -> None:
+    person = person_of(SHARED, email)
+    assert (person.role if person else None) == role
+
+
+def test_everyone_may_be_a_reader_and_nobody_else_an_editor() -> None:
+    everyone = replace(SHARED, readers=("*",))
+    for email, role in (("eve@other.example", "reader"), ("ada@lab.example", "editor")):
+        person = person_of(everyone, email)
+        assert person is not None
+        assert person.role == role
+    assert person_of(everyone, "") is None
+    assert person_of(Settings(), "eve@other.example") is None
+
+
+def test_each_session_has_its_own_role_and_all_one_store(small_workspace: Workspace) -> None:
+    ada = small_workspace.used_by(Person("Ada Byron", "ada@lab.example", "editor"))
+    bob = small_workspace.used_by(Person("", "bob@lab.example", "reader"))
+    assert ada.store is bob.store is small_workspace.store
+    with ada.store.read() as db:
+        [run] = runs.list_all(db)
+    add_note(ada, run.id, None, "mine")
+    with pytest.raises(ReadOnly, match=r"bob@lab\.example is signed in as a reader"):
+        add_note(bob, run.id, None, "mine too")
+    add_note(ada, run.id, None, "again")
+    add_note(small_workspace, run.id, None, "whoever runs the server")
+    with ada.store.read() as db:
+        authors = changes.latest(db, 3)["author"].tolist()
+    assert authors == ["tester", "Ada Byron <ada@lab.example>", "Ada Byron <ada@lab.example>"]
+
+
+def test_an_editor_of_a_read_only_workspace_reads(small_workspace: Workspace) -> None:
+    closed = Workspace(replace(small_workspace.settings, read_only=True))
+    ada = closed.used_by(Person("Ada", "ada@lab.example", "editor"))
+    with pytest.raises(ReadOnly, match="PERTURBDESK_READ_ONLY is set"):
+        add_note(ada, "debate", None, "mine")

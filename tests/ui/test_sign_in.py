@@ -1,0 +1,174 @@
+"""A shared server with sign-in: the anonymous see nothing, a reader changes nothing, an editor's name is on what they do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
+from core.config import REPOSITORY, Settings
+from core.store import changes, runs
+from tests import cases
+from tests.ui.conftest import OpenTab, settle, then
+from tests.ui.serving import Server, serving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.browser
+PAGES = sorted({file.stem for file in (REPOSITORY / "pages").glob("*.py")} - {"overview"})  # that one lives at /
+ADA, BOB, EVE, MAL = "ada@lab.example", "bob@lab.example", "eve@other.example", "mal@lab.example"
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The secrets of an app whose provider knows an editor, a reader, a stranger, and a reader's address that is not verified."""
+    provider = pytest.importorskip("oidc_provider_mock")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    people = [
+        provider.User(sub="ada", claims={"email": ADA, "name": "Ada Byron"}),
+        provider.User(sub="bob", claims={"email": BOB.upper(), "name": "Bob"}),
+        provider.User(sub="eve", claims={"email": EVE, "name": "Eve"}),
+        provider.User(sub="mal", claims={"email": MAL, "name": "Mal", "email_verified": False}),
+    ]
+    with provider.run_server_in_thread(user_claims=people) as server:
+        file = tmp_path_factory.mktemp("secrets") / "secrets.toml"
+        file.write_text(
+            f"""[auth]
+            redirect_uri = "http://127.0.0.1:{{port}}/oauth2callback"
+            cookie_secret = "a-secret-of-a-test-that-nobody-else-knows"
+            client_id = "perturbdesk"
+            client_secret = "of the test"
+            server_metadata_url = "http://localhost:{server.server_port}/.well-known/openid-configuration"
+            """
+        )
+        yield file
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A workspace that the tests of this file change."""
+    workspace = open_workspace(Settings(workspace=tmp_path_factory.mktemp("shared") / "workspace", author="whoever runs it"))
+    for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
+        assert import_upload(workspace, content, name).kind != "failed"
+    return workspace
+
+
+@pytest.fixture(scope="module")
+def server(shared: Workspace, secrets: Path) -> Iterator[Server]:
+    roles = {"PERTURBDESK_EDITORS": ADA, "PERTURBDESK_READERS": f"{BOB}, {MAL}"}
+    with serving(shared.settings.workspace, PERTURBDESK_SECRETS_FILE=str(secrets), **roles) as started:
+        yield started
+
+
+def sign_in(page: Page, server: Server, name: str) -> None:
+    """Sign in at the provider; the page that the app shows then is drawn."""
+    page.goto(server.url())
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name=name, exact=True).click()
+    page.wait_for_url(f"{server.address}/**")
+    settle(page)
+
+
+def shown(page: Page) -> list[str]:
+    """All text on screen, line by line, but for the link that Streamlit hides at the top of each page."""
+    lines = page.locator("body").inner_text().splitlines()
+    return [line for line in map(str.strip, lines) if line and line != "Skip to main content"]
+
+
+def frames_of(page: Page) -> list[bytes]:
+    """What the server will send to a page over its websocket, drawn or not."""
+    frames: list[bytes] = []
+
+    def keep(frame: str | bytes) -> None:
+        frames.append(frame.encode() if isinstance(frame, str) else frame)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", keep))
+    return frames
+
+
+SIGN_IN = ["Sign in", "This workspace is shared with the people named by whoever runs this server.", "Sign in"]
+
+
+def test_an_anonymous_browser_sees_the_sign_in_and_nothing_else(open_tab: OpenTab, shared: Workspace, secrets: Path) -> None:
+    """On every page, the first of which is the first that anybody opens on a fresh server."""
+    with shared.store.read() as db:
+        names = [*(run.id.encode() for run in runs.list_all(db)), b"bmdm", b"Pa_Gb"]
+    with serving(shared.settings.workspace, PERTURBDESK_SECRETS_FILE=str(secrets), PERTURBDESK_READERS="*") as fresh:
+        page = open_tab()
+        frames = frames_of(page)
+        for name in ("data", *PAGES, ""):
+            page.goto(fresh.url(name))
+            settle(page)
+            assert shown(page) == SIGN_IN, name
+            assert all("".join(SIGN_IN).startswith(text) for text in page.evaluate("window.alone")), name
+        assert frames
+        assert not [name for name in (*names, str(shared.settings.workspace).encode()) if any(name in frame for frame in frames)]
+        assert "Traceback" not in fresh.log.read_text()
+
+
+def add_note(page: Page, text: str) -> None:
+    page.locator(".st-key-notes summary").click()
+    page.get_by_label("Add a note").fill(text)
+    then(page, page.get_by_role("button", name="Add note").click)
+
+
+def open_debates(page: Page, server: Server) -> None:
+    page.goto(server.url("debates"))
+    settle(page)
+
+
+def test_an_editor_and_a_reader_at_the_same_time(open_tab: OpenTab, server: Server, shared: Workspace) -> None:
+    ada, bob = open_tab(), open_tab()
+    sign_in(ada, server, "ada")
+    sign_in(bob, server, "bob")
+    assert f"Signed in as Ada Byron <{ADA}>, editor" in [line.replace("\u2060", "") for line in shown(ada)]
+    assert f"Signed in as Bob <{BOB}>, reader" in [line.replace("\u2060", "") for line in shown(bob)]
+    open_debates(bob, server)
+    open_debates(ada, server)
+    add_note(ada, "by one who may")
+    assert ada.get_by_label("Author").count() == 0
+    for name in ("debates", "data", "launch"):
+        bob.goto(server.url(name))
+        settle(bob)
+        assert bob.get_by_label("Add a note").count() == bob.get_by_test_id("stFileUploader").count() == 0, name
+        for action in ("Start", "Save", "Delete", "Rename", "Undo", "Import", "Add note"):
+            assert bob.get_by_test_id("stMain").get_by_role("button", name=action, disabled=False).count() == 0, (name, action)
+    with shared.store.read() as db:
+        [note] = db.execute("SELECT author, text FROM note WHERE author LIKE '%lab.example%'").fetchall()
+        authors = changes.latest(db)["author"].tolist()
+    assert note == (f"Ada Byron <{ADA}>", "by one who may")
+    assert authors[0] == f"Ada Byron <{ADA}>"
+    assert not [author for author in authors if BOB in author.lower()]
+
+
+@pytest.mark.parametrize(("name", "why"), [("eve", f"{EVE} has no access"), ("mal", f"{MAL} is not verified")])
+def test_who_has_no_role_is_told_why(open_tab: OpenTab, server: Server, name: str, why: str) -> None:
+    page = open_tab()
+    sign_in(page, server, name)
+    lines = [line.replace("\u2060", "") for line in shown(page)]
+    assert (lines[0], lines[-1]) == ("Sign in", "Sign out")
+    assert any(line.startswith(why) for line in lines), lines
+    assert page.get_by_test_id("stSidebar").get_by_role("link").count() == 0
+
+
+def test_who_signs_out_is_out(open_tab: OpenTab, server: Server) -> None:
+    page = open_tab()
+    sign_in(page, server, "ada")
+    page.get_by_role("button", name="Sign out").click()
+    page.wait_for_url("**/end_session**")  # the provider's own page
+    open_debates(page, server)
+    assert shown(page) == SIGN_IN
+
+
+def test_a_server_without_a_provider_lets_nobody_in(open_tab: OpenTab, shared: Workspace) -> None:
+    with serving(shared.settings.workspace, PERTURBDESK_SIGN_IN="yes") as server:
+        page = open_tab()
+        open_debates(page, server)
+        assert "Sign-in is required, but not configured" in " ".join(shown(page))
+        assert page.get_by_role("button").count() == 0
