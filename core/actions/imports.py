@@ -58,6 +58,7 @@ def import_files(
     workspace: Workspace, files: Sequence[FoundFile], options: ImportOptions, read: Callable[[Path], FileContent] = recognise
 ) -> list[Imported]:
     """Imports files that were found; see `import_paths`. read: returns what a file holds, or raises DeskError."""
+    workspace.refuse_if_read_only("import", ", ".join(str(file.path) for file in files))
     tables: list[tuple[Path, FileContent]] = []
     outcomes: list[Imported] = []
     for path, chosen, problem in files:

@@ -1,0 +1,196 @@
+"""Every action that changes something refuses in a workspace that is read-only, and to a reader. The modules are searched for
+such actions, so that a new one cannot be forgotten here."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import (
+    backups,
+    bundles,
+    demo,
+    imports,
+    launch,
+    page_imports,
+    run_control,
+    run_states,
+    runs,
+    site,
+    spaces,
+    submissions,
+    undo,
+)
+from core.actions.files import BundleFile, FoundFile, recognise_upload
+from core.actions.import_target import ImportOptions
+from core.actions.submissions import PackageOptions
+from core.actions.workspace import Person, Workspace, open_workspace
+from core.config import REPOSITORY, Settings
+from core.engine.request import RunRequest
+from core.engine.run_state import Counts, Heartbeat, write_heartbeat
+from core.errors import ReadOnly
+from core.store import runs as stored_runs
+from core.store.runs import Run
+from tests import cases
+from tests.engine.cases import fast
+from tests.engine.killed import killed_run
+
+ACTIONS = REPOSITORY / "core" / "actions"
+GUARDS = ("change", "refuse_if_read_only")
+
+
+def functions_in(file: Path) -> dict[str, set[str]]:
+    """ "module.function" → what it calls, as "module.function"; the guards of a workspace are "workspace.change" and so on."""
+    tree = ast.parse(file.read_text("utf-8"))
+    origin = {
+        alias.asname or alias.name: f"{node.module.rpartition('.')[2]}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("core.actions.")
+        for alias in node.names
+    }
+    rooms = {
+        alias.asname or alias.name: alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "core.actions"
+        for alias in node.names
+    } | {"workspace": "workspace"}
+    found = {}
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
+        calls = set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in rooms:
+                calls.add(f"{rooms[node.value.id]}.{node.attr}")
+            elif isinstance(node, ast.Name):
+                calls.add(origin.get(node.id, f"{file.stem}.{node.id}"))
+        found[f"{file.stem}.{function.name}"] = calls
+    return found
+
+
+def changing_actions() -> set[str]:
+    """Every public function that asks whether it may change something, by itself or through another action."""
+    functions = {name: calls for file in ACTIONS.glob("*.py") for name, calls in functions_in(file).items()}
+    guarded = {name for name, calls in functions.items() if calls & {f"workspace.{guard}" for guard in GUARDS}}
+    while more := {name for name, calls in functions.items() if calls & guarded} - guarded:
+        guarded |= more
+    return {name for name in guarded if not name.partition(".")[2].startswith("_")}
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What the actions are called with. crashed: a workspace with a run "r" of which the store does not know that it is dead;
+    plain: one with two splits and no run; bundle: a run of those."""
+
+    crashed: Workspace
+    plain: Workspace
+    bundle: BundleFile
+    files: Path
+
+
+# Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
+CALLS: Mapping[str, Callable[[Stage], object]] = {
+    "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
+    "bundles.build_bundle": lambda s: bundles.build_bundle(s.crashed, "r"),
+    "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
+    "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, run_of(s)),
+    "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
+    "demo.make_demo": lambda s: demo.make_demo(s.plain),
+    "imports.fetch_and_import": lambda s: imports.fetch_and_import(s.plain, "challenge"),
+    "imports.import_files": lambda s: imports.import_files(s.plain, [FoundFile(s.files / "debate.csv", True)], ImportOptions()),
+    "imports.import_paths": lambda s: imports.import_paths(s.plain, [s.files]),
+    "imports.import_space": lambda s: imports.import_space(s.plain, s.files / "space.csv", "s"),
+    "imports.import_upload": lambda s: imports.import_upload(s.plain, cases.DEBATES, "d.csv"),
+    "launch.start": lambda s: launch.start(s.plain, RunRequest("evidence_rules", "bmdm")),
+    "page_imports.import_path": lambda s: page_imports.import_path(s.plain, str(s.files), ImportOptions(), "127.0.0.1"),
+    "run_control.cancel": lambda s: run_control.cancel(s.crashed, "r"),
+    "run_control.pause": lambda s: run_control.pause(s.crashed, "r"),
+    "run_control.resume": lambda s: run_control.resume(s.crashed, "r"),
+    "run_control.retry": lambda s: run_control.retry(s.crashed, "r"),
+    "run_control.settle": lambda s: run_control.settle(s.crashed, "r"),
+    "run_control.start": lambda s: run_control.start(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "n", fast()),
+    "run_control.work_on": lambda s: run_control.work_on(s.crashed, "r"),
+    "runs.add_figure_note": lambda s: runs.add_figure_note(s.crashed, "r", "a figure", "debates", "text"),
+    "runs.add_note": lambda s: runs.add_note(s.crashed, "r", None, "text"),
+    "runs.delete": lambda s: runs.delete(s.crashed, "r"),
+    "runs.delete_note": lambda s: runs.delete_note(s.crashed, "n"),
+    "runs.delete_preset": lambda s: runs.delete_preset(s.crashed, "debates", "p"),
+    "runs.rename": lambda s: runs.rename(s.crashed, "r", "other"),
+    "runs.save_preset": lambda s: runs.save_preset(s.crashed, "debates", "p", {}),
+    "runs.set_values": lambda s: runs.set_values(s.crashed, "r", {"note": "x"}),
+    "site.build_site": lambda s: site.build_site(s.crashed, "r"),
+    "site.write_site": lambda s: site.write_site(s.crashed, "r", s.files / "site"),
+    "spaces.delete": lambda s: spaces.delete(s.plain, "s"),
+    "spaces.embed": lambda s: spaces.embed(s.plain, "coresponse", "s", {"dataset": "bmdm"}),
+    "submissions.package": lambda s: submissions.package(s.crashed, "r", PackageOptions("B"), s.files / "out.zip"),
+    "undo.undo": lambda s: undo.undo(s.plain, "train.csv"),
+}
+# These do nothing instead: they are not asked for by a person, but done on the way.
+SILENT: Mapping[str, Callable[[Stage], object]] = {"run_states.settle_ended": lambda s: run_states.settle_ended(s.crashed)}
+
+
+def run_of(stage: Stage) -> Run:
+    with stage.crashed.store.read() as db:
+        return stored_runs.find(db, "r")
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    folder = tmp_path_factory.mktemp("stage")
+    crashed, _ = killed_run(folder / "crashed")
+    plain, full = (open_workspace(Settings(workspace=folder / name, author="tester")) for name in ("plain", "full"))
+    for workspace, files in ((plain, ("train", "test")), (full, ("train", "test", "debate"))):
+        for name in files:
+            content = {"train": cases.TRAIN, "test": cases.TEST, "debate": cases.DEBATES}[name]
+            assert imports.import_upload(workspace, content, f"{name}.csv").kind != "failed"
+    bundle = recognise_upload(bundles.build_bundle(full, "debate").content, "b.zip")
+    assert isinstance(bundle, BundleFile)
+    (folder / "files").mkdir()
+    (folder / "files" / "debate.csv").write_bytes(cases.DEBATES)
+    return Stage(crashed, plain, bundle, folder / "files")
+
+
+def closed(workspace: Workspace, how: str) -> Workspace:
+    if how == "read-only":
+        return Workspace(replace(workspace.settings, read_only=True))
+    return workspace.used_by(Person("Bob", "bob@lab.example", "reader"))
+
+
+def content_of(stage: Stage) -> dict[Path, bytes]:
+    """Every file of both workspaces and beside them, but for locks and logs."""
+    places = (stage.crashed.settings.workspace, stage.plain.settings.workspace, stage.files)
+    files = [file for place in places for file in place.rglob("*") if file.is_file()]
+    return {file: file.read_bytes() for file in files if file.suffix not in (".lock", ".log", ".holder")}
+
+
+@pytest.mark.parametrize("how", ["read-only", "a reader"])
+def test_every_action_refuses_and_changes_nothing(stage: Stage, how: str) -> None:
+    shut = replace(stage, crashed=closed(stage.crashed, how), plain=closed(stage.plain, how))
+    before = content_of(stage)
+    for name, call in CALLS.items():
+        with beating(shut) if name == "run_control.pause" else nullcontext(), pytest.raises(ReadOnly) as refused:
+            call(shut)
+        assert ("signed in as a reader" if how == "a reader" else "PERTURBDESK_READ_ONLY is set") in str(refused.value), name
+        assert content_of(stage) == before, name
+    for name, call in SILENT.items():
+        call(shut)
+        assert content_of(stage) == before, name
+
+
+@contextmanager
+def beating(stage: Stage) -> Iterator[None]:
+    """As if a worker were on the run."""
+    folder = stage.crashed.run_folder(run_of(stage).id)
+    kept = folder.heartbeat.read_bytes()
+    write_heartbeat(folder, Heartbeat("running", Counts(), 40, 0, time.time()))
+    yield
+    folder.heartbeat.write_bytes(kept)
+
+
+def test_no_changing_action_is_forgotten() -> None:
+    """A new one needs a call above."""
+    assert changing_actions() == CALLS.keys() | SILENT.keys()
