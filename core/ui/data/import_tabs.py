@@ -11,7 +11,7 @@ from core.actions import bundles, demo, imports, page_imports, runs, site, undo
 from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
-from core.ui.data import run_facts
+from core.ui.data import exports, run_facts
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
@@ -197,8 +197,11 @@ def show_run(context: PageContext) -> None:
         show_empty("No run is chosen: this dataset has none.")
         return
     run_facts.show(run, {each.id: each.name for each in loaders.all_runs()})
-    with st.popover("Send to a colleague", icon=":material/ios_share:"):
-        _show_bundle(context, run)
+    with st.container(horizontal=True):
+        with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
+            _show_bundle(context, run)
+        with st.popover("Rows as a table", icon=":material/download:", width="content"):
+            exports.show(context, run)
     with st.popover("For a colleague without the app", icon=":material/web:"):
         _show_site(context, run)
     if context.workspace.settings.read_only:

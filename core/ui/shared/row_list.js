@@ -186,6 +186,7 @@ class RowList {
     const moves = {
       j: 1, k: -1,
       ...(here && { ArrowDown: 1, ArrowUp: -1 }),
+      ...(within.type === "checkbox" && { ArrowRight: 1, ArrowLeft: -1 }), // whose keys Streamlit's buttons do not hear
       ...(this.root.contains(within) && { PageDown: page, PageUp: -page, Home: -this.at, End: this.data.ids.length - 1 - this.at }),
     };
     const others = { "/": () => focusOn(".st-key-q input"), n: writeNote, c: () => this.copyLink(), "?": () => this.showKeys() };
@@ -242,7 +243,7 @@ function textOf(bytes) {
 }
 
 function isTyping(target) {
-  return target.closest?.("input, textarea, select, [contenteditable=true], [role=slider]") != null;
+  return target.closest?.("input:not([type=checkbox]), textarea, select, [contenteditable=true], [role=slider]") != null;
 }
 
 function focusOn(selector) {

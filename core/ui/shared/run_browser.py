@@ -10,7 +10,7 @@ import streamlit as st
 from core.scoring.row_words import score_name
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
-from core.ui.shared import links, loaders, row_list
+from core.ui.shared import links, loaders, presentation, row_list
 from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_empty
@@ -69,6 +69,7 @@ def show_toolbar(context: PageContext, run: Run, ids: Sequence[str], pair_id: st
         )
         with st.popover("Copy link", width="content"):
             st.code(links.current_address(row=pair_id), language=None, wrap_lines=True)
+        presentation.show_switch()
     return chosen
 
 

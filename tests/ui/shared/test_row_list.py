@@ -150,3 +150,23 @@ def test_keys_search_note_copy_and_explain_themselves(page: Page, ids: list[str]
     page.keyboard.press("/")
     page.wait_for_function("() => document.activeElement?.getAttribute('aria-label') === 'Search'")
     shows(page, ids[2])
+
+
+@pytest.mark.browser
+def test_a_presentation_shows_the_row_alone_and_walks_by_keys(page: Page, ids: list[str]) -> None:
+    row = page.get_by_test_id("stMain").locator("h3").first
+    usual = row.evaluate("found => parseFloat(getComputedStyle(found).fontSize)")
+    page.get_by_text("Present", exact=True).click()
+    page.get_by_test_id("stSidebar").wait_for(state="hidden")
+    for hidden in ("Copy link", "More"):
+        page.get_by_role("button", name=hidden).wait_for(state="hidden")
+    box = page.get_by_role("listbox").bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] < 0  # out of sight, but it hears the keys
+    assert row.evaluate("found => parseFloat(getComputedStyle(found).fontSize)") > 1.2 * usual
+    for place, key in enumerate(("ArrowRight", "j", "ArrowLeft", "k")):
+        page.keyboard.press(key)
+        shows(page, ids[(1, 2, 1, 0)[place]])
+    assert "present=true" in page.url
+    page.get_by_text("Present", exact=True).click()
+    page.get_by_test_id("stSidebar").wait_for()

@@ -1,0 +1,28 @@
+"""A run's rows as files, from the page: the same bytes as the command writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.export import export
+from core.actions.workspace import Workspace
+from core.ui.data import exports
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import the_run
+
+
+def test_the_page_offers_what_the_command_writes(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = {}
+    monkeypatch.setattr(exports.st, "download_button", lambda *button, **_: built.update({button[2]: button[1]}))
+    run = the_run(small_workspace)
+    app = visit(small_workspace, "data", tab="Runs", run=run.id)
+    assert not app.exception
+    with small_workspace.store.read() as db:
+        expected = {
+            f"debate_{part}.{form}": export(db, run.id, form, with_traces=part == "traces")[0]
+            for part in ("predictions", "traces")
+            for form in ("csv", "parquet", "jsonl")
+        }
+    assert {file: build() for file, build in built.items() if file in expected} == expected
