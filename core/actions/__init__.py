@@ -8,6 +8,7 @@ import_target  the dataset that a file's rows belong to, and the record of its i
 undo           takes an import back
 runs           renames and deletes runs, records public scores, writes notes; saves presets
 export         writes a run's rows as files for other programs
+inspect_log    a run as a log of Inspect AI
 launch         resolves, estimates and starts a run
 component_loader  loads what runs are made from: other runs, gene spaces, labels
 run_control    starts, pauses, cancels, resumes and retries runs, and settles what a worker left

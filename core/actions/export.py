@@ -7,9 +7,12 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from core.store import Cursor, predictions, traces
+from core.actions import inspect_log
+from core.actions.workspace import Workspace
+from core.store import predictions, runs, traces
 
 Format = Literal["csv", "parquet", "jsonl"]
+RunFormat = Literal[Format, "eval"]  # a log of Inspect AI holds a run, no table
 _FORMULAS = (
     "=",
     "+",
@@ -25,9 +28,16 @@ _FORMULAS = (
 )  # how formulas begin; spreadsheets read wide signs, too
 
 
-def export(db: Cursor, run: str, form: Format, *, with_traces: bool = False) -> tuple[bytes, int]:
-    """Returns a file's bytes and its number of rows: predictions in file order, or, `with_traces`, one row a trace event."""
-    frame = traces.frame(db, run) if with_traces else predictions.frame(db, run)
+def export(workspace: Workspace, run: str, form: RunFormat, *, with_traces: bool = False) -> tuple[bytes, int]:
+    """Returns a file's bytes and its number of rows: predictions in file order, or, `with_traces`, one row a trace event.
+
+    A log has both, whatever is asked; it raises as `inspect_log.build_log` does.
+    """
+    if form == "eval":
+        return inspect_log.build_log(workspace, run)
+    with workspace.store.read() as db:
+        found = runs.find(db, run).id
+        frame = traces.frame(db, found) if with_traces else predictions.frame(db, found)
     return encode(frame, form), len(frame)
 
 

@@ -80,7 +80,15 @@ def import_files(
 
 
 # Pairs before what stands on them; packs after them, so that their genes are described.
-_PRECEDENCE = {"challenge_train": 0, "challenge_test": 1, "perturbqa": 2, "sample_submission": 3, "submission": 4, "bundle": 5}
+_PRECEDENCE = {
+    "challenge_train": 0,
+    "challenge_test": 1,
+    "perturbqa": 2,
+    "sample_submission": 3,
+    "submission": 4,
+    "inspect_log": 4,
+    "bundle": 5,
+}
 _LAST = 6
 
 
@@ -149,7 +157,7 @@ def _import_content(workspace: Workspace, table: FileContent, path: str, options
         return _write_space(workspace, table, path, options)
     if isinstance(table, BundleFile):
         return bundles.import_bundle(workspace, table, path, options)
-    batch = run_writer.audit_rows(table.rows if isinstance(table, SubmissionTable) and table.kind == "submission" else ())
+    batch = run_writer.audit_rows(table.rows if isinstance(table, SubmissionTable) and table.kind != "sample_submission" else ())
     with workspace.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
             outcome = _write_pairs(db, workspace, table, path, options)

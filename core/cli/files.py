@@ -15,7 +15,7 @@ from core.actions import site as site_action
 from core.actions import undo as undo_action
 from core.cli.base import Json, RunName, say, show
 from core.errors import InputError
-from core.store import datasets, runs
+from core.store import datasets
 from core.submission.package import write
 from core.texts import printable
 
@@ -40,7 +40,7 @@ def import_(
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import challenge files, submissions, bundles of runs, PerturbQA, knowledge packs and gene spaces."""
+    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces."""
     options = imports.ImportOptions(name, dataset, strict, replace)
     _show_imports(imports.import_paths(context.obj, paths, options), as_json)
 
@@ -102,17 +102,16 @@ def undo(
 def export(
     context: typer.Context,
     run: RunName,
-    form: Annotated[export_action.Format, typer.Option("--format", help="How the rows are written.")] = "csv",
+    form: Annotated[export_action.RunFormat, typer.Option("--format", help="How the rows are written.")] = "csv",
     with_traces: Annotated[bool, typer.Option("--traces", help="Trace events instead of predictions.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write; without it, standard output.")] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a run's predictions or traces."""
-    if out is None and (form == "parquet" or as_json):
+    """Write a run's predictions or traces; as eval, both, as a log that Inspect AI reads."""
+    if out is None and (form in ("parquet", "eval") or as_json):
         raise InputError(f"export {run}: --format {form}{' --json' if as_json else ''} needs --out FILE")
-    with context.obj.store.read() as db:
-        content, n = export_action.export(db, runs.find(db, run).id, form, with_traces=with_traces)
+    content, n = export_action.export(context.obj, run, form, with_traces=with_traces)
     if out is None:
         sys.stdout.buffer.write(content)
         return

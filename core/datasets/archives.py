@@ -8,9 +8,11 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import IO
+
+import pyarrow as pa
 
 from core.datasets.tables import quote
 from core.errors import InputError, UnsafeFile
@@ -22,7 +24,8 @@ MAX_MEMBERS = 10_000
 _MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _ENCRYPTED = 0x1
-_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_ZSTANDARD = 93
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, _ZSTANDARD)
 _DATE = (1980, 1, 1, 0, 0, 0)  # the first that a zip can hold
 _PLAIN_FILE = 0o100644 << 16
 _UNIX = 3
@@ -47,7 +50,7 @@ def open_csv(content: bytes, name: str, max_bytes: int = MAX_UNPACKED_BYTES) -> 
         members = archive.infolist()
         _refuse_unsafe(members, name, len(content), max_bytes)
         member = _find_csv(members, name)
-        stream = archive.open(member)
+        stream = _open_member(archive, member, content)
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
     most = min(max_bytes, MAX_RATIO * member.compress_size)
@@ -61,20 +64,42 @@ def unpack(
 
     The limits and errors are those of `open_csv`, for each wanted member.
     """
+    paths: list[str] = []
+
+    def note(path: str) -> bool:
+        paths.append(path)
+        return wanted(path)
+
+    found = dict(iterate_members(content, name, note, max_bytes))
+    return tuple(paths), found
+
+
+def iterate_members(
+    content: bytes, name: str, wanted: Callable[[str], bool], max_bytes: int = MAX_UNPACKED_BYTES
+) -> Iterator[tuple[str, bytes]]:
+    """Yields the path and the bytes of each file inside the zip `content` that is wanted, in its order; see `unpack`."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(content))
-        members = [member for member in archive.infolist() if not member.filename.endswith("/")]
         _refuse_unsafe(archive.infolist(), name, len(content), max_bytes)
-        found = {}
-        for member in members:
-            if wanted(member.filename):
+        for member in archive.infolist():
+            if not member.filename.endswith("/") and wanted(member.filename):
                 _refuse_unreadable(member, name)
                 most = min(max_bytes, MAX_RATIO * member.compress_size)
-                with _Bounded(archive.open(member), f"{name}/{member.filename}", most) as stream:
-                    found[member.filename] = stream.readall() or b""
+                with _Bounded(_open_member(archive, member, content), f"{name}/{member.filename}", most) as stream:
+                    yield member.filename, stream.readall() or b""
     except DAMAGE as error:
         raise InputError(f"{name}: damaged zip ({error})") from error
-    return tuple(member.filename for member in members), found
+
+
+def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, content: bytes) -> IO[bytes]:
+    """The unpacked bytes of a member. Zstandard, which Inspect AI's logs are packed by, is read by Arrow: zipfile cannot."""
+    if member.compress_type != _ZSTANDARD:
+        return archive.open(member)
+    name_bytes, extra_bytes = struct.unpack_from("<HH", content, member.header_offset + 26)
+    start = member.header_offset + 30 + name_bytes + extra_bytes
+    packed = pa.py_buffer(content).slice(start, member.compress_size)
+    stream: IO[bytes] = pa.CompressedInputStream(pa.BufferReader(packed), "zstd")
+    return stream
 
 
 def pack(members: Mapping[str, bytes], plain: frozenset[str] = frozenset()) -> bytes:
@@ -108,7 +133,7 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # RawIOBase says "any writable buffer"
         try:
             data = self._stream.read(len(buffer))
-        except DAMAGE as error:
+        except (*DAMAGE, OSError) as error:  # OSError: of Arrow, as all bytes are in memory
             raise InputError(f"{self._name}: damaged zip ({error})") from error
         self._count += len(data)
         if self._count > self._most:
@@ -157,4 +182,4 @@ def _refuse_unreadable(member: zipfile.ZipInfo, name: str) -> None:
     if not member.filename.isprintable():
         raise UnsafeFile(f"{name}: member {quote(member.filename)} has control characters in its name")
     if member.compress_type not in _METHODS:
-        raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate")
+        raise InputError(f"{name}: {member.filename} is packed by method {member.compress_type}, expected deflate or Zstandard")

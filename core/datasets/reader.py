@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, open_csv
+from core.datasets.inspect_logs import is_log, read_log
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
 from core.datasets.submissions import SubmissionTable, is_submission, read_submission
 from core.datasets.tables import Table, quote
@@ -24,6 +25,9 @@ def read(content: bytes, name: str) -> PairTable | SubmissionTable:
 
     Rows that cannot be read are in the table's `rejected`. Raises UnknownFormat, UnsafeFile or InputError.
     """
+    if is_log(content):
+        with collector_paused():
+            return read_log(content, name)
     if is_zip(content):
         stream, member = open_csv(content, name)
         table = Table(stream, f"{name}/{member}")

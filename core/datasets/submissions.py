@@ -33,7 +33,7 @@ class SubmissionTable(TableRows):
     "sample_submission" says .333/.333 on every row, without a trace or a model.
     """
 
-    kind: Literal["submission", "sample_submission"]
+    kind: Literal["submission", "sample_submission", "inspect_log"]
     track: Track
     method: str
     model_name: str
@@ -186,7 +186,7 @@ def _row(pair_id: str, up: float, down: float, cells: list[str], layout: _Layout
 
 
 def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout) -> Prediction:
-    """The packaged prediction, or the file's numbers if these were changed; a count of 0 is taken from the trace."""
+    """The packaged prediction with the file's counts, of which a 0 is taken from the trace; see `check_packaged`."""
 
     def count(column: int | None, packaged_count: int | None) -> int | None:
         return (None if column is None else count_in(cells[column])) or packaged_count
@@ -197,11 +197,16 @@ def _packaged_prediction(packaged: Prediction, cells: list[str], layout: _Layout
         prompt_tokens=count(layout.prompt_tokens, packaged.prompt_tokens),
         tool_calls=count(layout.tool_calls, packaged.tool_calls),
     )
+    return check_packaged(row)
+
+
+def check_packaged(row: Prediction) -> Prediction:
+    """The packaged prediction, or, if the file's numbers were changed, what follows from these."""
     up, down = row.prediction_up, row.prediction_down
     if _reproduces(up, down, row.p_de, row.p_up_given_de):
         return row
     flags = row.flags if Flag.TRACE_DIFFERS in row.flags else (*row.flags, Flag.TRACE_DIFFERS)
-    p_de, p_up = _from_file(up, down)
+    p_de, p_up = split_sum(up, down)
     return replace(row, p_de=p_de, p_up_given_de=p_up, p_source="file", flags=flags)
 
 
@@ -239,7 +244,7 @@ def _read_probabilities(
         if _reproduces(up, down, p_de, p_up):
             return p_de, p_up, "trace", flags
         flags = (*flags, Flag.TRACE_DIFFERS)
-    return *_from_file(up, down), "file", flags
+    return *split_sum(up, down), "file", flags
 
 
 def _reproduces(up: float, down: float, p_de: float, p_up: float | None) -> bool:
@@ -249,7 +254,7 @@ def _reproduces(up: float, down: float, p_de: float, p_up: float | None) -> bool
     return off <= TRACE_TOLERANCE and 0 <= p_de <= 1 and 0 <= share <= 1 and (p_up is not None or p_de <= TRACE_TOLERANCE)
 
 
-def _from_file(up: float, down: float) -> tuple[float, float | None]:
+def split_sum(up: float, down: float) -> tuple[float, float | None]:
     """p_de and p_up_given_de from the submitted numbers."""
     total = up + down
     return min(total, 1.0), up / total if total > 0 else None

@@ -24,6 +24,7 @@ _STAGES = {
     "decompose": "Recovered from a fusion",
     "rules": "The rule set's table",
     "mean": "The mean over the seeds",
+    "inspect": "The messages of the log",
 }
 # The gravest first: a brief shows one warning at most.
 _BRIEF_WARNINGS = {

@@ -1,0 +1,146 @@
+"""A run as a log of Inspect AI (.eval), which its viewer opens and `import` reads back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from core.actions import machine_names
+from core.actions.bundles import settle_run
+from core.actions.workspace import Workspace
+from core.config import Settings
+from core.datasets.archives import pack
+from core.datasets.inspect_logs import log_members
+from core.datasets.packaged_trace import KEY, write_trace
+from core.errors import InputError, StateError
+from core.store import Cursor, datasets, pairs, predictions, runs, traces
+from core.store.predictions import RowFilter
+from core.store.runs import Run
+from core.texts import number_text
+from core.types import RowResult, TraceEvent
+
+JsonObject = dict[str, Any]
+
+
+def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
+    """Returns the bytes of a run's log and its number of rows: the same run gives the same bytes.
+
+    Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
+    """
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+    settle_run(workspace, found)
+    with workspace.store.read() as db:
+        found = runs.find(db, found.id)
+        samples = _read_samples(db, workspace.settings, found)
+        header = _header(found, datasets.find(db, found.dataset).name, workspace.settings, [each["id"] for each in samples])
+    if not samples:
+        raise InputError(f"run {found.name}: no rows, expected at least one to write a log of")
+    members = log_members(header, samples)
+    keys = [key.encode() for key in machine_names.secrets_of(workspace.settings)]
+    if any(key in content for key in keys for content in members.values()):
+        raise StateError(f"run {found.name}: an API key stands in it; expected a run without")
+    return pack(members), len(samples)
+
+
+def _read_samples(db: Cursor, settings: Settings, run: Run) -> list[JsonObject]:
+    """One sample a row, in file order; a row that failed has its error and no score."""
+    ids = predictions.find_pair_ids(db, run.id, RowFilter())
+    outcomes = predictions.list_rows(db, run.id, ids).set_index("pair_id")["outcome"].to_dict()
+    frame = pairs.frame(db, run.dataset).set_index("pair_id")[["pert", "gene", "label", "split"]]
+    known = frame.astype(object).where(frame.notna(), None).to_dict("index")
+    rows = traces.rows(db, run.id)
+    failed = set(ids) - set(rows)
+    clean = machine_names.remover(settings)
+    errors = {key: clean(str(predictions.row(db, run.id, key)["error"])) for key in failed}
+    samples = []
+    for key in ids:
+        pair = {str(name): value for name, value in known[key].items()}
+        sample = _sample(key, pair)
+        said = _failure(errors[key]) if key in failed else _answer(run, rows[key], outcomes[key])
+        said["metadata"] = {"pair_id": key, **pair, **said.get("metadata", {})}
+        said["messages"] = [*sample["messages"], *said.get("messages", [])]
+        samples.append(sample | said)
+    return samples
+
+
+def _sample(pair_id: str, pair: Mapping[str, Any]) -> JsonObject:
+    question = f"Does knocking down {pair['pert']} change the expression of {pair['gene']}, and up or down?"
+    asked = {"id": f"{pair_id}-question", "role": "user", "source": "input", "content": question}
+    empty: JsonObject = {"scores": {}, "model_usage": {}, "metadata": {}, "store": {}, "events": [], "attachments": {}}
+    label = pair["label"] or ""
+    return {"id": pair_id, "epoch": 1, "input": question, "target": str(label), "messages": [asked], **empty}
+
+
+def _failure(error: str) -> JsonObject:
+    return {"error": {"message": error, "traceback": error, "traceback_ansi": error}}
+
+
+def _answer(run: Run, row: RowResult, outcome: object) -> JsonObject:
+    """What a run said about a row: one message an event, the submitted numbers as a score, and hit or miss where it is known."""
+    numbers, model = row.prediction, _model(run)
+    up, down = numbers.prediction_up, numbers.prediction_down
+    said = [_message(numbers.pair_id, n, event, model) for n, event in enumerate(row.events)]
+    answer = f"up {number_text(up)}, down {number_text(down)}"
+    last = {"id": f"{numbers.pair_id}-answer", "role": "assistant", "source": "generate", "model": model, "content": answer}
+    values = {"prediction_up": up, "prediction_down": down, "p_de": numbers.p_de, "p_up_given_de": numbers.p_up_given_de}
+    scores: JsonObject = {"prediction": {"value": values, "answer": answer}}
+    if outcome in ("hit", "miss"):
+        words = f"{outcome}: the most probable of up, down and none"
+        scores["outcome"] = {"value": "C" if outcome == "hit" else "I", "explanation": words}
+    used = numbers.tokens, numbers.prompt_tokens
+    return {
+        "messages": [*said, last],
+        "output": {"model": model, "choices": [{"message": last, "stop_reason": "stop"}], "completion": answer},
+        "scores": scores,
+        "metadata": {"flags": [str(flag) for flag in numbers.flags], KEY: json.loads(write_trace(row, run.method))},
+        "model_usage": {model: _usage(*used)} if used[0] is not None else {},
+    }
+
+
+def _message(pair_id: str, number: int, event: TraceEvent, model: str) -> JsonObject:
+    heading = f"**{event.role}: {event.kind.replace('_', ' ')}** ({event.stage})"
+    content = f"{heading}\n\n{event.content}"
+    return {"id": f"{pair_id}-{number}", "role": "assistant", "source": "generate", "model": model, "content": content}
+
+
+def _usage(tokens: int | None, prompt: int | None) -> dict[str, int]:
+    total, asked = tokens or 0, prompt or 0
+    return {"input_tokens": asked, "output_tokens": max(total - asked, 0), "total_tokens": total}
+
+
+def _model(run: Run) -> str:
+    return run.model or "none/none"
+
+
+def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonObject:
+    """The log's head: what was run on what, and that it has ended."""
+    clean = machine_names.remover(settings)
+    ours = {"run": run.id, "name": run.name, "method": run.method, "track": run.track, "origin": run.origin}
+    spec = machine_names.change_texts(run.spec, clean)
+    started, finished = (_time(at or run.created_at) for at in (run.started_at, run.finished_at))
+    return {
+        "status": "success" if run.status == "done" else "cancelled",
+        "eval": {
+            "eval_id": run.id,
+            "run_id": run.id,
+            "created": _time(run.created_at),
+            "task": run.name,
+            "task_id": run.id,
+            "dataset": {"name": dataset, "samples": len(ids), "sample_ids": ids, "shuffled": False},
+            "model": _model(run),
+            "config": {"epochs": 1},
+            "packages": {"perturbdesk": run.code_version},
+            "metadata": {KEY: {**ours, "spec": spec}},
+        },
+        "plan": {"name": "plan", "steps": [{"solver": run.method, "params": {}}], "config": {}},
+        "results": {"total_samples": len(ids), "completed_samples": run.done, "scores": []},
+        "stats": {"started_at": started, "completed_at": finished, "model_usage": {}},
+    }
+
+
+def _time(at: datetime | None) -> str:
+    """A time of the store, which is in UTC; the first that there is if it is unknown."""
+    return f"{at or datetime(1970, 1, 1):%Y-%m-%dT%H:%M:%S}+00:00"
