@@ -15,7 +15,7 @@ import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
-from typing import Any
+from typing import Any, TypeGuard
 
 from core.datasets.archives import DAMAGE, is_zip, iterate_members
 from core.datasets.packaged_trace import KEY, PackagedTrace, read_trace
@@ -212,7 +212,7 @@ def _sum(counts: Sequence[Any]) -> int | None:
     return total if known and len(known) == len(counts) and total <= MOST_TOKENS else None
 
 
-def _is_between(value: Any, low: float, high: float) -> bool:
+def _is_between(value: Any, low: float, high: float) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
