@@ -25,8 +25,12 @@ def show(context: PageContext, run: Run) -> None:
                 file = f"{file_name(run.name, title.lower())}.{form}"
                 build = partial(_build, context, run, form, with_traces=with_traces)
                 st.download_button(_WORDS[form], build, file, on_click="ignore", type="tertiary", key=f"{title}-{form}")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown("Both, for Inspect AI", width="content")
+        build = partial(_build, context, run, "eval", with_traces=True)
+        file = f"{file_name(run.name, 'log')}.eval"
+        st.download_button("Log", build, file, "application/zip", on_click="ignore", type="tertiary", key="log-eval")
 
 
-def _build(context: PageContext, run: Run, form: export.Format, *, with_traces: bool) -> bytes:
-    with context.workspace.store.read() as db:
-        return export.export(db, run.id, form, with_traces=with_traces)[0]
+def _build(context: PageContext, run: Run, form: export.RunFormat, *, with_traces: bool) -> bytes:
+    return export.export(context.workspace, run.id, form, with_traces=with_traces)[0]

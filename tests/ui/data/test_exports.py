@@ -19,10 +19,10 @@ def test_the_page_offers_what_the_command_writes(
     run = the_run(small_workspace)
     app = visit(small_workspace, "data", tab="Runs", run=run.id)
     assert not app.exception
-    with small_workspace.store.read() as db:
-        expected = {
-            f"debate_{part}.{form}": export(db, run.id, form, with_traces=part == "traces")[0]
-            for part in ("predictions", "traces")
-            for form in ("csv", "parquet", "jsonl")
-        }
+    expected = {
+        f"debate_{part}.{form}": export(small_workspace, run.id, form, with_traces=part == "traces")[0]
+        for part in ("predictions", "traces")
+        for form in ("csv", "parquet", "jsonl")
+    }
+    expected["debate_log.eval"] = export(small_workspace, run.id, "eval")[0]
     assert {file: build() for file, build in built.items() if file in expected} == expected
