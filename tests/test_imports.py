@@ -12,9 +12,10 @@ EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config
 MAY_IMPORT = {
     "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
-    "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"},
+    "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"}
+    | {"report"},
     "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "scoring", "engine", "llm", "methods"}
-    | {"submission", "evidence"},
+    | {"submission", "evidence", "report"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
     | {"submission", "site"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
@@ -23,6 +24,7 @@ MAY_IMPORT = {
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
+    "report": {"audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},
     "datasets": {"net"},
@@ -45,7 +47,7 @@ MAY_IMPORT = {
     "__main__": {"cli"},
     "__init__": set(),
 }
-ONLY_IN = {"duckdb": {"store"}, "streamlit": {"ui", "pages", "app"}, "plotly": {"plots", "ui"}}
+ONLY_IN = {"duckdb": {"store"}, "streamlit": {"ui", "pages", "app"}, "plotly": {"plots", "report", "ui"}}
 STATS_MAY_USE = {"numpy", "scipy"}
 STANDARD = {"__future__", "collections", "dataclasses", "functools", "itertools", "math", "typing", "enum", "warnings"}
 

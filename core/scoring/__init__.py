@@ -9,7 +9,8 @@ public_noise  how far a leaderboard's score can be from the truth
 slices        the ways to cut a run's rows into slices
 leakage       what a dataset's splits share, which spaces and runs repeat labels or row counts
 sentences     scores and comparisons in words
-standing      where the runs of a dataset stand, in words
+standing      where the runs of a dataset stand, and in words
+terms         the terms of the field, each explained once
 other_scores  inside genes, at the top of the list, where row counts cannot help
 row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -103,6 +104,11 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
         None if both.all() else _compare(pair, differences),
         cuts_known=differences is not None,
     )
+
+
+def has_both_classes(result: Comparison) -> bool:
+    """Whether the labels have all that both AUROCs need: effect and none, up and down."""
+    return not math.isnan(result.mean.change.row.estimate)
 
 
 def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:

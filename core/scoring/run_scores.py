@@ -176,6 +176,11 @@ def score_run(rows: RunRows) -> RunScore:
     )
 
 
+def score_counts(rows: RunRows) -> RunScore:
+    """The score of row counts alone on a run's rows, scored as the run is."""
+    return score_run(count_rows(rows).under(rows.protocols))
+
+
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
     """The mean of DE and DIR of a challenge, the macro AUROC by gene of a benchmark that asks one question."""
     if rows.kind == "ternary":

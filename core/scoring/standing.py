@@ -1,17 +1,41 @@
-"""Where the runs of a dataset stand, in words: which is the best, and whether any beats the no-biology baseline."""
+"""Where the runs of a dataset stand, and in words: which is the best, and whether any beats the no-biology baseline."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from core.scoring.controls import Verdicts
-from core.scoring.run_scores import RunScore
+import numpy as np
+
+from core.scoring.controls import Verdicts, judge_run
+from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.sentences import interval_text
 from core.texts import NO_BIOLOGY
 from core.transfer.run_cells import ALL_ROWS
 
 # Of a comparison with a baseline, by `Verdict.word`.
 _OUTCOMES = {"yes": "beats", "no": "is below", "cannot tell": "cannot be told apart from"}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a run stands among others.
+
+    verdicts: against what knows no biology. counts: the mean score of row counts alone on its rows. rows: the same for runs
+    on the same labelled rows.
+    """
+
+    score: RunScore
+    verdicts: Verdicts
+    counts: float
+    rows: str
+
+
+def standing_of(rows: RunRows, score: RunScore, counts: RunScore) -> Standing:
+    """Where a run stands. score: the run's; counts: that of row counts alone (`run_scores.score_counts`)."""
+    labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
+    return Standing(score, judge_run(rows), counts.whole.mean.value, hashlib.sha256(labelled.tobytes()).hexdigest())
 
 
 def standing_sentence(judged: Mapping[str, Verdicts]) -> str:

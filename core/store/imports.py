@@ -68,6 +68,16 @@ def of_run(cursor: Cursor, run: str) -> Import | None:
     return Import(*row) if row else None
 
 
+def behind(cursor: Cursor, dataset: str, run_ids: Sequence[str]) -> list[Import]:
+    """The files that a dataset (id) and these runs (ids) came from, and those of knowledge and spaces, by kind and name."""
+    rows = cursor.execute(
+        f"""SELECT {_COLUMNS} FROM import WHERE dataset IS NULL OR list_contains(?, run) OR (dataset = ? AND run IS NULL)
+            ORDER BY dataset IS NULL, kind, file, sha256""",
+        [list(run_ids), dataset],
+    ).fetchall()
+    return [Import(*row) for row in rows]
+
+
 def find(cursor: Cursor, name: str) -> Import:
     """The import of an id or a file name. Raises NotFound, which lists the existing ones."""
     row = one(

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from core.scoring import terms
 from core.scoring.controls import Control, reverse_value
 from core.scoring.run_scores import RunRows
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
 from core.stats.intervals import Interval
 from core.texts import number_text
-from core.ui.shared import loaders, tables, terms
+from core.ui.shared import loaders, tables
 from core.ui.shared.widgets import as_text
 
 _FINGERPRINT = (

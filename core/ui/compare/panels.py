@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.plots import paired_changes as changes_plot
 from core.plots import rank_scatter
+from core.scoring import terms
 from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
 from core.scoring.sentences import TWO_WAY, interval_text, scored_text
 from core.stats.comparison import Comparison
@@ -19,7 +20,7 @@ from core.stats.ranks import ranks_from_top
 from core.stats.row_changes import agreement, row_changes
 from core.store.runs import Run
 from core.texts import number_text
-from core.ui.shared import links, loaders, tables, terms
+from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, label_text, show_empty, show_figure

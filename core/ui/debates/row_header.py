@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.plots import theme
 from core.scoring.row_words import FLAG_HELP, score_name
+from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.texts import number_text
 from core.types import FLAG_NAMES
@@ -17,7 +18,6 @@ from core.ui.shared import links, run_browser
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.shell import PageContext
-from core.ui.shared.terms import PROBABILITY_HELP, RANK_HELP
 from core.ui.shared.widgets import (
     as_text,
     coloured_text,

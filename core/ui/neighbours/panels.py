@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import cumulative_share, gene_map
+from core.scoring import terms
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.texts import number_text
@@ -17,7 +18,7 @@ from core.transfer.knn_settings import KnnSettings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.prior_provenance import Provenance
 from core.transfer.protocols import EvaluationProtocol
-from core.ui.shared import links, loaders, space_numbers, tables, terms, widgets
+from core.ui.shared import links, loaders, space_numbers, tables, widgets
 from core.ui.shared.linked import bind, select_rows
 from core.ui.shared.neighbour_controls import LiveNeighbours
 from core.ui.shared.number_box import Number, show_numbers

@@ -11,6 +11,7 @@ import streamlit as st
 from core.plots import ladder as ladder_plot
 from core.scoring.public_noise import PublicNoise, public_noise
 from core.scoring.sentences import TWO_WAY
+from core.scoring.standing import Standing
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
 from core.ui.shared import loaders
@@ -39,7 +40,7 @@ def show_ladder(context: PageContext, noise: PublicNoise | None) -> None:
         _show_published(context, published, noise)
 
 
-def group_runs(runs: Sequence[Run], standings: Mapping[str, loaders.Standing]) -> list[list[Run]]:
+def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
     """The runs that have a headline, by labelled rows and by how they are scored; the largest group first.
 
     Inside a group the highest score comes first.
@@ -53,7 +54,7 @@ def group_runs(runs: Sequence[Run], standings: Mapping[str, loaders.Standing]) -
     return sorted(ordered, key=lambda group: (-len(group), -standings[group[0].id].score.whole.n_labelled))
 
 
-def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[str, loaders.Standing], name: str) -> None:
+def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[str, Standing], name: str) -> None:
     first = standings[group[0].id]
     headline, whole = first.score.headline, first.score.whole
     one_question = headline.genes is not None
@@ -69,7 +70,7 @@ def _show_group(context: PageContext, group: Sequence[Run], standings: Mapping[s
     )
 
 
-def _line(context: PageContext, run: Run, found: loaders.Standing) -> dict[str, object]:
+def _line(context: PageContext, run: Run, found: Standing) -> dict[str, object]:
     value = found.score.headline.value
     return {
         **_name_run(context, run),

@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.actions.launch import price_of
 from core.engine.request import Price
+from core.scoring import terms
 from core.scoring.controls import Verdicts
 from core.scoring.public_noise import PublicNoise
 from core.scoring.run_scores import RunScore
@@ -20,7 +21,7 @@ from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
 from core.ui.overview.ladder import group_runs
 from core.ui.overview.usage import cost_text, time_text, tokens_text
-from core.ui.shared import links, loaders, score_box, tables, terms
+from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.linked import bind
 from core.ui.shared.method_words import method_text
 from core.ui.shared.shell import PageContext

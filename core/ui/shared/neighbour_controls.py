@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.actions.component_loader import UNLABELLED
+from core.scoring import terms
 from core.stats.arrays import Codes
 from core.store.datasets import Dataset
 from core.store.spaces import SpaceRecord
@@ -17,7 +18,7 @@ from core.transfer.labelled_rows import Axis
 from core.transfer.live_knn import LiveKnn, live_knn
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of
 from core.transfer.row_index import RowIndex
-from core.ui.shared import links, loaders, terms
+from core.ui.shared import links, loaders
 from core.ui.shared.linked import bind
 from core.ui.shared.widgets import as_text, show_empty
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.scoring import terms
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, axes_text, interval_text, scoring_sentences
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.official_score import ScoreIntervals
 from core.texts import number_text
-from core.ui.shared import loaders, terms
+from core.ui.shared import loaders
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.widgets import as_text
 

@@ -10,13 +10,13 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from core.actions import knn_numbers
-from core.scoring import sentences
+from core.scoring import sentences, terms
 from core.transfer import cuts
 from core.transfer.cuts import MeanOfCuts
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key
 from core.transfer.protocols import KnnInputs
-from core.ui.shared import loaders, shell, terms
+from core.ui.shared import loaders, shell
 from core.ui.shared.background import Progress, Result, background
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text

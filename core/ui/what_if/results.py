@@ -13,6 +13,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError
 from core.plots import rank_scatter, weight_heatmap
+from core.scoring import terms
 from core.scoring.sentences import TWO_WAY, UNSEEN, axes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
@@ -25,7 +26,7 @@ from core.texts import number_text
 from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among
-from core.ui.shared import loaders, score_box, shell, space_numbers, terms
+from core.ui.shared import loaders, score_box, shell, space_numbers
 from core.ui.shared.widgets import as_text, flush, show_figure
 from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.at_rest import draw_at_rest

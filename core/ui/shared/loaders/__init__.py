@@ -44,7 +44,6 @@ from core.ui.shared.loaders.rows import (
     symbol_rows,
 )
 from core.ui.shared.loaders.scores import (
-    Standing,
     count_score,
     ids_unlike,
     other_scores,
@@ -71,7 +70,6 @@ from core.ui.shared.loaders.texts import search_texts
 
 __all__ = [
     "RowDetails",
-    "Standing",
     "all_datasets",
     "all_imports",
     "all_packs",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -12,9 +9,10 @@ from core.actions.component_loader import WorkspaceComponents
 from core.actions.knn_numbers import null_of_run
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
-from core.scoring.controls import RunControls, Verdicts, control_run, judge_run
+from core.scoring.controls import RunControls, control_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
 from core.store import Cursor, datasets, pairs, predictions, runs
 from core.store.datasets import Dataset
@@ -54,8 +52,7 @@ def run_score(run: str) -> RunScore:
 @cache_by("run:{0}", "datasets", entries=50)
 def count_score(run: str) -> RunScore:
     """The score of row counts alone on a run's rows, scored as the run is."""
-    rows = scored_rows(run)
-    return run_scores.score_run(run_scores.count_rows(rows).under(rows.protocols))
+    return run_scores.score_counts(scored_rows(run))
 
 
 @cache_by("run:{0}", "datasets", entries=12)
@@ -66,27 +63,10 @@ def other_scores(run: str) -> tuple[OtherScores, OtherScores]:
     return other_scores_of_run(rows, run_score(run)), other_scores_of_run(counts, count_score(run))
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where a run stands among others.
-
-    verdicts: against what knows no biology. counts: the mean score of row counts alone on its rows. rows: the same for runs
-    on the same labelled rows.
-    """
-
-    score: RunScore
-    verdicts: Verdicts
-    counts: float
-    rows: str
-
-
 @cache_by("run:{0}", "datasets", entries=200)
 def standing(run: str) -> Standing:
     """Where a run stands; nothing is permuted for it, so that a list of runs shows at once."""
-    rows = scored_rows(run)
-    labelled = np.sort(rows.positions[rows.arrays.outcome.labelled])
-    key = hashlib.sha256(labelled.tobytes()).hexdigest()
-    return Standing(run_score(run), judge_run(rows), count_score(run).whole.mean.value, key)
+    return standing_of(scored_rows(run), run_score(run), count_score(run))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=8)

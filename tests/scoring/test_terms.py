@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from core.scoring import terms
 from core.scoring.sentences import TWO_WAY, UNSEEN
 from core.texts import NO_BIOLOGY
 from core.transfer import cuts
-from core.ui.shared import terms
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,16 @@
+"""A self-contained report, and slides: figures, tables, methods, provenance and chosen debates, in one file without requests.
+
+captioned   a figure with its table, title, caption and sentence
+figures     one file for each kind of figure
+selection   what a report is to show, as it is saved under a name
+material    all that a report is made from
+build       the report and the slides as bytes
+markup      HTML in which all text is escaped
+document    what both files have in common: styles, scripts, policy
+page        the report
+slides      the slides
+debates     the chosen rows in full
+methods     the definitions that were used
+provenance  files, runs and versions
+printing    the report as a PDF, drawn by a browser
+"""

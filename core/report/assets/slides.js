@@ -1,0 +1,46 @@
+"use strict";
+(() => {
+  const ZOOM = 640; // a figure is drawn as if its slide were that wide, then enlarged: its text can be read from afar
+  const slides = [...document.querySelectorAll(".slide")];
+  let now = Math.min(Math.max(parseInt(location.hash.slice(1), 10) || 1, 1), slides.length) - 1;
+
+  const size = (place) => {
+    const stage = place.parentElement;
+    const factor = Math.max(stage.clientWidth / (ZOOM * 1.4), 0.1);
+    place.style.transform = `scale(${factor})`;
+    const [width, height] = [stage.clientWidth / factor, stage.clientHeight / factor];
+    Object.assign(place.style, { width: `${width}px`, height: `${height}px` });
+    return { width, height, autosize: false };
+  };
+  REPORT.size = size;
+
+  function show(index) {
+    now = Math.min(Math.max(index, 0), slides.length - 1);
+    slides.forEach((slide, i) => slide.classList.toggle("now", i === now));
+    document.getElementById("place").textContent = `${now + 1} / ${slides.length}`;
+    history.replaceState(null, "", `#${now + 1}`);
+    const place = slides[now].querySelector(".chart");
+    if (place) REPORT.draw(place, size(place));
+  }
+
+  const MOVES = {
+    ArrowRight: () => now + 1, ArrowDown: () => now + 1, PageDown: () => now + 1, " ": () => now + 1,
+    ArrowLeft: () => now - 1, ArrowUp: () => now - 1, PageUp: () => now - 1,
+    Home: () => 0, End: () => slides.length - 1,
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "t" || event.key === "T") return REPORT.change();
+    if (event.key === " " && event.target.closest("button")) return;
+    if (!(event.key in MOVES)) return;
+    event.preventDefault();
+    show(MOVES[event.key]());
+  });
+  document.getElementById("back").addEventListener("click", () => show(now - 1));
+  document.getElementById("next").addEventListener("click", () => show(now + 1));
+  addEventListener("resize", () => show(now));
+  addEventListener("hashchange", () => show((parseInt(location.hash.slice(1), 10) || 1) - 1));
+  addEventListener("beforeprint", () => REPORT.print(true, size));
+  addEventListener("afterprint", () => { REPORT.print(false, size); show(now); });
+  show(now);
+})();

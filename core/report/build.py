@@ -1,0 +1,47 @@
+"""A report as bytes, made from the store and a selection alone: the same input gives the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from core.report.document import render
+from core.report.figures.registry import KINDS
+from core.report.material import FindNull, Material, load_material
+from core.report.page import Sections, caption_of, make_page
+from core.report.selection import ReportSelection
+from core.report.slides import make_slides
+from core.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltReport:
+    """A file's bytes, and how many figures and rows are in it."""
+
+    content: bytes
+    figures: int
+    rows: int
+
+
+def build_report(
+    store: Store, name: str, selection: ReportSelection, find_null: FindNull, *, slides: bool = False
+) -> BuiltReport:
+    """The report, or the slides, of a selection that is called `name`.
+
+    find_null: a kNN's scores with permuted vectors, if they were computed before. Raises NotFound for runs that were deleted.
+    """
+    with store.read() as db:
+        material = load_material(db, selection, find_null)
+    sections = make_sections(material, selection)
+    document = make_slides(name, material, sections) if slides else make_page(name, material, selection, sections)
+    drawn = sum(one.chart is not None for figures in sections.values() for _, one in figures)
+    return BuiltReport(render(document), drawn, len(material.chosen_rows))
+
+
+def make_sections(material: Material, selection: ReportSelection) -> Sections:
+    """The figures of each chosen kind, each under a key that is the same for the same selection."""
+    sections = {}
+    for kind in selection.figure_names:
+        made = KINDS[kind].make(material)
+        named = [replace(one, caption=caption_of(material, one)) if one.chart is not None else one for one in made]
+        sections[kind] = [(f"{kind}-{i}", one) for i, one in enumerate(named, start=1)]
+    return sections

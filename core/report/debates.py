@@ -1,0 +1,146 @@
+"""The chosen rows in full: numbers, dossier, what was said, and whether it was an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from core.audit.brief_checks import FINDINGS
+from core.evidence import describe
+from core.plots import theme
+from core.report.markup import Html, element, join
+from core.report.material import ChosenRow
+from core.report.tables import table
+from core.scoring import row_words
+from core.texts import number_text
+from core.types import FLAG_NAMES
+
+Event = dict[str, Any]
+_FOUND = {finding: words for finding, words in FINDINGS.items() if finding != "argues"}  # which has a column of its own
+
+
+def pair_name(row: ChosenRow) -> str:
+    """Perturbation ⟶ target gene."""
+    return f"{row.numbers['pert']} ⟶ {row.numbers['gene']}"
+
+
+def show_row(key: str, rows: Sequence[ChosenRow]) -> Html:
+    """One row in each of the chosen runs that have it. key: of its place in the page."""
+    numbers = rows[0].numbers
+    title = [element("em", numbers["pert"]), " ⟶ ", element("em", numbers["gene"])]
+    known = numbers["label"] or "unknown"
+    label = f"{numbers['pair_id']} · label: {theme.LABEL_SIGNS[known]} {theme.LABEL_WORDS[known]} · split {numbers['split']}"
+    return element(
+        "section",
+        element("h3", *title),
+        element("p", label, class_="muted"),
+        table(pd.DataFrame([_numbers(row) for row in rows])),
+        *(join([element("h4", row.run.name), *_tell(row)]) for row in rows),
+        id=key,
+    )
+
+
+def _numbers(row: ChosenRow) -> dict[str, object]:
+    """The numbers of a row in one run; rank scores are named as such."""
+    numbers = row.numbers
+    values = {"P(DE)": "p_de", "P(up | DE)": "p_up_given_de", "up": "prediction_up", "down": "prediction_down"}
+    rank = " (rank scores)" if row.run.has_rank_scores else ""
+    return {
+        "run": f"{row.run.name}{rank}",
+        **{title: "–" if (value := numbers[column]) is None else number_text(value) for title, column in values.items()},
+        "hit or miss": numbers["outcome"] or "–",
+        "flags": ", ".join(FLAG_NAMES.get(flag, flag) for flag in numbers["flags"]) or "–",
+    }
+
+
+def _tell(row: ChosenRow) -> Iterable[Html]:
+    """What a run was given for a row, what was said about it, and how its numbers came about."""
+    if row.numbers["error"]:
+        yield element("p", f"This row failed: {row.numbers['error']}")
+        return
+    yield element("pre", "\n".join(row_words.arithmetic(row.run, row.numbers, row.events)))
+    yield from _audit(row.events)
+    yield from _dossier(row)
+    if not row.events:
+        yield element("p", "This file kept no trace of this row.", class_="muted")
+    for stage in dict.fromkeys(event["stage"] for event in row.events):
+        yield from _stage(stage, [event for event in row.events if event["stage"] == stage])
+
+
+def _audit(events: Sequence[Event]) -> Iterable[Html]:
+    """Who argued and who answered with a letter, a line for each brief."""
+    briefs = [event for event in events if event["kind"] == "brief"]
+    if not briefs:
+        return
+    lines = [
+        {
+            "role": event["role"],
+            "characters": len(event["content"]),
+            "argued": "argues" in event["findings"],
+            "found": "; ".join(words for finding, words in _FOUND.items() if finding in event["findings"]) or "–",
+        }
+        for event in briefs
+    ]
+    argued = sum(bool(line["argued"]) for line in lines)
+    yield element("p", f"{argued} of {len(lines)} advocates argued.")
+    yield element("details", element("summary", "What the audit found in each brief"), table(pd.DataFrame(lines)))
+
+
+def _dossier(row: ChosenRow) -> Iterable[Html]:
+    """The evidence that the agents were given, a card for each answer of a tool."""
+    if not row.dossier:
+        if any(event["kind"] == "observation" for event in row.events):
+            yield element("p", "The tools' answers are among the steps below.", class_="muted")
+        elif any(event["kind"] == "brief" for event in row.events):
+            yield element("p", "This file kept no dossier: what evidence the agents were given is not known.", class_="muted")
+        return
+    cards = [_card(item) for item in row.dossier]
+    n = len(cards)
+    yield element("details", element("summary", f"Dossier: {n} answer{'s' * (n != 1)}"), *cards)
+
+
+def _card(item: Event) -> Html:
+    lines, lists = describe.split_body(item["body"])
+    status = [] if item["status"] == "ok" else [element("p", f"{item['status']}: this tool gave the agents nothing")]
+    tables = [table(pd.DataFrame(entries).map(describe.value_text)) for entries in lists]
+    source = element("p", describe.source_line(item), class_="muted")
+    said = [element("p", "\n".join(lines).strip(), class_="said")] if lines else []
+    return element("div", element("strong", describe.card_title(item)), *status, *tables, *said, source, class_="card")
+
+
+def _stage(stage: str, events: Sequence[Event]) -> Iterable[Html]:
+    """One stage of a trace; the briefs of a debate stand side by side."""
+    yield element("p", element("strong", row_words.stage_title(stage)))
+    if stage in row_words.SIDES and any(event["kind"] == "brief" for event in events):
+        yield element("div", *(_speech(event) for event in _by_side(stage, events)), class_="debate")
+        return
+    for event in events:
+        yield _box(row_words.step_title(event["role"], event["kind"], event["meta"]), event, whole=True)
+
+
+def _by_side(stage: str, events: Sequence[Event]) -> list[Event]:
+    """Briefs, then rebuttals, each with the side that speaks first on the left, then all else."""
+    order = {kind: i for i, kind in enumerate(("brief", "rebuttal"))}
+    sides = {side: i for i, side in enumerate(row_words.SIDES[stage])}
+    return sorted(events, key=lambda event: (order.get(event["kind"], len(order)), sides.get(event["role"], len(sides))))
+
+
+def _speech(event: Event) -> Html:
+    p = event["meta"].get("p")
+    verb = " rebuts" if event["kind"] == "rebuttal" else ""
+    title = f"{event['role']}{verb}" if p is None else f"{event['role']}: {100 * p:.0f}%"
+    return _box(title, event, whole=event["kind"] not in ("brief", "rebuttal"))
+
+
+def _box(title: str, event: Event, *, whole: bool) -> Html:
+    warning = row_words.warning_of(event["findings"], event["meta"])
+    remark = [" ", element("span", warning, class_="warning")] if warning else []
+    role = event["role"] if event["role"] in theme.ROLE_COLOURS else ""
+    return element(
+        "div",
+        element("h5", title, *remark),
+        element("p", event["content"], class_="said"),
+        class_=" ".join(filter(None, ("speech", role, "whole" if whole else ""))),
+    )

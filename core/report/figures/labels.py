@@ -1,0 +1,31 @@
+"""The labels of a dataset's splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.plots import label_counts
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import Material
+
+
+def of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
+    """The numbers of labels in each split. counts: `store.datasets.counts` of the dataset."""
+    rows, unlabelled = int(counts["rows"].sum()), int(counts["unlabelled"].sum())
+    changed = int(counts[["up", "down", "de"]].to_numpy().sum())
+    return CaptionedFigure(
+        "Labels of the dataset",
+        f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an effect.",
+        f"{name} · {rows:,} rows · counts, so no interval",
+        label_counts.figure(counts),
+        counts.drop(columns="dataset"),
+    )
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    return [of_dataset(material.dataset.name, material.counts)]
+
+
+FIGURE = FigureKind("labels", "Labels", "How many rows of each split have which label.", 10, _make)

@@ -1,0 +1,94 @@
+"""The ladder of scores: one figure for runs on the same rows that are scored alike, and one for public scores."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from core.plots import ladder
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import Material
+from core.scoring.public_noise import PublicNoise, public_noise
+from core.scoring.sentences import TWO_WAY
+from core.scoring.standing import Standing, best_sentence
+from core.store.runs import Run
+from core.texts import NO_BIOLOGY
+
+_COLUMNS = ["run", "kind", "score", "low", "high", "n", "chosen"]
+
+
+def group_runs(runs: Sequence[Run], standings: Mapping[str, Standing]) -> list[list[Run]]:
+    """The runs that have a headline, by labelled rows and by how they are scored; the largest group first.
+
+    Inside a group the highest score comes first.
+    """
+    groups: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        found = standings[run.id]
+        if found.score.headline.value.estimate == found.score.headline.value.estimate:
+            groups[found.rows, found.score.whole.scored].append(run)
+    ordered = [sorted(group, key=lambda run: -standings[run.id].score.headline.value.estimate) for group in groups.values()]
+    return sorted(ordered, key=lambda group: (-len(group), -standings[group[0].id].score.whole.n_labelled))
+
+
+def describe_rows(first: Standing) -> str:
+    """The rows of a group and how they are scored."""
+    return f"{first.score.whole.n_labelled:,} labelled rows · {first.score.whole.scored}"
+
+
+def of_group(dataset: str, group: Sequence[Run], standings: Mapping[str, Standing], chosen: str | None) -> CaptionedFigure:
+    """The scores of a group of `group_runs`. dataset: its name; chosen: the id of the run that stands out."""
+    first = standings[group[0].id]
+    headline = first.score.headline
+    one_question = headline.genes is not None
+    lines = {} if one_question else {NO_BIOLOGY: first.counts}
+    table = pd.DataFrame([_line(run, standings[run.id], chosen) for run in group], columns=_COLUMNS)
+    caption = f"{dataset} · {describe_rows(first)} · {headline.name} · 95% interval {TWO_WAY}"
+    if one_question:
+        caption += f", over {headline.genes:,} genes"
+    chart = ladder.figure(table, lines, headline.name if one_question else "mean")
+    sentence = best_sentence([{run.name: standings[run.id].score for run in group}])
+    return CaptionedFigure("The ladder of scores", sentence, caption, chart, table)
+
+
+def _line(run: Run, found: Standing, chosen: str | None) -> dict[str, object]:
+    value = found.score.headline.value
+    here = {"kind": "here", "score": value.estimate, "low": value.low, "high": value.high, "n": value.n}
+    return {"run": run.name, "chosen": run.id == chosen, **here}
+
+
+def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, chosen: str | None) -> CaptionedFigure:
+    """The public scores of runs that have one, the highest first; they are of other rows than any score here."""
+    half, n = (noise.half, noise.rows) if noise else (float("nan"), None)
+    table = pd.DataFrame([_public_line(run, half, n, chosen) for run in runs], columns=_COLUMNS)
+    how = noise.describe() if noise else "no interval: without a labelled run here the noise is not known"
+    caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
+    sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
+    return CaptionedFigure("Public scores", sentence, caption, ladder.figure(table, {}), table)
+
+
+def _public_line(run: Run, half: float, n: int | None, chosen: str | None) -> dict[str, object]:
+    score = run.public_score or 0
+    public = {"kind": "public", "score": run.public_score, "low": score - half, "high": score + half, "n": n}
+    return {"run": run.name, "chosen": run.id == chosen, **public}
+
+
+def published_of(runs: Sequence[Run]) -> list[Run]:
+    """The runs with a public score, the highest first."""
+    return sorted((run for run in runs if run.public_score is not None), key=lambda run: -(run.public_score or 0))
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    standings = {run.id: material.standing(run.id) for run in material.runs}
+    dataset, first = material.dataset.name, material.runs[0].id
+    found = [of_group(dataset, group, standings, first) for group in group_runs(material.runs, standings)]
+    published = published_of(material.runs)
+    if published:
+        noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
+        found.append(of_published(dataset, published, noise, first))
+    return found or [CaptionedFigure("The ladder of scores", "No labels here: none of these runs has a score.")]
+
+
+FIGURE = FigureKind("ladder", "The ladder of scores", "The score of each run, beside the no-biology baseline.", 30, _make)

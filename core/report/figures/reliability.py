@@ -1,0 +1,60 @@
+"""How often rows of each predicted probability have an effect, or go up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.plots import reliability
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import Material
+from core.scoring.run_scores import RunRows
+from core.stats.calibration import reliability as reliability_of
+from core.stats.recalibration import recalibrate
+from core.stats.scores_and_labels import outcome_of
+
+NUMBERS = ("P(DE)", "P(up | DE)")
+RANKS = "Rank scores are no probabilities: only their order counts, so there is nothing to calibrate."
+_FOLDS_SEED = 0
+
+
+def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> CaptionedFigure:
+    """The reliability of a probability of `NUMBERS`; recalibrated: also after a logistic curve fitted on other perturbations."""
+    outcome = outcome_of(rows.labels)
+    is_de = name == NUMBERS[0]
+    values = rows.frame["p_de" if is_de else "p_up_given_de"]
+    keep = (outcome.labelled if is_de else outcome.directed) & values.notna().to_numpy()
+    title = f"Reliability of {name}"
+    if not keep.any():
+        return CaptionedFigure(title, f"{name}: no row with a label.")
+    positive, axes = (outcome.effect if is_de else outcome.up)[keep], (rows.pert[keep], rows.gene[keep])
+    probability = values.to_numpy(dtype=np.float64)[keep]
+    found = reliability_of(positive, probability, *axes)
+    table, again = reliability.table(found), None
+    caption = f"{rows.run.name} · {found.n:,} rows · {reliability.summary(found)}"
+    if recalibrated:
+        curve = recalibrate(positive, probability, axes[0], _FOLDS_SEED)
+        after = reliability_of(positive, curve.probability, *axes)
+        again = reliability.table(after)
+        extreme = "too extreme" if curve.slope < 1 else "too cautious"
+        caption += f" · ◇ recalibrated: {reliability.summary(after)}; slope {curve.slope:.2f}, predictions are {extreme}"
+    drawn = table if again is None else pd.concat([table, again], keys=["as predicted", "recalibrated"], names=["probability"])
+    sentence = f"{rows.run.name}, {name}: {reliability.summary(found)}."
+    return CaptionedFigure(title, sentence, caption, reliability.figure(table, name, again), drawn.reset_index())
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    found = []
+    for run in material.runs:
+        if material.score(run.id).whole.n_labelled == 0:
+            found.append(material.without_labels(run, "Reliability"))
+        elif run.has_rank_scores:
+            found.append(CaptionedFigure("Reliability", f"{run.name}: {RANKS}"))
+        else:
+            found += [of_run(material.rows[run.id], name) for name in NUMBERS]
+    return found
+
+
+FIGURE = FigureKind("reliability", "Reliability", "Predicted probabilities against observed shares.", 90, _make)

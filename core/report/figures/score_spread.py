@@ -1,0 +1,71 @@
+"""The distribution of a run's scores over the rows of each label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.plots import score_histograms
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import Material
+from core.scoring.row_words import score_name
+from core.scoring.run_scores import RunRows
+from core.stats.calibration import tie_bounds
+from core.stats.ranks import round_for_ranks
+from core.stats.scores_and_labels import outcome_of, tasks
+
+NUMBERS = ("P(DE)", "P(up | DE)")
+
+
+def of_run(rows: RunRows, number: str) -> CaptionedFigure:
+    """The values of a number of `NUMBERS` by label."""
+    outcome = outcome_of(rows.labels)
+    is_de = number == NUMBERS[0]
+    values = rows.frame["p_de" if is_de else "p_up_given_de"]
+    known = outcome.labelled if is_de else outcome.directed
+    label = np.where(outcome.effect, "up or down", "none") if is_de else np.where(outcome.up, "up", "down")
+    keep, name = known & values.notna().to_numpy(), score_name(rows.run, number)
+    title = f"{name} of each class"
+    if len(set(label[keep])) < 2:
+        return CaptionedFigure(title, f"{name}: one class only, so there is nothing to compare.")
+    table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
+    medians = " and ".join(f"{part.median():.2f} of {kind}" for kind, part in table.groupby("label", sort=True)["value"])
+    return CaptionedFigure(
+        title,
+        f"{rows.run.name}: the median {name} is {medians}.",
+        f"{rows.run.name} · {len(table):,} rows with a label · shares of rows, so no interval",
+        score_histograms.figure(table, name),
+        table,
+    )
+
+
+def ties_sentence(rows: RunRows) -> str:
+    """How many values of the DE score are distinct, and how far breaking ties could move the score."""
+    p_de = rows.frame["p_de"].to_numpy()
+    distinct = len(np.unique(round_for_ranks(p_de[~np.isnan(p_de)])))
+    sentence = f"{score_name(rows.run)} takes {distinct:,} distinct values over {len(rows):,} rows of {rows.run.name}."
+    outcome = outcome_of(rows.labels)
+    de, _ = tasks(outcome, rows.scores)
+    if not outcome.effect.any() or not (outcome.labelled & ~outcome.effect).any():
+        return sentence
+    cells = None if rows.cells is None else rows.cells[de.rows]
+    bounds = tie_bounds(de.positive[de.rows], de.values[de.rows], cells)
+    return (
+        f"{sentence} DE is {bounds.auroc:.3f} with ties counted half; breaking all ties for or against the labels would make it "
+        f"{bounds.ceiling:.3f} or {bounds.floor:.3f}."
+    )
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    found = []
+    for run in material.runs:
+        if material.score(run.id).whole.n_labelled == 0:
+            found.append(CaptionedFigure("Scores of each class", f"No labels here. {ties_sentence(material.rows[run.id])}"))
+        else:
+            found += [of_run(material.rows[run.id], number) for number in NUMBERS]
+    return found
+
+
+FIGURE = FigureKind("score_spread", "Distributions of the scores", "The scores of rows of each label.", 80, _make)

@@ -1,0 +1,81 @@
+"""The score of each slice of a run's rows, the costliest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.plots import drawing, slice_scores
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import Material
+from core.scoring import slices
+from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.sentences import TWO_WAY, scored_text
+from core.stats.slices import Slice
+from core.texts import estimate_text, number_text
+
+SHOWN = 15  # slices in the figure; the table has them all
+GENE_ROWS = "gene's rows"  # the kind of slice by how often the gene was measured
+KINDS = {GENE_ROWS: "how often the gene was measured"}  # on screen, where the kind's name does not do
+# A slice of one cluster has the other axis alone.
+INTERVALS = {"perturbation": "allowing for shared genes", "target gene": "allowing for shared perturbations"}
+
+
+def of_run(rows: RunRows, score: RunScore, counts: RunScore, by: str, metric: str) -> CaptionedFigure:
+    """One kind of slice. score: the run's; counts: that of row counts alone; by: one of `slices.SLICES`; metric: mean, DE, DIR.
+
+    The table has `value` too, the slice's name as `by` gives it.
+    """
+    table = pd.DataFrame([_line(by, part, metric) for part in slices.score_slices(rows, by)])
+    table = table.sort_values("cost", ascending=False, na_position="last", kind="stable", ignore_index=True)
+    overall, count_only = (getattr(each.whole, metric.lower()).value for each in (score, counts))
+    caption = (
+        f"{rows.run.name} · {len(table):,} slices of {int(table['n'].sum()):,} rows, the {min(SHOWN, len(table))} that cost "
+        f"most · {metric} inside each slice, {scored_text(rows.scored)}, interval {INTERVALS.get(by, TWO_WAY)}"
+    )
+    chart = slice_scores.figure(table.head(SHOWN), overall, count_only, drawing.METRICS[metric])
+    return CaptionedFigure(f"{metric} by {KINDS.get(by, by)}", _sentence(table, metric), caption, chart, table)
+
+
+def _line(by: str, part: Slice, metric: str) -> dict[str, object]:
+    scored = getattr(part, metric.lower())
+    interval = scored.score.shown
+    return {
+        "slice": _describe_times_measured(part.name) if by == GENE_ROWS else part.name,
+        "value": part.name,
+        "n": part.n,
+        "n_labelled": part.n_labelled,
+        "estimate": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "clusters": interval.clusters,
+        "cost": scored.cost,
+    }
+
+
+def _describe_times_measured(times: str) -> str:
+    return "measured once" if times == "1" else f"measured {times} times"
+
+
+def _sentence(table: pd.DataFrame, metric: str) -> str:
+    most = table.iloc[0]
+    if pd.isna(most["cost"]):
+        return f"No slice has both classes, so none has a {metric}."
+    score = estimate_text(most["estimate"], most["low"], most["high"])
+    return (
+        f"“{most['slice']}” costs the {metric} most, {number_text(most['cost'], '+.4f')}: {score} "
+        f"on its {most['n_labelled']:,} labelled rows."
+    )
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    return [
+        material.without_labels(run, "Slices")
+        if material.score(run.id).whole.n_labelled == 0
+        else of_run(material.rows[run.id], material.score(run.id), material.count_score(run.id), GENE_ROWS, "mean")
+        for run in material.runs
+    ]
+
+
+FIGURE = FigureKind("slices", "Where the score comes from", "The score by how often genes were measured, by cost.", 50, _make)

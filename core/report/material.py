@@ -1,0 +1,151 @@
+"""All that a report is made from, read from the store at once; its numbers are computed when they are first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pandas as pd
+
+from core.audit.debate_audit import DebateAudit, audit_debate
+from core.errors import NotFound
+from core.report.captioned import CaptionedFigure
+from core.scoring import run_scores
+from core.scoring.compare_runs import RunComparison, compare_runs
+from core.scoring.controls import RunControls, control_run
+from core.scoring.other_scores import OtherScores, other_scores_of_run
+from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.standing import Standing, standing_of
+from core.stats.arrays import Floats
+from core.store import Cursor, datasets, evidence, findings, imports, pairs, predictions, runs, traces
+from core.store.datasets import Dataset
+from core.store.imports import Import
+from core.store.runs import Run
+
+if TYPE_CHECKING:
+    from core.report.selection import ReportSelection
+
+# A kNN's scores with permuted vectors, if they were computed before.
+FindNull = Callable[[RunRows], Floats | None]
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRow:
+    """One row of one run in full: `predictions.row`, `traces.of_row` and `evidence.of_row`."""
+
+    run: Run
+    numbers: Mapping[str, Any]
+    events: Sequence[dict[str, Any]]
+    dossier: Sequence[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """What a report shows.
+
+    runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
+    `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
+    have it. files: what was imported.
+    """
+
+    dataset: Dataset
+    runs: tuple[Run, ...]
+    ancestors: tuple[Run, ...]
+    comparisons: tuple[tuple[Run, Run], ...]
+    counts: pd.DataFrame
+    dataset_rows: pd.DataFrame
+    rows: Mapping[str, RunRows]
+    audits: Mapping[str, tuple[DebateAudit, pd.DataFrame]]
+    chosen_rows: Mapping[str, Sequence[ChosenRow]]
+    files: Sequence[Import]
+    find_null: FindNull
+    _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
+
+    def score(self, run: str) -> RunScore:
+        """A run's score."""
+        return self._once(("score", run), lambda: run_scores.score_run(self.rows[run]))
+
+    def count_score(self, run: str) -> RunScore:
+        """The score of row counts alone on a run's rows."""
+        return self._once(("counts", run), lambda: run_scores.score_counts(self.rows[run]))
+
+    def standing(self, run: str) -> Standing:
+        """Where a run stands."""
+        return self._once(("standing", run), lambda: standing_of(self.rows[run], self.score(run), self.count_score(run)))
+
+    def other_scores(self, run: str) -> tuple[OtherScores, OtherScores]:
+        """A run's rows asked in other ways than the score, and those of row counts alone on the same rows."""
+        rows = self.rows[run]
+        counts = run_scores.count_rows(rows).under(rows.protocols)
+        return self._once(
+            ("ways", run),
+            lambda: (other_scores_of_run(rows, self.score(run)), other_scores_of_run(counts, self.count_score(run))),
+        )
+
+    def controls(self, run: str) -> RunControls:
+        """What knows no biology beside a run."""
+        splits = self.dataset_rows["split"].to_numpy(dtype=object)
+        rows = self.rows[run]
+        return self._once(("controls", run), lambda: control_run(rows, splits, self.find_null(rows)))
+
+    def comparison(self, a: str, b: str) -> RunComparison:
+        """Run b against run a."""
+        return self._once(("comparison", a, b), lambda: compare_runs(self.rows[a], self.rows[b]))
+
+    def without_labels(self, run: Run, title: str) -> CaptionedFigure:
+        """What stands in the place of a figure that needs labels."""
+        return CaptionedFigure(title, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one.")
+
+    def _once(self, key: tuple[str, ...], compute: Callable[[], R]) -> R:
+        if key not in self._known:
+            self._known[key] = compute()
+        found: R = self._known[key]
+        return found
+
+
+def load_material(db: Cursor, selection: ReportSelection, find_null: FindNull) -> Material:
+    """What a selection asks for. Raises NotFound for runs that were deleted since it was saved."""
+    chosen = tuple(runs.find(db, key) for key in selection.runs)
+    pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
+    shown = {run.id: run for run in (*chosen, *(run for pair in pairs_of_runs for run in pair))}
+    ancestors = _ancestors_of(db, shown)
+    counts = datasets.counts(db)
+    return Material(
+        dataset=datasets.find(db, selection.dataset),
+        runs=chosen,
+        ancestors=ancestors,
+        comparisons=pairs_of_runs,
+        counts=counts[counts["dataset"] == selection.dataset].reset_index(drop=True),
+        dataset_rows=pairs.frame(db, selection.dataset),
+        rows={key: run_scores.load_scored_rows(db, key) for key in shown},
+        audits={run.id: (audit_debate(findings.debate_facts(db, run.id)), traces.brief_lengths(db, run.id)) for run in chosen},
+        chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
+        files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
+        find_null=find_null,
+    )
+
+
+def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:
+    """The parents of some runs, their parents and so on, without these runs; one that was deleted is left out."""
+    found: dict[str, Run] = {}
+    waiting = [parent for run in shown.values() for parent in run.parents]
+    while waiting:
+        key = waiting.pop(0)
+        if key in shown or key in found:
+            continue
+        try:
+            found[key] = runs.find(db, key)
+        except NotFound:
+            continue
+        waiting += found[key].parents
+    return tuple(found.values())
+
+
+def _rows_of(db: Cursor, selection: ReportSelection, chosen: Sequence[Run], pair_id: str) -> Iterator[ChosenRow]:
+    having = set(predictions.runs_with(db, selection.dataset, pair_id))
+    for run in chosen:
+        if run.id in having:
+            events, dossier = traces.of_row(db, run.id, pair_id), evidence.of_row(db, run.id, pair_id)
+            yield ChosenRow(run, predictions.row(db, run.id, pair_id), events, dossier)

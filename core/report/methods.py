@@ -1,0 +1,90 @@
+"""The methods text: how the runs were scored, and the definitions of all that is shown, in the words of the app."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.audit.brief_checks import BARE, SHORT
+from core.report.markup import Html, element, join
+from core.report.material import Material
+from core.report.tables import lines
+from core.scoring import sentences
+from core.scoring.controls import PERMUTATIONS, SEED
+from core.scoring.terms import FOLDS, LEAVE_ONE_OUT, PROBABILITY_HELP, RANK_HELP, SCORE_HELP
+from core.texts import NO_BIOLOGY
+
+_AUROC = "The chance that a random positive row is ranked above a random negative one, ties counting half; 0.5 is chance."
+_INTERVALS = (
+    "All are 95%. The one shown is the widest of those that take rows, perturbations, genes, or perturbations and genes "
+    "at once as independent, with Student's t for the smaller number of perturbations and genes less one: rows that share"
+    " a perturbation or a gene are not independent. Variances are DeLong's and their clustered forms; the two-way "
+    "variance is V(perturbations) + V(genes) − V(rows)."
+)
+_COMPARISON = (
+    "Two runs are compared on the rows that both cover, always paired, inside the cells of either. P(better) is from the "
+    "interval shown; the detectable difference is the smallest that a two-sided test at 5% shows with 80% power."
+)
+_CALIBRATION = (
+    "Predictions are cut into equally wide bins. The expected calibration error is the mean distance of predicted "
+    "probability and observed share, weighted by rows; noise alone makes it positive, so the same less what noise adds "
+    "stands beside it. The Brier score is the mean squared error."
+)
+_STAND_INS = (
+    "A row that a method can say nothing about gets the base rates that it may know, is flagged, and counts in the score;"
+    " the score without such rows stands second."
+)
+_BRIEFS = (
+    f"A brief argues if it has {SHORT} characters or more and does not open with an answer to the multiple-choice "
+    f"question. A bare letter has {BARE} characters or fewer. These checks are rules, made on the text as it was stored."
+)
+_BASELINE = (
+    f"The {NO_BIOLOGY} is fixed beforehand: count-only on DE, made from how often each gene was measured, and on DIR the "
+    "rule that genes measured less often go up; neither sees a label. Permuted labels: the run's own score against labels"
+    f" exchanged at random among the rows of each gene or perturbation, mean and 95% range of {PERMUTATIONS}, seed {SEED}."
+)
+_SLICES = (
+    "A slice's score is that of its rows alone; its cost is how much it lowers the whole score beyond its share of rows, "
+    "and costs sum to 0."
+)
+_WITHIN = (
+    "Within a gene, only pairs of rows of the same gene count; a mean over genes counts each gene with both classes equally."
+)
+
+
+def show_methods(material: Material) -> Html:
+    """How each run was scored, then the definitions."""
+    scored = [(run.name, " ".join(f"{text}." for text in _scored(material, run.id))) for run in material.runs]
+    return join(
+        [element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_definitions(material))]
+    )
+
+
+def _scored(material: Material, run: str) -> Sequence[str]:
+    if material.score(run).whole.n_labelled == 0:
+        return ["No labels here, so no score"]
+    return sentences.scoring_sentences(material.score(run))
+
+
+def _definitions(material: Material) -> list[tuple[str, object]]:
+    """Each term with its meaning; those that only some runs need only for these."""
+    found: list[tuple[str, object]] = [
+        *PROBABILITY_HELP.items(),
+        ("AUROC", _AUROC),
+        *SCORE_HELP.items(),
+        ("Intervals", _INTERVALS),
+        (NO_BIOLOGY.capitalize(), _BASELINE),
+        ("Slices", _SLICES),
+        ("Within a gene", _WITHIN),
+        ("Calibration", _CALIBRATION),
+        ("Stand-ins", _STAND_INS),
+        ("Comparisons", _COMPARISON),
+        ("Briefs", _BRIEFS),
+    ]
+    if any(run.has_rank_scores for run in material.runs):
+        found.insert(2, ("Rank scores", RANK_HELP))
+    scored = {material.score(run.id).whole.scored for run in material.runs}
+    if any("cells" in words for words in scored):
+        found.append(("Folds and cells", FOLDS))
+    if "leave-one-out" in scored:
+        found.append(("Leave-one-out", LEAVE_ONE_OUT))
+    return found

@@ -1,0 +1,80 @@
+"""What a report is to show: plain data that is saved under a name, and checked against the workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from core.errors import InputError
+from core.report.figures.registry import KINDS, kind_named
+from core.store import Cursor, predictions, runs
+
+PRESET = "report"  # the page whose presets the saved selections are
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSelection:
+    """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show in full, and figures (names).
+
+    The first run is the one that stands out. No figures: all of them.
+    """
+
+    dataset: str
+    runs: tuple[str, ...]
+    compare: tuple[tuple[str, str], ...] = ()
+    rows: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The selection as it is saved."""
+        return {**asdict(self), "runs": list(self.runs), "compare": [list(pair) for pair in self.compare]} | {
+            "rows": list(self.rows),
+            "figures": list(self.figures),
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """The selection that was saved. Raises InputError for anything else."""
+        try:
+            pairs = tuple((str(a), str(b)) for a, b in saved["compare"])
+            named = (tuple(map(str, saved[key])) for key in ("rows", "figures"))
+            return cls(str(saved["dataset"]), tuple(map(str, saved["runs"])), pairs, *named)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"report: the saved selection cannot be read ({error}); save it again") from error
+
+    @property
+    def figure_names(self) -> tuple[str, ...]:
+        """The figures in the order of a report's sections."""
+        wanted = set(self.figures or KINDS)
+        return tuple(name for name in KINDS if name in wanted)
+
+
+def select(
+    db: Cursor,
+    run_names: Sequence[str],
+    compare: Sequence[Sequence[str]] = (),
+    rows: Sequence[str] = (),
+    figures: Sequence[str] = (),
+) -> ReportSelection:
+    """The selection of runs by name or id. Raises InputError or NotFound for what a report cannot show."""
+    chosen = {run.id: run for run in (runs.find(db, name) for name in run_names)}
+    if not chosen:
+        raise InputError("report: got no run, expected one or more")
+    datasets = {run.dataset for run in chosen.values()}
+    if len(datasets) > 1:
+        raise InputError(f"report: got runs of {len(datasets)} datasets, expected runs of one")
+    for pair in compare:
+        if len(pair) != 2:
+            raise InputError(f"report: compare got {','.join(pair)}, expected two runs, A,B")
+    pairs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in compare)
+    outside = next((run.name for pair in pairs for run in pair if run.dataset not in datasets), None)
+    if outside is not None:
+        raise InputError(f"report: compare got {outside!r}, which is on another dataset")
+    [dataset] = datasets
+    unknown = [pair_id for pair_id in rows if chosen.keys().isdisjoint(predictions.runs_with(db, dataset, pair_id))]
+    if unknown:
+        raise InputError(f"report: {len(unknown):,} of {len(rows):,} rows are in none of the chosen runs, such as {unknown[0]!r}")
+    names = tuple(kind_named(name).name for name in figures)
+    ids = tuple((a.id, b.id) for a, b in pairs)
+    return ReportSelection(dataset, tuple(chosen), ids, tuple(dict.fromkeys(rows)), names)
