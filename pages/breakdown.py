@@ -17,7 +17,7 @@ rows = loaders.scored_rows(run.id)
 if score.whole.n_labelled == 0:
     score_box.show_no_labels(score.whole.n)
     run_browser.offer_labelled_run(context, links.BREAKDOWN)
-    panels.show_ties(run, rows)
+    panels.show_ties(rows)
     st.stop()
 
 score_box.show_run_score(score)
@@ -25,12 +25,12 @@ score_box.show_protocols(run.id)
 widgets.show_tabs(
     "part",
     {
-        "Slices": lambda: panels.show_slices(run, rows, score.whole),
+        "Slices": lambda: panels.show_slices(run, rows, score),
         "Baselines": lambda: baselines.show_baselines(rows),
         "Other ways to score": lambda: other_scores.show_ways(run, rows),
         "Top of the list": lambda: other_scores.show_top(run, rows),
-        "Curves": lambda: panels.show_curves(run, rows),
-        "Distributions": lambda: panels.show_histograms(run, rows),
+        "Curves": lambda: panels.show_curves(rows, score),
+        "Distributions": lambda: panels.show_histograms(rows),
         "Calibration": lambda: other_scores.show_calibration(run, rows),
     },
 )

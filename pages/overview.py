@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.plots import label_counts
+from core.report.figures import labels
 from core.ui.overview import ladder, panels, runs_table, summary
 from core.ui.shared import loaders, shell, widgets
 
@@ -29,5 +29,4 @@ panels.show_concerns(context)
 panels.watch_states(context)
 
 st.markdown("### The dataset")
-caption = f"{context.dataset.name} · {int(counts['rows'].sum()):,} rows · counts, so no interval"
-widgets.show_figure(label_counts.figure(counts), counts.drop(columns="dataset"), "labels", "Labels of the dataset", caption)
+widgets.show_captioned(labels.of_dataset(context.dataset.name, counts), "labels")

@@ -6,6 +6,7 @@ imports        imports files
 page_imports   imports by path for a page, from the allowed folders alone
 import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back
+reports        what reports show, saved under a name
 runs           renames and deletes runs, records public scores, writes notes; saves presets
 export         writes a run's rows as files for other programs
 inspect_log    a run as a log of Inspect AI

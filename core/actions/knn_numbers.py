@@ -17,6 +17,7 @@ from core.errors import InputError, NotFound, StateError
 from core.file_io import read_file, replace_file
 from core.log import LOGGER
 from core.methods.fusion_components import DatasetPriors
+from core.stats.arrays import Floats
 from core.store.runs import Run
 from core.system_errors import explain
 from core.transfer.cuts import predict_cuts, score_cuts
@@ -97,6 +98,12 @@ def null_of_run(
     if compute:
         return find_null(workspace, found.inputs, found.labels, settings.protocol.k, progress=progress)
     return kept_null(workspace, content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED))
+
+
+def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Floats | None:
+    """Returns what a kNN's run scores with permuted vectors, of shape (n, 2), if that was computed before, else None."""
+    null = null_of_run(workspace, run, pair_ids, compute=False)
+    return None if null is None else null.values
 
 
 def read_null(path: Path) -> PermutationNull | None:

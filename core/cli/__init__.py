@@ -12,6 +12,7 @@ numbers     score, compare, bench
 controls    controls, baselines
 audit       audit: debates, leakage
 embed       embed: gene spaces
+report      report: new, list, build, delete
 transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
 doctor      doctor

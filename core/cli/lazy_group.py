@@ -30,6 +30,7 @@ MODULES = (
 GROUPS = {  # a module whose commands stand behind its name → what they are about
     "audit": "Look for what a score does not show.",
     "embed": "Gene spaces: build, load, list.",
+    "report": "Reports: save what one shows, build it as a file.",
 }
 _HERE = Path(__file__).parent
 

@@ -65,11 +65,16 @@ def encode(chart: go.Figure, form: Form, title: str, caption: str) -> bytes:
     return bytes(with_heading(chart, title, caption).to_image(form, scale=2))
 
 
-def why_no_images() -> str:
-    """Why figures cannot be written as images here; empty if they can."""
+def find_browser() -> str | None:
+    """The path of the browser that draws images and prints; None where none is installed."""
     from choreographer.browsers.chromium import Chromium
 
-    if Chromium.find_browser(skip_local=False):
+    return Chromium.find_browser(skip_local=False) or None
+
+
+def why_no_images() -> str:
+    """Why figures cannot be written as images here; empty if they can."""
+    if find_browser():
         return ""
     return "PNG, SVG and PDF are drawn by Chromium, which is not installed here; BROWSER_PATH may name one; HTML needs none"
 

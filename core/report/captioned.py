@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 class CaptionedFigure:
     """One figure, or the sentence that stands in its place.
 
-    title: what it shows. sentence: what it says. caption: dataset or run, n, and the interval or
+    title: what it shows. subject: of which run or runs. sentence: what it says. caption: dataset or run, n, and the interval or
     why there is none. chart: None where there is nothing to draw; the sentence then says why. table: its numbers.
     """
 
     title: str
+    subject: str
     sentence: str
     caption: str = ""
     chart: go.Figure | None = None

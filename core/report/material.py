@@ -26,8 +26,8 @@ from core.store.runs import Run
 if TYPE_CHECKING:
     from core.report.selection import ReportSelection
 
-# A kNN's scores with permuted vectors, if they were computed before.
-FindNull = Callable[[RunRows], Floats | None]
+# What a kNN's run scores on some rows with permuted vectors, if that was computed before.
+FindVectors = Callable[[Run, Sequence[str]], Floats | None]
 R = TypeVar("R")
 
 
@@ -47,7 +47,7 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported.
+    have it. files: what was imported. find_vectors: what permuted vectors score, if that was computed before.
     """
 
     dataset: Dataset
@@ -60,7 +60,7 @@ class Material:
     audits: Mapping[str, tuple[DebateAudit, pd.DataFrame]]
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
-    find_null: FindNull
+    find_vectors: FindVectors
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def score(self, run: str) -> RunScore:
@@ -88,7 +88,9 @@ class Material:
         """What knows no biology beside a run."""
         splits = self.dataset_rows["split"].to_numpy(dtype=object)
         rows = self.rows[run]
-        return self._once(("controls", run), lambda: control_run(rows, splits, self.find_null(rows)))
+        return self._once(
+            ("controls", run), lambda: control_run(rows, splits, self.find_vectors(rows.run, rows.frame["pair_id"].tolist()))
+        )
 
     def comparison(self, a: str, b: str) -> RunComparison:
         """Run b against run a."""
@@ -96,7 +98,9 @@ class Material:
 
     def without_labels(self, run: Run, title: str) -> CaptionedFigure:
         """What stands in the place of a figure that needs labels."""
-        return CaptionedFigure(title, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one.")
+        return CaptionedFigure(
+            title, run.name, f"{run.name}: no labels here, none of its {len(self.rows[run.id]):,} rows has one."
+        )
 
     def _once(self, key: tuple[str, ...], compute: Callable[[], R]) -> R:
         if key not in self._known:
@@ -105,7 +109,7 @@ class Material:
         return found
 
 
-def load_material(db: Cursor, selection: ReportSelection, find_null: FindNull) -> Material:
+def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVectors) -> Material:
     """What a selection asks for. Raises NotFound for runs that were deleted since it was saved."""
     chosen = tuple(runs.find(db, key) for key in selection.runs)
     pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
@@ -123,7 +127,7 @@ def load_material(db: Cursor, selection: ReportSelection, find_null: FindNull) -
         audits={run.id: (audit_debate(findings.debate_facts(db, run.id)), traces.brief_lengths(db, run.id)) for run in chosen},
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
-        find_null=find_null,
+        find_vectors=find_vectors,
     )
 
 

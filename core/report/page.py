@@ -64,7 +64,7 @@ def _contents(parts: Sequence[Part], material: Material) -> Html:
     items = [
         join([element("li", element("a", title, href=f"#{key}")), *(rows if key == "debates" else [])]) for key, title, _ in parts
     ]
-    return element("nav", element("strong", "Contents"), element("ol", *items), theme_switch(), aria_label="Contents")
+    return element("nav", theme_switch(), element("ol", *items), aria_label="Contents")
 
 
 def row_key(place: int) -> str:
@@ -100,13 +100,19 @@ def _figures(kind: str, figures: Sequence[tuple[str, CaptionedFigure]]) -> Html:
     return join([element("p", KINDS[kind].about, class_="muted"), *(_figure(key, found) for key, found in figures)])
 
 
+def heading(tag: str, found: CaptionedFigure) -> Html:
+    """A figure's title, and which run it is of."""
+    subject = [" ", element("span", found.subject, class_="subject")] if found.subject else []
+    return element(tag, found.title, *subject)
+
+
 def _figure(key: str, found: CaptionedFigure) -> Html:
     """A figure with its sentence, caption and table; a sentence alone where there is nothing to draw."""
     if found.chart is None:
-        return element("figure", element("h3", found.title), element("p", found.sentence))
+        return element("figure", heading("h3", found), element("p", found.sentence))
     return element(
         "figure",
-        element("h3", found.title),
+        heading("h3", found),
         element("p", found.sentence),
         chart_place(key, found),
         element("figcaption", found.caption),

@@ -8,7 +8,7 @@ from core.report.captioned import CaptionedFigure
 from core.report.document import Document, chart_place, theme_switch
 from core.report.markup import Html, element
 from core.report.material import Material
-from core.report.page import Sections, caption_of, subtitle
+from core.report.page import Sections, heading, subtitle
 from core.version import describe
 
 _KEYS = "Arrow keys, space, Home and End move; T changes between light and dark."
@@ -19,7 +19,7 @@ def make_slides(name: str, material: Material, sections: Sections) -> Document:
     figures = {key: one for found in sections.values() for key, one in found if one.chart is not None}
     slides = [
         _words("title", name, [element("p", subtitle(material)), element("p", _KEYS, class_="muted")]),
-        *(_figure(material, key, found) for key, found in figures.items()),
+        *(_figure(key, found) for key, found in figures.items()),
         _words("end", "Where these numbers come from", _sources(material)),
     ]
     bar = element(
@@ -37,13 +37,13 @@ def _words(key: str, title: str, content: Sequence[Html]) -> Html:
     return element("section", element("h1", title), *content, class_=f"slide {key}")
 
 
-def _figure(material: Material, key: str, found: CaptionedFigure) -> Html:
+def _figure(key: str, found: CaptionedFigure) -> Html:
     return element(
         "section",
-        element("h2", found.title),
+        heading("h2", found),
         element("p", found.sentence, class_="sentence"),
         element("div", chart_place(key, found), class_="stage"),
-        element("p", caption_of(material, found), class_="muted"),
+        element("p", found.caption, class_="muted"),
         class_="slide",
     )
 

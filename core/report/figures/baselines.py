@@ -38,10 +38,9 @@ def of_axis(run: Run, n: int, found: RunControls, name: str, axis: Literal["de",
     )
     title, sentence = f"{name} beside what knows no biology", f"{verdict_sentence(name, getattr(found.verdicts, axis))}."
     if table.empty or not table["own"].any():
-        return CaptionedFigure(title, f"{run.name}: {sentence}")
-    return CaptionedFigure(
-        title, sentence, caption_of(run, n, found), control_scores.figure(table, f"{found.unit}, {name}"), table
-    )
+        return CaptionedFigure(title, run.name, f"{run.name}: {sentence}")
+    chart = control_scores.figure(table, f"{found.unit}, {name}")
+    return CaptionedFigure(title, run.name, sentence, caption_of(run, n, found), chart, table)
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

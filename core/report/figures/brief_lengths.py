@@ -19,13 +19,13 @@ _TITLE = "Lengths of the briefs"
 def of_run(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> CaptionedFigure:
     """The lengths of a run's briefs. audit: of the run; lengths: role and length of each brief."""
     if audit.roles.empty:
-        return CaptionedFigure(_TITLE, f"{run.name}: its traces hold no briefs, so there is no debate to audit.")
+        return CaptionedFigure(_TITLE, run.name, f"{run.name}: its traces hold no briefs, so there is no debate to audit.")
     table = brief_lengths.length_classes(lengths, BARE, SHORT)
     caption = (
         f"{run.name} · {audit.totals['n']:,} briefs over {audit.rows:,} rows · a letter: up to {BARE} characters · "
         f"one line: under {SHORT} · counts of all briefs, so no interval"
     )
-    return CaptionedFigure(_TITLE, audit.summarize(), caption, brief_lengths.figure(table), table)
+    return CaptionedFigure(_TITLE, run.name, audit.summarize(), caption, brief_lengths.figure(table), table)
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

@@ -17,7 +17,7 @@ def of_dataset(name: str, rows: pd.DataFrame) -> CaptionedFigure:
     """The share of rows with an effect by rows per gene. rows: label and gene of every row of the dataset."""
     known = rows[rows["label"].notna()]
     if known.empty:
-        return CaptionedFigure(_TITLE, f"No labels here: none of the {len(rows):,} rows has one.")
+        return CaptionedFigure(_TITLE, name, f"No labels here: none of the {len(rows):,} rows has one.")
     table = gene_row_counts.table(known["label"], known["gene"])
     first, last = table.iloc[0], table.iloc[-1]
     sentence = (
@@ -25,7 +25,7 @@ def of_dataset(name: str, rows: pd.DataFrame) -> CaptionedFigure:
         f"{last['share_de']:.0%} where it was measured {_times(last['rows_per_gene'])}."
     )
     caption = f"{name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-    return CaptionedFigure(_TITLE, sentence, caption, gene_row_counts.figure(table), table)
+    return CaptionedFigure(_TITLE, name, sentence, caption, gene_row_counts.figure(table), table)
 
 
 def _times(rows: str) -> str:

@@ -17,6 +17,7 @@ def of_dataset(name: str, counts: pd.DataFrame) -> CaptionedFigure:
     changed = int(counts[["up", "down", "de"]].to_numpy().sum())
     return CaptionedFigure(
         "Labels of the dataset",
+        name,
         f"{rows - unlabelled:,} of {rows:,} rows have a label; {changed:,} of these have an effect.",
         f"{name} · {rows:,} rows · counts, so no interval",
         label_counts.figure(counts),

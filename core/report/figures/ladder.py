@@ -50,7 +50,7 @@ def of_group(dataset: str, group: Sequence[Run], standings: Mapping[str, Standin
         caption += f", over {headline.genes:,} genes"
     chart = ladder.figure(table, lines, headline.name if one_question else "mean")
     sentence = best_sentence([{run.name: standings[run.id].score for run in group}])
-    return CaptionedFigure("The ladder of scores", sentence, caption, chart, table)
+    return CaptionedFigure("The ladder of scores", describe_rows(first), sentence, caption, chart, table)
 
 
 def _line(run: Run, found: Standing, chosen: str | None) -> dict[str, object]:
@@ -66,7 +66,7 @@ def of_published(dataset: str, runs: Sequence[Run], noise: PublicNoise | None, c
     how = noise.describe() if noise else "no interval: without a labelled run here the noise is not known"
     caption = f"{dataset} · as recorded, mean of DE and DIR · {how}"
     sentence = f"The highest public score is that of {runs[0].name}: {runs[0].public_score:.3f}."
-    return CaptionedFigure("Public scores", sentence, caption, ladder.figure(table, {}), table)
+    return CaptionedFigure("Public scores", dataset, sentence, caption, ladder.figure(table, {}), table)
 
 
 def _public_line(run: Run, half: float, n: int | None, chosen: str | None) -> dict[str, object]:
@@ -88,7 +88,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     if published:
         noise = public_noise([each.score for each in standings.values()], int(material.counts["unlabelled"].sum()))
         found.append(of_published(dataset, published, noise, first))
-    return found or [CaptionedFigure("The ladder of scores", "No labels here: none of these runs has a score.")]
+    return found or [CaptionedFigure("The ladder of scores", "", "No labels here: none of these runs has a score.")]
 
 
 FIGURE = FigureKind("ladder", "The ladder of scores", "The score of each run, beside the no-biology baseline.", 30, _make)

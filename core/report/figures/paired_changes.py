@@ -16,22 +16,22 @@ _TITLE = "Paired changes"
 
 def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
     """A run less a baseline, with intervals by every unit of resampling."""
-    result = found.covered
+    result, subject = found.covered, f"{run.name} against {baseline.name}"
     sentence = comparison_sentences(found, baseline.name, run.name)[0]
     if not has_both_classes(result):
-        return CaptionedFigure(_TITLE, f"{run.name} and {baseline.name}: {sentence}")
+        return CaptionedFigure(_TITLE, subject, f"{run.name} and {baseline.name}: {sentence}")
     table = paired_changes.table(result)
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
         "paired 95% intervals · "
         f"P(better) {result.mean.p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
-    return CaptionedFigure(_TITLE, sentence, caption, paired_changes.figure(table, result.mean.detectable), table)
+    return CaptionedFigure(_TITLE, subject, sentence, caption, paired_changes.figure(table, result.mean.detectable), table)
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = [of_pair(material.comparison(a.id, b.id), a, b) for a, b in material.comparisons]
-    return found or [CaptionedFigure(_TITLE, "No two runs were chosen to be compared.")]
+    return found or [CaptionedFigure(_TITLE, "", "No two runs were chosen to be compared.")]
 
 
 FIGURE = FigureKind("paired_changes", "Is one run better?", "Paired differences of the chosen pairs of runs.", 110, _make)

@@ -25,7 +25,7 @@ def of_pair(pair: PairedRuns, baseline: Run, run: Run) -> CaptionedFigure:
         "with equal scores share a rank · ranks, so no interval"
     )
     chart = rank_scatter.figure(moved, baseline.name, run.name, "the DE score")
-    return CaptionedFigure(_TITLE, agreement_sentence(pair), caption, chart, moved)
+    return CaptionedFigure(_TITLE, f"{run.name} and {baseline.name}", agreement_sentence(pair), caption, chart, moved)
 
 
 def agreement_sentence(pair: PairedRuns) -> str:
@@ -37,7 +37,7 @@ def agreement_sentence(pair: PairedRuns) -> str:
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = [of_pair(material.comparison(a.id, b.id).pair, a, b) for a, b in material.comparisons]
-    return found or [CaptionedFigure(_TITLE, "No two runs were chosen to be compared.")]
+    return found or [CaptionedFigure(_TITLE, "", "No two runs were chosen to be compared.")]
 
 
 FIGURE = FigureKind("rank_scatter", "How runs differ", "The ranks of the same rows in the chosen pairs of runs.", 120, _make)

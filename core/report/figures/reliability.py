@@ -28,7 +28,7 @@ def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> Captioned
     keep = (outcome.labelled if is_de else outcome.directed) & values.notna().to_numpy()
     title = f"Reliability of {name}"
     if not keep.any():
-        return CaptionedFigure(title, f"{name}: no row with a label.")
+        return CaptionedFigure(title, rows.run.name, f"{name}: no row with a label.")
     positive, axes = (outcome.effect if is_de else outcome.up)[keep], (rows.pert[keep], rows.gene[keep])
     probability = values.to_numpy(dtype=np.float64)[keep]
     found = reliability_of(positive, probability, *axes)
@@ -42,7 +42,7 @@ def of_run(rows: RunRows, name: str, *, recalibrated: bool = False) -> Captioned
         caption += f" · ◇ recalibrated: {reliability.summary(after)}; slope {curve.slope:.2f}, predictions are {extreme}"
     drawn = table if again is None else pd.concat([table, again], keys=["as predicted", "recalibrated"], names=["probability"])
     sentence = f"{rows.run.name}, {name}: {reliability.summary(found)}."
-    return CaptionedFigure(title, sentence, caption, reliability.figure(table, name, again), drawn.reset_index())
+    return CaptionedFigure(title, rows.run.name, sentence, caption, reliability.figure(table, name, again), drawn.reset_index())
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:
@@ -51,7 +51,7 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
         if material.score(run.id).whole.n_labelled == 0:
             found.append(material.without_labels(run, "Reliability"))
         elif run.has_rank_scores:
-            found.append(CaptionedFigure("Reliability", f"{run.name}: {RANKS}"))
+            found.append(CaptionedFigure("Reliability", run.name, f"{run.name}: {RANKS}"))
         else:
             found += [of_run(material.rows[run.id], name) for name in NUMBERS]
     return found

@@ -23,7 +23,7 @@ def of_run(rows: RunRows, score: RunScore) -> CaptionedFigure:
         f"AUROC of DE {de}, of DIR {direction}, 95% intervals {TWO_WAY}"
     )
     sentence = f"{run.name}: AUROC of DE {de}, of DIR {direction}."
-    return CaptionedFigure("ROC curves of DE and DIR", sentence, caption, roc_curves.figure(table), table)
+    return CaptionedFigure("ROC curves of DE and DIR", run.name, sentence, caption, roc_curves.figure(table), table)
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

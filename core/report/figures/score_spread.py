@@ -29,11 +29,12 @@ def of_run(rows: RunRows, number: str) -> CaptionedFigure:
     keep, name = known & values.notna().to_numpy(), score_name(rows.run, number)
     title = f"{name} of each class"
     if len(set(label[keep])) < 2:
-        return CaptionedFigure(title, f"{name}: one class only, so there is nothing to compare.")
+        return CaptionedFigure(title, rows.run.name, f"{name}: one class only, so there is nothing to compare.")
     table = pd.DataFrame({"label": label[keep], "value": values.to_numpy()[keep]})
     medians = " and ".join(f"{part.median():.2f} of {kind}" for kind, part in table.groupby("label", sort=True)["value"])
     return CaptionedFigure(
         title,
+        rows.run.name,
         f"{rows.run.name}: the median {name} is {medians}.",
         f"{rows.run.name} · {len(table):,} rows with a label · shares of rows, so no interval",
         score_histograms.figure(table, name),
@@ -62,7 +63,9 @@ def _make(material: Material) -> Sequence[CaptionedFigure]:
     found = []
     for run in material.runs:
         if material.score(run.id).whole.n_labelled == 0:
-            found.append(CaptionedFigure("Scores of each class", f"No labels here. {ties_sentence(material.rows[run.id])}"))
+            found.append(
+                CaptionedFigure("Scores of each class", run.name, f"No labels here. {ties_sentence(material.rows[run.id])}")
+            )
         else:
             found += [of_run(material.rows[run.id], number) for number in NUMBERS]
     return found

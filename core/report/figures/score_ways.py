@@ -31,7 +31,7 @@ def of_run(rows: RunRows, found: OtherScores, counts: OtherScores, name: str) ->
         f"the {NO_BIOLOGY} has {number_text(count.estimate.value)}."
     )
     chart = score_ways.figure(table, drawing.METRICS[name])
-    return CaptionedFigure(f"{name} scored in other ways", sentence, caption, chart, table)
+    return CaptionedFigure(f"{name} scored in other ways", rows.run.name, sentence, caption, chart, table)
 
 
 def _ends(estimate: Estimate) -> tuple[float, float, float]:

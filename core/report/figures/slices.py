@@ -35,7 +35,7 @@ def of_run(rows: RunRows, score: RunScore, counts: RunScore, by: str, metric: st
         f"most · {metric} inside each slice, {scored_text(rows.scored)}, interval {INTERVALS.get(by, TWO_WAY)}"
     )
     chart = slice_scores.figure(table.head(SHOWN), overall, count_only, drawing.METRICS[metric])
-    return CaptionedFigure(f"{metric} by {KINDS.get(by, by)}", _sentence(table, metric), caption, chart, table)
+    return CaptionedFigure(f"{metric} by {KINDS.get(by, by)}", rows.run.name, _sentence(table, metric), caption, chart, table)
 
 
 def _line(by: str, part: Slice, metric: str) -> dict[str, object]:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
+from core.report.figures.baselines import caption_of
 from core.scoring import terms
 from core.scoring.controls import Control, reverse_value
 from core.scoring.run_scores import RunRows
-from core.scoring.sentences import TWO_WAY, interval_text, scored_text, verdict_sentence
+from core.scoring.sentences import interval_text, verdict_sentence
 from core.stats.intervals import Interval
 from core.texts import number_text
 from core.ui.shared import loaders, tables
@@ -32,10 +33,7 @@ def show_baselines(rows: RunRows) -> None:
     said = "  \n".join(as_text(f"{sentence}.") for sentence in sentences)
     st.markdown(said, help=terms.explain(" ".join(sentences)))
     _show_table([found.own, *found.controls])
-    st.caption(
-        f"{len(rows):,} rows · {found.unit}, {scored_text(found.scored)} · 95% intervals {TWO_WAY}; of permuted "
-        "labels and vectors the range of 95% of the permutations"
-    )
+    st.caption(as_text(caption_of(rows.run, len(rows), found)))
     st.markdown("**What the sampling gives away**")
     st.caption(_FINGERPRINT)
     _show_table(found.fingerprint, is_reversed=True)

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 import streamlit as st
 
-from core.plots import paired_changes as changes_plot
-from core.plots import rank_scatter
+from core.report.figures import paired_changes, rank_scatter
 from core.scoring import terms
 from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
-from core.scoring.sentences import TWO_WAY, interval_text, scored_text
-from core.stats.comparison import Comparison
+from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.multiplicity import adjusted_p_values
-from core.stats.ranks import ranks_from_top
-from core.stats.row_changes import agreement, row_changes
+from core.stats.row_changes import row_changes
 from core.store.runs import Run
 from core.texts import number_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.linked import bind, choose_one, choose_several
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, label_text, show_empty, show_figure
+from core.ui.shared.widgets import as_text, label_text, show_captioned, show_empty
 
 LISTED = 15  # rows in each of the two tables
 PARTS = ("mean", "DE", "DIR")
@@ -118,21 +114,9 @@ def show_several(run: Run, others: Sequence[Run]) -> None:
     st.caption(f"{run.name} minus each of the {len(table)} runs · paired 95% intervals {TWO_WAY}")
 
 
-def has_both_classes(result: Comparison) -> bool:
-    """Whether the labels have all that both AUROCs need: effect and none, up and down."""
-    return not math.isnan(result.mean.change.row.estimate)
-
-
 def show_changes(found: RunComparison, baseline: Run, run: Run) -> None:
     """Show the paired differences in DE, DIR and their mean, with intervals by every unit of resampling."""
-    result = found.covered
-    table = changes_plot.table(result)
-    caption = (
-        f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
-        "paired 95% intervals · "
-        f"P(better) {result.mean.p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
-    )
-    show_figure(changes_plot.figure(table, result.mean.detectable), table, "changes", "Paired changes", caption)
+    show_captioned(paired_changes.of_pair(found, baseline, run), "changes")
 
 
 def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
@@ -180,14 +164,6 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
 
 def show_rank_changes(pair: PairedRuns, baseline: Run, run: Run) -> None:
     """Show the ranks of the two runs against each other and how far they agree; labels are not needed."""
-    agreed = agreement(pair.a.scores, pair.b.scores)
     st.markdown("### How they differ")
-    up = "" if agreed.up != agreed.up else f", for DIR {agreed.up:.2f} over {agreed.n_up:,}"
-    st.caption(f"Rank correlation for DE {agreed.de:.2f} over {agreed.n:,} rows{up}.")
-    moved = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(
-        rank_a=ranks_from_top(pair.a.scores.p_de), rank_b=ranks_from_top(pair.b.scores.p_de)
-    )
-    caption = f"{len(moved):,} rows of both runs · ranks of the DE score, 1 is the largest; rows with equal scores share a rank"
-    show_figure(
-        rank_scatter.figure(moved, baseline.name, run.name, "the DE score"), moved, "ranks", "Ranks in both runs", caption
-    )
+    st.caption(rank_scatter.agreement_sentence(pair))
+    show_captioned(rank_scatter.of_pair(pair, baseline, run), "ranks")

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.audit.shared_symbols import Paralogs
-from core.plots import gene_row_counts
+from core.report.figures import gene_rows
 from core.scoring.leakage import LeakageAudit, describe_space
 from core.stats.count_controls import CountControls
 from core.stats.space_probe import SUSPECT_DE, SUSPECT_DIR
@@ -17,7 +17,7 @@ from core.ui.shared import loaders, tables
 from core.ui.shared.number_box import Number, show_numbers
 from core.ui.shared.score_box import range_text, score_text
 from core.ui.shared.shell import PageContext
-from core.ui.shared.widgets import as_text, show_empty, show_figure
+from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 _PROBE = (
     "AUROC, within perturbations, of how much more similar a gene is to the genes that {have} than to those that {have_not}, "
@@ -45,12 +45,9 @@ def show(context: PageContext) -> None:
     _show_splits(audit)
     _show_spaces(audit)
     _show_runs(audit)
-    known = rows[rows["label"].notna()]
-    if not known.empty:
+    if rows["label"].notna().any():
         _show_counts(audit.counts)
-        table = gene_row_counts.table(known["label"], known["gene"])
-        caption = f"{context.dataset.name} · {len(known):,} labelled rows · 95% Wilson intervals by rows"
-        show_figure(gene_row_counts.figure(table), table, "gene-counts", "Labels by how often a gene was measured", caption)
+        show_captioned(gene_rows.of_dataset(context.dataset.name, rows), "gene-counts")
     _show_row_counts(rows)
 
 

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core.audit.brief_checks import BARE, FINDINGS, SHORT
+from core.audit.brief_checks import FINDINGS, SHORT
 from core.audit.debate_audit import DebateAudit
-from core.plots import brief_lengths
+from core.report.figures import brief_lengths
 from core.scoring.row_words import FLAG_HELP
 from core.store.runs import Run
 from core.types import FLAG_NAMES
 from core.ui.debates import filters
 from core.ui.shared.method_words import method_text
 from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import flush, show_empty, show_figure
+from core.ui.shared.widgets import flush, show_captioned, show_empty
 
 # Finding → the title of its column.
 _ANSWERS = {
@@ -56,12 +56,7 @@ def show(run: Run, audit: DebateAudit, lengths: pd.DataFrame) -> None:
     if not audit.has_dossier:
         st.caption("This file kept no dossier, so whether briefs cite it cannot be checked.")
     _show_rows_with_flags(audit)
-    table = brief_lengths.length_classes(lengths, BARE, SHORT)
-    caption = (
-        f"{run.name} · {audit.totals['n']:,} briefs over {audit.rows:,} rows · a letter: up to {BARE} characters · "
-        f"one line: under {SHORT} · counts of all briefs, so no interval"
-    )
-    show_figure(brief_lengths.figure(table), table, "brief-lengths", "Lengths of the briefs", caption)
+    show_captioned(brief_lengths.of_run(run, audit, lengths), "brief-lengths")
 
 
 def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:

@@ -10,16 +10,17 @@ import streamlit as st
 
 from core.actions.launch import price_of
 from core.engine.request import Price
+from core.report.figures.ladder import group_runs
 from core.scoring import terms
 from core.scoring.controls import Verdicts
 from core.scoring.public_noise import PublicNoise
 from core.scoring.run_scores import RunScore
 from core.scoring.sentences import TWO_WAY, UNSEEN
+from core.scoring.standing import Standing
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
 from core.transfer.run_cells import ALL_ROWS
 from core.types import Flag
-from core.ui.overview.ladder import group_runs
 from core.ui.overview.usage import cost_text, time_text, tokens_text
 from core.ui.shared import links, loaders, score_box, tables
 from core.ui.shared.linked import bind
@@ -102,7 +103,7 @@ def _build_table(runs: Sequence[Run], price: Price | None) -> tuple[list[Run | N
     return of_lines, table.drop(columns=usual).dropna(axis="columns", how="all")
 
 
-def _score_line(run: Run, standing: loaders.Standing) -> dict[str, object]:
+def _score_line(run: Run, standing: Standing) -> dict[str, object]:
     score = standing.score.whole
     return {
         "run": run.name,

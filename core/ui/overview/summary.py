@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.audit.debate_audit import DebateAudit, debates_sentence
+from core.report.figures.ladder import group_runs
 from core.scoring import terms
 from core.scoring.standing import best_sentence, standing_sentence
 from core.store.predictions import CONFIDENTLY_WRONG
-from core.ui.overview.ladder import group_runs
 from core.ui.shared import hint, links, loaders
 from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.plots import theme
+from core.report.captioned import CaptionedFigure
 from core.ui.shared import figure_menu, text_size
 from core.ui.shared.linked import bind
 
@@ -127,6 +128,14 @@ def show_figure(chart: go.Figure, table: pd.DataFrame, name: str, title: str, ca
         figure_menu.show_notes_button(name, title)
     with below.popover("Table", icon=":material/download:"):
         figure_menu.show(chart, table, name, title, caption)
+
+
+def show_captioned(found: CaptionedFigure, name: str) -> None:
+    """Show a figure as `show_figure` does; the sentence alone where there is nothing to draw."""
+    if found.chart is None:
+        st.markdown(as_text(found.sentence))
+    else:
+        show_figure(found.chart, found.table, name, found.title, found.caption)
 
 
 def flush() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from core.actions.component_loader import WorkspaceComponents
-from core.actions.knn_numbers import null_of_run
+from core.actions.knn_numbers import kept_vectors
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
 from core.scoring.controls import RunControls, control_run
@@ -73,9 +73,9 @@ def standing(run: str) -> Standing:
 def run_controls(run: str) -> RunControls:
     """What knows no biology beside a run's score; permuted vectors only if they were computed before."""
     rows = scored_rows(run)
-    null = null_of_run(workspace(), rows.run, rows.frame["pair_id"].tolist(), compute=False)
+    vectors = kept_vectors(workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
-    return control_run(rows, splits, None if null is None else null.values)
+    return control_run(rows, splits, vectors)
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=30)

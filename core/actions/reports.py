@@ -1,0 +1,48 @@
+"""Reports: what they show is saved under a name, as a preset of the page Report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.actions import runs
+from core.actions.workspace import Workspace
+from core.errors import NotFound, StateError
+from core.store import notes
+
+PAGE = "report"
+
+
+def save_report(workspace: Workspace, name: str, selection: Mapping[str, Any], *, replace: bool = False) -> bool:
+    """Saves a selection (plain data) under a name; returns whether there was none of that name.
+
+    The same selection again changes nothing. Raises StateError where another has the name, unless `replace`; ReadOnly.
+    """
+    name = name.strip()
+    workspace.refuse_if_read_only("save report", name)
+    known = saved_reports(workspace)
+    if known.get(name) == dict(selection):
+        return False
+    if name in known and not replace:
+        raise StateError(f"report {name!r}: the name is taken by another selection; choose another, or use --replace")
+    runs.save_preset(workspace, PAGE, name, selection)
+    return name not in known
+
+
+def delete_report(workspace: Workspace, name: str) -> None:
+    """Deletes a saved selection."""
+    runs.delete_preset(workspace, PAGE, name)
+
+
+def saved_reports(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Name → selection of every saved report, by name."""
+    with workspace.store.read() as db:
+        return notes.presets_of_page(db, PAGE)
+
+
+def find_report(workspace: Workspace, name: str) -> dict[str, Any]:
+    """The selection of a name. Raises NotFound, which lists the names."""
+    known = saved_reports(workspace)
+    if name not in known:
+        raise NotFound(f"report {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+    return known[name]

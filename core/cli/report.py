@@ -1,0 +1,93 @@
+"""Commands behind `report`: new, list, build, delete."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import reports
+from core.actions.knn_numbers import kept_vectors
+from core.cli.base import Json, say, show
+from core.methods.base import split_names
+from core.report.build import build_report
+from core.report.figures.registry import KINDS
+from core.report.printing import as_pdf
+from core.report.selection import ReportSelection, select
+from core.submission.package import write
+
+app = typer.Typer()
+
+Name = Annotated[str, typer.Argument(help="The report's name.")]
+
+
+@app.command()
+def new(
+    context: typer.Context,
+    name: Name,
+    run_names: Annotated[str, typer.Option("--runs", metavar="A,B", help="Runs by name or id; the first stands out.")],
+    compare: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be given again.")
+    ] = None,
+    rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
+    figures: Annotated[str, typer.Option(metavar="NAME,…", help=f"By default all of: {', '.join(KINDS)}.")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Save under a name what a report shows."""
+    with context.obj.store.read() as db:
+        pairs = [split_names(pair) for pair in compare or ()]
+        selection = select(db, split_names(run_names), pairs, split_names(rows), split_names(figures))
+    is_new = reports.save_report(context.obj, name, selection.as_json(), replace=replace)
+    if not is_new and not replace:
+        say(f"{name}: there already, with the same selection")
+    show(_record(name, selection), as_json, _line(name, selection))
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the saved reports."""
+    found = {name: ReportSelection.from_json(saved) for name, saved in reports.saved_reports(context.obj).items()}
+    lines = [_line(name, selection) for name, selection in found.items()]
+    records = [_record(name, selection) for name, selection in found.items()]
+    show({"reports": records}, as_json, "\n".join(lines) or "no reports yet; try: perturbdesk report new NAME --runs A,B")
+
+
+@app.command()
+def build(
+    context: typer.Context,
+    name: Name,
+    out: Annotated[Path, typer.Option(help="The file to write: HTML, or a PDF where its name ends in .pdf.")],
+    slides: Annotated[bool, typer.Option("--slides", help="Slides instead of the report.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing file.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
+    selection = ReportSelection.from_json(reports.find_report(context.obj, name))
+    built = build_report(context.obj.store, name, selection, partial(kept_vectors, context.obj), slides=slides)
+    content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
+    write(content, out, replace=replace)
+    sha256 = hashlib.sha256(content).hexdigest()
+    result = {"path": str(out), "sha256": sha256, "figures": built.figures, "rows": built.rows}
+    show(result, as_json, f"{out}: {built.figures:,} figures, {built.rows:,} rows in full, {len(content):,} bytes, {sha256}")
+
+
+@app.command()
+def delete(context: typer.Context, name: Name, as_json: Json = False) -> None:
+    """Delete a saved report; files that were built stay."""
+    reports.delete_report(context.obj, name)
+    show({"deleted": name}, as_json, f"{name}: deleted")
+
+
+def _record(name: str, selection: ReportSelection) -> dict[str, Any]:
+    return {"name": name, **selection.as_json(), "figures": list(selection.figure_names)}
+
+
+def _line(name: str, selection: ReportSelection) -> str:
+    return (
+        f"{name:32} {len(selection.runs):>3,} runs  {len(selection.compare):>3,} comparisons  {len(selection.rows):>4,} rows  "
+        f"{len(selection.figure_names):>3,} kinds of figures"
+    )

@@ -1,0 +1,36 @@
+"""A report as a PDF, printed by the browser that also draws exported figures."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from core.errors import StateError
+from core.plots.printed import find_browser
+
+WAIT_S = 120
+_FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--no-first-run", "--no-pdf-header-footer"),
+)
+
+
+def as_pdf(page: bytes) -> bytes:
+    """A report or slides as a PDF; its scripts draw the figures, and nothing else runs. Raises StateError without a browser."""
+    browser = find_browser()
+    if browser is None:
+        raise StateError("PDF: is printed by Chromium or Chrome, which is not installed here; open the HTML and print it")
+    with TemporaryDirectory() as folder:
+        source, target = Path(folder, "report.html"), Path(folder, "report.pdf")
+        source.write_bytes(page)
+        profile = f"--user-data-dir={Path(folder, 'profile')}"
+        command = [browser, *_FLAGS, profile, "--virtual-time-budget=30000", f"--print-to-pdf={target}", source.as_uri()]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WAIT_S)
+        except subprocess.TimeoutExpired as error:
+            raise StateError(f"PDF: {browser} has not printed within {WAIT_S} s; open the HTML and print it") from error
+        if not target.is_file():
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise StateError(f"PDF: {browser} did not print (exit {done.returncode}): {last}")
+        return target.read_bytes()

@@ -1,0 +1,58 @@
+"""What a report is to show, chosen on the page; the address carries every choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from typing import Any
+
+import streamlit as st
+
+from core.report.figures.registry import KINDS
+from core.report.selection import ReportSelection, select
+from core.store.runs import Run
+from core.ui.shared import links, loaders
+from core.ui.shared.linked import bind, choose_several
+from core.ui.shared.shell import PageContext
+
+_ROWS_HELP = "Each with its dossier, what was said and the audit, in every chosen run that has it. Debates shows the ids."
+
+
+def choose(context: PageContext, run: Run) -> ReportSelection | None:
+    """Show the choices; None without a run. Raises InputError for rows that no chosen run has."""
+    names = {each.id: each.name for each in context.runs}
+    left, right = st.columns(2, gap="medium")
+    chosen = choose_several(left.multiselect, "runs", "Runs, the first of which stands out", names, [run.id])
+    pairs = _pairs_of(chosen, names)
+    compared = choose_several(
+        right.multiselect, "pairs", "Comparisons", pairs, placeholder="none" if pairs else "needs two runs with common rows"
+    )
+    left, right = st.columns(2, gap="medium")
+    titles = {name: kind.title for name, kind in KINDS.items()}
+    figures = choose_several(left.multiselect, "figures", "Figures", titles, list(titles))
+    rows = right.text_area("Rows in full, one id a line", height=140, help=_ROWS_HELP, **bind("rows"))
+    if not chosen:
+        return None
+    ids = [word for line in (rows or "").splitlines() for word in line.replace(",", " ").split()]
+    with context.workspace.store.read() as db:
+        return select(db, chosen, [pair.split("|") for pair in compared], ids, figures)
+
+
+def _pairs_of(chosen: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Every two of the chosen runs that have rows in common, either way round: baseline|run → in words."""
+    shared = {key: loaders.shared_row_counts(key) for key in chosen}
+    return {f"{a}|{b}": f"{names[b]} against {names[a]}" for a, b in permutations(chosen, 2) if shared[a].get(b)}
+
+
+def apply_saved(saved: Mapping[str, Any], name: str) -> None:
+    """Set the choices to those of a saved report; before the page is drawn."""
+    selection = ReportSelection.from_json(saved)
+    links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0]})
+    values = {
+        "id-runs": list(selection.runs),
+        "id-pairs": ["|".join(pair) for pair in selection.compare],
+        "id-figures": list(selection.figure_names),
+        "rows": "\n".join(selection.rows),
+        "title": name,
+    }
+    st.session_state.update(values)
