@@ -1,0 +1,152 @@
+"""The page Report without a browser, and its files in one, opened from disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import reports
+from core.actions.workspace import Workspace, open_workspace
+from core.report import printing
+from core.report.build import build_report
+from core.report.figures.registry import KINDS
+from core.report.selection import select
+from core.store import pairs, runs
+from tests.ui import hostile
+from tests.ui.conftest import OpenTab, Visit
+from tests.ui.test_apptest import text_of, the_run
+from tests.ui.test_carried import address_of, assert_same_elsewhere
+
+LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
+
+
+@pytest.fixture
+def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+    folder = tmp_path / "elsewhere"
+    shutil.copytree(demo_workspace.settings.workspace, folder)
+    return open_workspace(replace(demo_workspace.settings, workspace=folder))
+
+
+def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_copy: Workspace) -> None:
+    ids = {name: the_run(demo_copy, name).id for name in (LABELLED, COLLAPSED, TEST)}
+    app = visit(demo_copy, "report", run=ids[LABELLED])
+    assert not app.exception
+    assert "What will be in it" in text_of(app)
+    app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
+    with demo_copy.store.read() as db:
+        row = str(pairs.frame(db, the_run(demo_copy, LABELLED).dataset)["pair_id"].iloc[0])
+    app.multiselect(key="id-pairs").set_value([f"{ids[COLLAPSED]}|{ids[LABELLED]}"])
+    app.multiselect(key="id-figures").set_value(["ladder", "paired_changes"])
+    app.text_area(key="rows").input(row)
+    app.text_input(key="title").input("For the meeting").run()
+    assert not app.error
+    assert {*address_of(app)} - {"dataset", "run"} == {"runs", "pairs", "figures", "rows", "title"}
+    assert_same_elsewhere(visit, demo_copy, "report", app)
+    app.button(key="save-report").click().run()
+    assert not app.exception
+    saved = reports.find_report(demo_copy, "For the meeting")
+    assert saved["runs"] == [ids[LABELLED], ids[COLLAPSED]]
+    assert saved["rows"] == [row]
+    other = visit(demo_copy, "report", run=ids[TEST])
+    other.button(key="saved-For the meeting").click().run()
+    assert not other.exception
+    assert other.multiselect(key="id-runs").value == saved["runs"]
+    assert other.text_area(key="rows").value == row
+    other.selectbox(key="preset_gone").set_value("For the meeting").run()
+    other.button(key="delete-report").click().run()
+    assert reports.saved_reports(demo_copy) == {}
+
+
+def test_an_unknown_row_is_named_and_a_reader_saves_nothing(
+    visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = visit(demo_workspace, "report", rows="Pz_Gz")
+    assert "1 of 1 rows are in none of the chosen runs" in app.error[0].value.replace("\\", "")
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    reader = visit(demo_workspace, "report")
+    assert not reader.exception
+    assert "save-report" not in {button.key for button in reader.button}
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> tuple[Path, Path, hostile.Listener]:
+    """The report and the slides of a workspace in which all text is hostile, as files, and the listener that it asks for."""
+    with hostile.listening() as listener:
+        workspace = hostile.workspace(tmp_path / "hostile", listener.address)
+        with workspace.store.read() as db:
+            chosen = [run.name for run in runs.list_all(db)]
+            rows = pairs.frame(db, runs.list_all(db)[0].dataset)["pair_id"].tolist()[:2]
+            found = select(db, chosen, [], rows)
+        name = f"<img src={listener.address}/name.png onerror='{hostile.CANARY}'>"
+        files = [tmp_path / "report.html", tmp_path / "slides.html"]
+        for file in files:
+            built = build_report(workspace.store, name, found, lambda *_: None, slides=file.stem == "slides")
+            file.write_bytes(built.content)
+            assert len(built.content) < 15e6
+        yield (*files, listener)
+
+
+@pytest.mark.browser
+def test_files_opened_from_disk_ask_for_nothing_and_run_nothing_else(
+    open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener]
+) -> None:
+    report, slides, listener = written
+    for scheme in ("light", "dark"):
+        tab = open_tab(color_scheme=scheme, offline=True)
+        asked: list[str] = []
+        faults: list[str] = []
+        tab.on("request", lambda request, asked=asked: asked.append(request.url))
+        tab.on("pageerror", lambda error, faults=faults: faults.append(str(error)))
+        tab.on("console", lambda message, faults=faults: message.type == "error" and faults.append(message.text))
+        tab.goto(report.as_uri())
+        tab.wait_for_selector("html[data-drawn=all]", state="attached")
+        drawn = tab.locator(".chart .main-svg").count()
+        assert drawn >= len(KINDS)
+        before = background(tab)
+        tab.click("#theme")
+        assert background(tab) != before
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert (asked, faults) == ([report.as_uri()], [])
+        assert tab.evaluate("window.pwned") is None
+        walk_through(tab, slides, asked)
+        assert faults == []
+        assert tab.evaluate("window.pwned") is None
+    assert listener.asked == []
+
+
+def background(tab: object) -> str:
+    return tab.evaluate("getComputedStyle(document.body).backgroundColor")  # type: ignore[attr-defined]
+
+
+def walk_through(tab: object, slides: Path, asked: Sequence[str]) -> None:
+    """From the first slide to the last by arrow keys: one figure and one sentence each."""
+    tab.goto(slides.as_uri())  # type: ignore[attr-defined]
+    n = tab.locator(".slide").count()  # type: ignore[attr-defined]
+    seen = []
+    for i in range(n):
+        now = tab.locator(".slide.now")  # type: ignore[attr-defined]
+        assert now.count() == 1
+        assert tab.locator("#place").inner_text() == f"{i + 1} / {n}"  # type: ignore[attr-defined]
+        if 0 < i < n - 1:
+            assert now.locator(".main-svg").count() >= 1
+            assert now.locator(".sentence").inner_text()
+            seen.append(now.locator("h2").inner_text())
+        tab.keyboard.press("ArrowRight")  # type: ignore[attr-defined]
+    assert len(seen) == n - 2
+    tab.keyboard.press("Home")  # type: ignore[attr-defined]
+    assert tab.locator("#place").inner_text() == f"1 / {n}"  # type: ignore[attr-defined]
+    assert {url.partition("#")[0] for url in asked[1:]} == {slides.as_uri()}
+
+
+@pytest.mark.browser
+def test_a_report_is_printed_as_pdf(demo_workspace: Workspace) -> None:
+    if printing.find_browser() is None:
+        pytest.skip("needs Chromium on the path")
+    with demo_workspace.store.read() as db:
+        found = select(db, [LABELLED], figures=["labels"])
+    page = build_report(demo_workspace.store, "ours", found, lambda *_: None).content
+    assert printing.as_pdf(page).startswith(b"%PDF")
