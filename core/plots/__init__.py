@@ -2,12 +2,12 @@
 
 theme             colours, signs and the plotly template     drawing           checks, lines, error bars, texts
 label_signs       the signs of labels, and their key         forest_plot       rows of dots with error bars
-printed           a figure as a file, with its heading
+printed           a figure as a file, with its heading       interactive       figures as data that a browser draws
 
 label_counts      labels of a dataset                        gene_row_counts   what row counts reveal
 ladder            scores of all runs                         brief_lengths     lengths of each role's briefs
 roc_curves        ROC of DE and DIR                          slice_scores      the score of each slice
-score_ways        AUROCs of the same rows
+score_ways        AUROCs of the same rows                    control_scores    a run beside what knows no biology
 score_histograms  a score by label                           reliability       calibration of probabilities
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs

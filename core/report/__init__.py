@@ -10,6 +10,7 @@ document    what both files have in common: styles, scripts, policy
 page        the report
 slides      the slides
 debates     the chosen rows in full
+tables      frames as HTML tables
 methods     the definitions that were used
 provenance  files, runs and versions
 printing    the report as a PDF, drawn by a browser
