@@ -15,7 +15,7 @@ from core.report import printing
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
 from core.report.selection import select
-from core.store import pairs, runs
+from core.store import pairs, predictions, runs
 from tests.ui import hostile
 from tests.ui.conftest import OpenTab, Visit
 from tests.ui.test_apptest import text_of, the_run
@@ -38,7 +38,7 @@ def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_c
     assert "What will be in it" in text_of(app)
     app.multiselect(key="id-runs").set_value([ids[LABELLED], ids[COLLAPSED]]).run()
     with demo_copy.store.read() as db:
-        row = str(pairs.frame(db, the_run(demo_copy, LABELLED).dataset)["pair_id"].iloc[0])
+        row = str(predictions.frame(db, ids[LABELLED])["pair_id"].iloc[0])
     app.multiselect(key="id-pairs").set_value([f"{ids[COLLAPSED]}|{ids[LABELLED]}"])
     app.multiselect(key="id-figures").set_value(["ladder", "paired_changes"])
     app.text_area(key="rows").input(row)
