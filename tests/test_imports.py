@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config", "setting_types", "texts", "version", "log"}
 MAY_IMPORT = {
-    "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
+    "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "report", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"}
     | {"report"},
