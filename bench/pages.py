@@ -102,7 +102,7 @@ app = st.App("hello.py", middleware=[Middleware(SecurityHeaders)])
 def run() -> dict[str, Any]:
     """First contents and steps to the next row, with their floor; max_abs_diff counts steps to another row than the next."""
     with tempfile.TemporaryDirectory() as folder, _browser() as browser:
-        workspace, data = _workspace(Path(folder) / "workspace")
+        workspace, data = make_workspace(Path(folder) / "workspace")
         ours = _measure_desk(browser, workspace, data)
         reference = _measure_hello(browser, Path(folder))
     floor = reference["first_content_ms"]
@@ -138,7 +138,7 @@ def _tab(browser: Browser) -> Iterator[Page]:
         yield page
 
 
-def _workspace(folder: Path) -> tuple[Workspace, str]:
+def make_workspace(folder: Path) -> tuple[Workspace, str]:
     """A workspace with the published files where they are at hand, else with the demo."""
     workspace = open_workspace(Settings(workspace=folder))
     if REAL_DATA.is_dir():
