@@ -192,6 +192,12 @@ def has_sign_in(file: Path) -> bool:
     return "auth" in _read_toml(file)
 
 
+def redirect_uri(file: Path) -> str:
+    """Returns where a provider sends back who signed in, as a file of secrets says; "" if it does not."""
+    section = _read_toml(file).get("auth")
+    return str(section.get("redirect_uri", "")) if isinstance(section, Mapping) else ""
+
+
 def default_import_roots(settings: Settings) -> tuple[Path, ...]:
     """Returns the folders that pages may import from unless others are set: the workspace, the folder that this process was
     started from, and the home folder; never the whole machine, which the last two are in some containers."""

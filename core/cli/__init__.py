@@ -17,6 +17,7 @@ transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
 doctor      doctor
 backup      backup, restore
+serve_app   serve-app
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 

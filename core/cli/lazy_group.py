@@ -23,6 +23,7 @@ MODULES = (
     "numbers",
     "runs",
     "search",
+    "serve_app",
     "submission",
     "transfer",
     "doctor",

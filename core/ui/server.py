@@ -16,7 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.config import REPOSITORY
+from core.config import REPOSITORY, load_settings
 from core.log import record_error
 
 # While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
@@ -47,18 +47,25 @@ HEADERS = {
 
 
 class SecurityHeaders:
-    """ASGI middleware that adds HEADERS to every response."""
+    """ASGI middleware that adds HEADERS to every response, and keeps cookies to HTTPS where others reach the app by that."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, base_url: str = "") -> None:
         self.app = app
+        self.secure = base_url.startswith("https:")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", []), *HEADERS.items()]
+                headers = [self._secured(*header) for header in message.get("headers", [])]
+                message["headers"] = [*headers, *HEADERS.items()]
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+    def _secured(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+        """A header, with `Secure` if it sets a cookie."""
+        wanted = self.secure and name.lower() == b"set-cookie" and b"; secure" not in value.lower()
+        return (name, value + b"; Secure") if wanted else (name, value)
 
 
 class BaseScript:
@@ -95,4 +102,8 @@ def _record(error: Exception) -> None:
     record_error("an error that no page foresaw", error)
 
 
-app = st.App(REPOSITORY / "app.py", middleware=[Middleware(SecurityHeaders), Middleware(BaseScript)], on_script_error=_record)
+app = st.App(
+    REPOSITORY / "app.py",
+    middleware=[Middleware(SecurityHeaders, base_url=load_settings().base_url), Middleware(BaseScript)],
+    on_script_error=_record,
+)

@@ -12,6 +12,7 @@ import streamlit as st
 
 from core.store.datasets import Dataset
 from core.store.runs import Run
+from core.ui.shared.loaders.cache import workspace
 
 BREAKDOWN = "pages/breakdown.py"
 COMPARE = "pages/compare.py"
@@ -52,10 +53,19 @@ def set_parameters(parameters: Mapping[str, str | Sequence[str] | None]) -> None
 
 
 def current_address(**parameters: str) -> str:
-    """The full address of the view on screen, with `parameters` added, for a colleague to open."""
+    """The full address of the view on screen, with `parameters` added, for a colleague to open: below the base address of the
+    settings if there is one, else where this browser reached the app."""
     parts = urlsplit(st.context.url or "")
+    base = base_address()
+    if base:
+        parts = urlsplit(f"{base}/{parts.path.rpartition('/')[2]}")
     query = urlencode({**read_parameters(), **parameters}, doseq=True)
     return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+
+
+def base_address() -> str:
+    """Where others reach the app, without a slash at its end; "" if the settings do not say."""
+    return workspace().settings.base_url.rstrip("/")
 
 
 def relative_address() -> str:

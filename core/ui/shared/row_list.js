@@ -199,7 +199,8 @@ class RowList {
   }
 
   async copyLink() {
-    const link = new URL(location.href);
+    const base = globalThis.baseAddress; // where others reach the app, "" if it is not said
+    const link = new URL(base ? `${base}/${location.pathname.split("/").pop()}${location.search}` : location.href);
     link.searchParams.set("row", this.data.ids[this.at]);
     try {
       await navigator.clipboard.writeText(link.href);

@@ -11,16 +11,18 @@ import pandas as pd
 import streamlit as st
 
 from core.plots import theme
-from core.ui.shared import loaders
+from core.ui.shared import links, loaders
 from core.ui.shared.loaders.cache import cache_by
 
 _HERE = Path(__file__)
 _HTML = """<div class="row-list"><div class="head"><span class="count"></span><span class="said" role="status"></span>
 <button class="help" type="button" aria-label="Keys" title="Keys">?</button></div><div class="keys" hidden></div>
 <div class="rows" role="listbox" tabindex="0" aria-label="Rows"><div class="space"></div></div></div>"""
-# The page's other part, which says which row is open: a few bytes for each step, where the list may be a megabyte.
+# The page's other part, which says which row is open and where others reach the app: a few bytes for each step, where the list
+# may be a megabyte.
 _SAY_OPENED = """export default ({ data }) => {
   globalThis.openedRow = data.row;
+  globalThis.baseAddress = data.base;
   document.dispatchEvent(new CustomEvent("row-opened", { detail: data.row }));
 };"""
 _SIGNS = {**theme.OUTCOME_SIGNS, "flags": "⚠", "notes": "✎"}
@@ -82,4 +84,4 @@ def show(drawn: bytes, opened: str, key: str, on_open: Callable[[str], None]) ->
             on_open(chosen)
 
     _list(key=key, data=drawn, on_row_change=open_row)
-    _opened(key=f"{key}-opened", data={"row": opened})
+    _opened(key=f"{key}-opened", data={"row": opened, "base": links.base_address()})

@@ -1,0 +1,80 @@
+"""The command that serves the app to others: serve-app."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import typer
+
+from core import log
+from core.config import REPOSITORY, Settings, redirect_uri
+from core.errors import InputError, MissingPackage
+from core.net.addresses import check_address, is_local, is_loopback
+
+app = typer.Typer()
+CALLBACK = "oauth2callback"  # where a provider sends people back to, below the base address
+EXAMPLE = "https://desk.example.org"
+
+
+@app.command("serve-app")
+def serve_app(
+    context: typer.Context,
+    host: Annotated[str, typer.Option(help="What to listen on: 127.0.0.1 behind a proxy on this machine, or another address.")],
+    base_url: Annotated[str, typer.Option(help=f"Where others reach the app, such as {EXAMPLE}; links begin with it.")],
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8501,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
+    without_sign_in: Annotated[
+        bool, typer.Option("--without-sign-in", help="Let everybody in, who can then change things; a proxy keeps others out.")
+    ] = False,
+) -> None:
+    """Serve the app to others, with sign-in or for reading only."""
+    settings: Settings = context.obj.settings
+    check_address("--base-url", base_url, EXAMPLE)
+    base_url = base_url.rstrip("/")
+    if settings.sign_in:
+        _refuse_broken_sign_in(settings, base_url)
+    elif not (read_only or settings.read_only or without_sign_in or (is_loopback(host) and is_local(base_url))):
+        raise InputError(
+            f"serve-app: everybody who reaches {base_url} could change this workspace; add a sign-in ([auth] in "
+            f"{settings.secrets_file}), or use --read-only, or --without-sign-in if a proxy keeps others out"
+        )
+    os.environ["PERTURBDESK_WORKSPACE"] = str(settings.workspace)
+    os.environ["PERTURBDESK_BASE_URL"] = base_url
+    if read_only:
+        os.environ["PERTURBDESK_READ_ONLY"] = "yes"
+    log.close()
+    os.chdir(REPOSITORY)  # where .streamlit/config.toml is
+    os.execv(sys.executable, [sys.executable, "-m", "core.ui.start", *_options(host, port, base_url)])
+
+
+def _refuse_broken_sign_in(settings: Settings, base_url: str) -> None:
+    """Raises InputError or MissingPackage if nobody could sign in."""
+    if find_spec("authlib") is None:
+        raise MissingPackage("serve-app: a sign-in needs the package Authlib; install requirements-share.txt")
+    if not (settings.editors or settings.readers):
+        raise InputError("serve-app: nobody could sign in; name people in PERTURBDESK_EDITORS or PERTURBDESK_READERS")
+    found, expected = redirect_uri(settings.secrets_file), f"{base_url}/{CALLBACK}"
+    if found != expected:
+        raise InputError(f"{settings.secrets_file}: redirect_uri in [auth] is {found!r}, expected {expected!r}")
+
+
+def _options(host: str, port: int, base_url: str) -> list[str]:
+    """Returns Streamlit's options for a server that is reached at an address."""
+    parts = urlsplit(base_url)
+    name = parts.hostname or ""
+    options = {
+        "server.address": host,
+        "server.port": str(port),
+        "server.baseUrlPath": parts.path.strip("/"),
+        "browser.serverAddress": name,
+        "browser.serverPort": str(parts.port or (443 if parts.scheme == "https" else 80)),
+    }
+    allowed = dict.fromkeys((name, "localhost", "127.0.0.1"))
+    return [
+        *(word for option, value in options.items() for word in (f"--{option}", value)),
+        *(word for each in allowed for word in ("--server.allowedHosts", each)),
+    ]
