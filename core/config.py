@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from core.errors import InputError
-from core.net.addresses import check_address, is_loopback
+from core.net.addresses import check_address, is_local, is_loopback
 from core.setting_types import (
     ADDRESS,
     E_MAIL,
@@ -35,6 +35,7 @@ MYGENE = "https://mygene.info/v3"
 STRING = "https://version-12-0.string-db.org/api"
 PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 KEY_VARIABLE = "PERTURBDESK_API_KEY"
+EXAMPLE = "https://desk.example.org"  # of an address where others reach the app
 REPOSITORY = Path(__file__).resolve().parent.parent
 SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
 
@@ -190,6 +191,17 @@ def _secrets_file() -> Path:
 def has_sign_in(file: Path) -> bool:
     """Returns whether a file of secrets configures a sign-in: its section [auth]. Raises InputError as `load_settings` does."""
     return "auth" in _read_toml(file)
+
+
+def read_base_url(text: str) -> str:
+    """Returns where others are to reach the app, without a slash at its end. Raises InputError for what is no address."""
+    check_address("--base-url", text, EXAMPLE)
+    return text.rstrip("/")
+
+
+def reaches_others(server_address: str, base_url: str) -> bool:
+    """Whether an app that listens there, and is reached at this address, can be reached from another machine."""
+    return not (is_loopback(server_address) and is_local(base_url))
 
 
 def redirect_uri(file: Path) -> str:

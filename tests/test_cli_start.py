@@ -38,6 +38,7 @@ def test_help_imports_neither_the_store_nor_a_command() -> None:
         "cli.lazy_group",
         "config",
         "errors",
+        "setting_types",
         "system_errors",
         "log",
         "texts",

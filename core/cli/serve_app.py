@@ -11,13 +11,11 @@ from urllib.parse import urlsplit
 import typer
 
 from core import log
-from core.config import REPOSITORY, Settings, redirect_uri
+from core.config import EXAMPLE, REPOSITORY, Settings, reaches_others, read_base_url, redirect_uri
 from core.errors import InputError, MissingPackage
-from core.net.addresses import check_address, is_local, is_loopback
 
 app = typer.Typer()
 CALLBACK = "oauth2callback"  # where a provider sends people back to, below the base address
-EXAMPLE = "https://desk.example.org"
 
 
 @app.command("serve-app")
@@ -33,11 +31,10 @@ def serve_app(
 ) -> None:
     """Serve the app to others, with sign-in or for reading only."""
     settings: Settings = context.obj.settings
-    check_address("--base-url", base_url, EXAMPLE)
-    base_url = base_url.rstrip("/")
+    base_url = read_base_url(base_url)
     if settings.sign_in:
         _refuse_broken_sign_in(settings, base_url)
-    elif not (read_only or settings.read_only or without_sign_in or (is_loopback(host) and is_local(base_url))):
+    elif not (read_only or settings.read_only or without_sign_in or not reaches_others(host, base_url)):
         raise InputError(
             f"serve-app: everybody who reaches {base_url} could change this workspace; add a sign-in ([auth] in "
             f"{settings.secrets_file}), or use --read-only, or --without-sign-in if a proxy keeps others out"
