@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import component_loader, run_states
+from core.actions import run_states
 from core.actions import runs as run_actions
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, show
@@ -98,10 +98,10 @@ def notes(
     as_json: Json = False,
 ) -> None:
     """List notes on runs, their rows and their figures, newest first."""
+    from core.actions.component_loader import default_dataset  # with numpy, which `runs` does without
+
     with context.obj.store.read() as db:
-        found = store_notes.of_dataset(
-            db, runs.find(db, run).dataset if run else component_loader.default_dataset(context.obj, dataset).id
-        )
+        found = store_notes.of_dataset(db, runs.find(db, run).dataset if run else default_dataset(context.obj, dataset).id)
         if run:
             found = found[found["run_id"] == runs.find(db, run).id]
     if author is not None:

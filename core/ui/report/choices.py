@@ -47,12 +47,12 @@ def _pairs_of(chosen: Sequence[str], names: Mapping[str, str]) -> dict[str, str]
 def apply_saved(saved: Mapping[str, Any], name: str) -> None:
     """Set the choices to those of a saved report; before the page is drawn."""
     selection = ReportSelection.from_json(saved)
-    links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0]})
-    values = {
-        "id-runs": list(selection.runs),
-        "id-pairs": ["|".join(pair) for pair in selection.compare],
-        "id-figures": list(selection.figure_names),
-        "rows": "\n".join(selection.rows),
-        "title": name,
+    chosen = {
+        "runs": list(selection.runs),
+        "pairs": ["|".join(pair) for pair in selection.compare],
+        "figures": list(selection.figure_names),
     }
-    st.session_state.update(values)
+    # In the address too: of another run, the page is a new view, whose choices come from there.
+    links.set_parameters({"dataset": selection.dataset, "run": selection.runs[0], **chosen})
+    st.session_state.update({f"id-{choice}": ids for choice, ids in chosen.items()})
+    st.session_state.update({"rows": "\n".join(selection.rows), "title": name})
