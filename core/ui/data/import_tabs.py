@@ -202,8 +202,8 @@ def show_run(context: PageContext) -> None:
             _show_bundle(context, run)
         with st.popover("Rows as a table", icon=":material/download:", width="content"):
             exports.show(context, run)
-    with st.popover("For a colleague without the app", icon=":material/web:"):
-        _show_site(context, run)
+        with st.popover("For a colleague without the app", icon=":material/web:", width="content"):
+            _show_site(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
