@@ -65,13 +65,15 @@ class Column:
 class TableSchema:
     """One table. key: the columns that tell rows of a run apart; order: those that order them, if these are others.
 
-    shared: a row is stored once for all runs that refer to its id.
+    shared: a row is stored once for all runs that refer to its id. not_sent: further columns of the store (text, may be
+    missing) that no bundle has: a note on a figure travels as a note on the run.
     """
 
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     order: tuple[str, ...] = ()
     shared: bool = False
+    not_sent: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -168,6 +170,7 @@ TABLES: Mapping[str, TableSchema] = {
         ),
         key=("id",),
         order=("written_at", "id"),
+        not_sent=("figure", "address"),
     ),
 }
 ROW_TABLES = tuple(name for name, table in TABLES.items() if "pair_id" in table.key)  # what a run's rows consist of

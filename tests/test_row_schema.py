@@ -49,6 +49,7 @@ def test_the_table_in_the_store_has_these_columns(workspace: Workspace, name: st
         for column in table.columns
         if not column.of_pair
     ]
+    expected += [(name, "VARCHAR", False) for name in table.not_sent]
     assert sorted(found) == sorted([*expected, *([] if table.shared else [("run", "VARCHAR", True)])])
 
 

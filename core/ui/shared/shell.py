@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -136,8 +136,8 @@ def _record_unexpected_errors() -> Iterator[None]:
 
 def _address() -> str:
     """The page and the query parameters of the view on screen, for the log."""
-    parts = urlsplit(links.current_address())
-    return f"page {parts.path or '/'}?{parts.query}"[:_LONGEST_ADDRESS]
+    path = urlsplit(st.context.url or "").path or "/"
+    return f"page {path}?{urlencode(links.read_parameters(), doseq=True)}"[:_LONGEST_ADDRESS]
 
 
 def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:

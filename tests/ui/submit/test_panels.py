@@ -87,4 +87,4 @@ def test_a_run_is_packed_for_a_colleague(visit: Visit, demo_workspace: Workspace
     assert not app.error
     made = bundles.build_bundle(demo_workspace, run.id)
     assert made.sha256 in text_of(app)
-    assert [button.label for button in app.get("download_button")] == ["Download the file"]
+    assert [button.label for button in app.get("download_button")].count("Download the file") == 1
