@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
 import pytest
 from playwright.sync_api import Browser, Page
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from bench.pages import make_workspace
 from core.actions import run_control
@@ -24,6 +20,7 @@ from core.config import REPOSITORY
 from core.llm import scripted_server
 from soak.conftest import Record
 from tests.ui.conftest import browser, new_context, settle  # noqa: F401
+from tests.ui.script_times import ScriptTimes
 from tests.ui.serving import Server, serving
 from tests.ui.watch import Watch
 
@@ -32,7 +29,6 @@ SERVER_P95_S, MORE_MB = 3.0, 50
 # What a visitor does, over and over: a page's name opens it, anything else is a key pressed there.
 WALK = ("Debates", "j", "j", "Breakdown", "What-if", "Compare", "Debates", "k", "Neighbours", "Overview")
 PAGES = frozenset(step for step in WALK if len(step) > 1)
-SHORT = 400  # characters of a message that may say that a script has finished; longer ones are not read
 # Notes the milliseconds from a key or a click to the frame after the script that it started has ended.
 TIMED = """window.moves = [];
 (() => {
@@ -53,31 +49,11 @@ TIMED = """window.moves = [];
 
 @dataclass
 class Visitor:
-    """A tab in a context of its own. server_s: from each request of a script to its end, by the browser's network."""
+    """A tab in a context of its own. step: what it does next; server: how long the server takes."""
 
     page: Page
     step: int
-    server_s: list[float] = field(default_factory=list)
-    _asked: float | None = None
-
-    def listen(self) -> None:
-        session = self.page.context.new_cdp_session(self.page)
-        session.on("Network.webSocketFrameSent", self._sent)
-        session.on("Network.webSocketFrameReceived", self._received)
-        session.send("Network.enable")
-
-    def _sent(self, event: dict[str, Any]) -> None:
-        message = BackMsg.FromString(_payload(event))
-        if message.WhichOneof("type") == "rerun_script" and not message.rerun_script.is_auto_rerun:
-            self._asked = self._asked or event["timestamp"]
-
-    def _received(self, event: dict[str, Any]) -> None:
-        if self._asked is None or len(event["response"]["payloadData"]) > SHORT:
-            return
-        message = ForwardMsg.FromString(_payload(event))
-        if message.WhichOneof("type") == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
-            self.server_s.append(event["timestamp"] - self._asked)
-            self._asked = None
+    server: ScriptTimes
 
     def move(self) -> None:
         name = WALK[self.step % len(WALK)]
@@ -86,10 +62,6 @@ class Visitor:
             self.page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
         else:
             self.page.keyboard.press(name)
-
-
-def _payload(event: dict[str, Any]) -> bytes:
-    return base64.b64decode(event["response"]["payloadData"])
 
 
 @pytest.fixture
@@ -123,17 +95,18 @@ def walk(visitors: list[Visitor]) -> None:
 
 def test_twenty_visitors_wait_little_while_a_run_writes(browser: Browser, server: Server, record: Record) -> None:  # noqa: F811
     watch, process, used = Watch(), psutil.Process(server.process.pid), []
-    visitors = [Visitor(new_context(browser).new_page(), start) for start in range(VISITORS)]
-    for visitor in visitors:
-        visitor.page.add_init_script(TIMED)
-        watch.over(visitor.page, server)
-        visitor.page.goto(server.url())
-        settle(visitor.page)
-        visitor.listen()
+    visitors = []
+    for start in range(VISITORS):
+        page = new_context(browser).new_page()
+        page.add_init_script(TIMED)
+        watch.over(page, server)
+        page.goto(server.url())
+        settle(page)
+        visitors.append(Visitor(page, start, ScriptTimes(page)))
     for _ in range(2):
         walk(visitors)
         used.append(process.memory_info().rss / 2**20)
-    on_server = np.concatenate([visitor.server_s for visitor in visitors])
+    on_server = np.concatenate([visitor.server.seconds for visitor in visitors])
     in_all = np.concatenate([visitor.page.evaluate("window.moves") for visitor in visitors]) / 1000
     shown = {"server": on_server, "until drawn": in_all}
     quantiles = {f"{name} p{q} s": f"{np.quantile(values, q / 100):.2f}" for name, values in shown.items() for q in (50, 95)}

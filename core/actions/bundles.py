@@ -61,11 +61,9 @@ def build_bundle(workspace: Workspace, run: str) -> BuiltBundle:
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
+    found = settle_run(workspace, run)
     with workspace.store.read() as db:
-        found = runs.find(db, run)
-    settle_run(workspace, found)
-    with workspace.store.read() as db:
-        bundle, problems = _build(db, workspace.settings, runs.find(db, found.id))
+        bundle, problems = _build(db, workspace.settings, found)
     content = write_bundle(bundle)
     _refuse_unreadable(content, bundle)
     stem = re.sub(r"[^\w.-]+", "_", bundle.run.name).strip("._") or bundle.run.id
@@ -79,15 +77,23 @@ def write_bundle_file(workspace: Workspace, run: str, out: Path, *, replace: boo
     return bundle
 
 
-def settle_run(workspace: Workspace, run: Run) -> None:
-    """Ingests what the run's journal has and the store has not. Raises StateError while a worker is on the run."""
-    folder = workspace.run_folder(run.id)
+def settle_run(workspace: Workspace, run: str) -> Run:
+    """Ingests what the run's journal has and the store has not; returns the run as it is then.
+
+    Raises StateError while a worker is on the run.
+    """
+    with workspace.store.read() as db:
+        found = runs.find(db, run)
+    folder = workspace.run_folder(found.id)
     if not folder.exists:
-        return
+        return found
     refuse_live(folder)
-    if status_of(folder).state != run.status:
-        workspace.refuse_if_read_only("settle", run.name)
-        run_control.settle(workspace, run.id)
+    if status_of(folder).state == found.status:
+        return found
+    workspace.refuse_if_read_only("settle", found.name)
+    run_control.settle(workspace, found.id)
+    with workspace.store.read() as db:
+        return runs.find(db, found.id)
 
 
 def _build(db: Cursor, settings: Settings, run: Run) -> tuple[Bundle, list[Problem]]:

@@ -15,7 +15,7 @@ from core.datasets.archives import pack
 from core.datasets.inspect_logs import log_members
 from core.datasets.packaged_trace import KEY, write_trace
 from core.errors import InputError, StateError
-from core.store import Cursor, datasets, pairs, predictions, runs, traces
+from core.store import Cursor, datasets, pairs, predictions, traces
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.texts import number_text
@@ -29,11 +29,8 @@ def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
+    found = settle_run(workspace, run)
     with workspace.store.read() as db:
-        found = runs.find(db, run)
-    settle_run(workspace, found)
-    with workspace.store.read() as db:
-        found = runs.find(db, found.id)
         samples = _read_samples(db, workspace.settings, found)
         header = _header(found, datasets.find(db, found.dataset).name, workspace.settings, [each["id"] for each in samples])
     if not samples:

@@ -31,10 +31,14 @@ def _attribute(name: str, value: str | int | bool) -> str:
 
 def join(children: Iterable[Content], between: str = "") -> Html:
     """Pieces one after the other; text is escaped. Control characters that no HTML may have become �."""
-    return Html(between.join(child if isinstance(child, Html) else html.escape(_printed(str(child))) for child in children))
+    return Html(
+        between.join(
+            child if isinstance(child, Html) else html.escape(_replace_control_characters(str(child))) for child in children
+        )
+    )
 
 
-def _printed(text: str) -> str:
+def _replace_control_characters(text: str) -> str:
     return "".join("�" if character < " " and character not in "\n\t" else character for character in text)
 
 

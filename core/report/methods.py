@@ -53,13 +53,13 @@ _WITHIN = (
 
 def show_methods(material: Material) -> Html:
     """How each run was scored, then the definitions."""
-    scored = [(run.name, " ".join(f"{text}." for text in _scored(material, run.id))) for run in material.runs]
+    scored = [(run.name, " ".join(f"{text}." for text in _describe_scoring(material, run.id))) for run in material.runs]
     return join(
         [element("h3", "How the runs were scored"), lines(scored), element("h3", "Definitions"), lines(_definitions(material))]
     )
 
 
-def _scored(material: Material, run: str) -> Sequence[str]:
+def _describe_scoring(material: Material, run: str) -> Sequence[str]:
     if material.score(run).whole.n_labelled == 0:
         return ["No labels here, so no score"]
     return sentences.scoring_sentences(material.score(run))

@@ -56,13 +56,13 @@ class SecurityHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = [self._secured(*header) for header in message.get("headers", [])]
+                headers = [self._add_secure(*header) for header in message.get("headers", [])]
                 message["headers"] = [*headers, *HEADERS.items()]
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
 
-    def _secured(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    def _add_secure(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
         """A header, with `Secure` if it sets a cookie."""
         wanted = self.secure and name.lower() == b"set-cookie" and b"; secure" not in value.lower()
         return (name, value + b"; Secure") if wanted else (name, value)

@@ -100,7 +100,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
     "bundles.build_bundle": lambda s: bundles.build_bundle(s.crashed, "r"),
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
-    "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, run_of(s)),
+    "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
     "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),

@@ -1,4 +1,4 @@
-"""Data, tab Runs: a run's predictions and traces as files that other programs read."""
+"""Data, tab Runs: what others are given of a run, as files."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from functools import partial
 
 import streamlit as st
 
-from core.actions import export
+from core.actions import bundles, export, site
 from core.plots.printed import file_name
 from core.store.runs import Run
-from core.ui.shared.shell import PageContext
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text
 
 _PARTS = {"Predictions": False, "Traces": True}
 _FORMS: tuple[export.Format, ...] = ("csv", "parquet", "jsonl")
@@ -17,6 +18,17 @@ _WORDS = {"csv": "CSV", "parquet": "Parquet", "jsonl": "JSON lines"}
 
 
 def show(context: PageContext, run: Run) -> None:
+    """Show what others may be given of a run: the whole of it, its rows as tables, and a site to read."""
+    with st.container(horizontal=True):
+        with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
+            _show_bundle(context, run)
+        with st.popover("Rows as a table", icon=":material/download:", width="content"):
+            _show_tables(context, run)
+        with st.popover("For a colleague without the app", icon=":material/web:", width="content"):
+            _show_site(context, run)
+
+
+def _show_tables(context: PageContext, run: Run) -> None:
     """Show the buttons that write a run's predictions, one row a pair, and its traces, one row an event."""
     for title, with_traces in _PARTS.items():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -34,3 +46,35 @@ def show(context: PageContext, run: Run) -> None:
 
 def _build(context: PageContext, run: Run, form: export.RunFormat, *, with_traces: bool) -> bytes:
     return export.export(context.workspace, run.id, form, with_traces=with_traces)[0]
+
+
+def _show_bundle(context: PageContext, run: Run) -> None:
+    """Show a button that packs the run with all that belongs to it into one file, and then its download."""
+    st.markdown(
+        "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
+    )
+    st.caption("It contains no labels except those that its evidence and prompts quote.")
+    if not st.button("Make the file", key=f"bundle-{run.id}"):
+        return
+    with explain_errors():
+        with st.spinner("Packing …"):
+            bundle = bundles.build_bundle(context.workspace, run.id)
+        for problem in bundle.problems:
+            st.caption(f":orange[⚠] {as_text(problem.message)}")
+        content = bundle.content
+        st.download_button("Download the file", content, bundle.file_name, "application/zip", type="primary", on_click="ignore")
+        st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")
+
+
+def _show_site(context: PageContext, run: Run) -> None:
+    """Show a button that makes the run's site as one zip, and then its download."""
+    st.markdown("A folder of plain files: unpacked, any browser shows every debate, with filters and search, without the app.")
+    st.caption("It contains the labels, the dossiers and all texts of the run, and no notes.")
+    if not st.button("Make the site", key=f"site-{run.id}"):
+        return
+    with explain_errors():
+        with st.spinner("Packing …"):
+            made = site.build_site(context.workspace, run.id)
+            content = made.as_zip()
+        st.download_button("Download the site", content, f"{made.name}.zip", "application/zip", type="primary", on_click="ignore")
+        st.caption(f"{made.rows:,} rows, {len(content):,} bytes")

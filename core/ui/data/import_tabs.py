@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from core.actions import bundles, demo, imports, page_imports, runs, site, undo
+from core.actions import demo, imports, page_imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
@@ -197,13 +197,7 @@ def show_run(context: PageContext) -> None:
         show_empty("No run is chosen: this dataset has none.")
         return
     run_facts.show(run, {each.id: each.name for each in loaders.all_runs()})
-    with st.container(horizontal=True):
-        with st.popover("Send to a colleague", icon=":material/ios_share:", width="content"):
-            _show_bundle(context, run)
-        with st.popover("Rows as a table", icon=":material/download:", width="content"):
-            exports.show(context, run)
-        with st.popover("For a colleague without the app", icon=":material/web:", width="content"):
-            _show_site(context, run)
+    exports.show(context, run)
     if context.workspace.settings.read_only:
         return
     with st.form("run"):
@@ -225,38 +219,6 @@ def show_run(context: PageContext) -> None:
             st.query_params.pop("run", None)
             st.session_state.pop("_run", None)
             st.rerun()
-
-
-def _show_bundle(context: PageContext, run: Run) -> None:
-    """Show a button that packs the run with all that belongs to it into one file, and then its download."""
-    st.markdown(
-        "One file with the run's rows, traces, evidence, calls and notes. A colleague who has the dataset imports it here."
-    )
-    st.caption("It contains no labels except those that its evidence and prompts quote.")
-    if not st.button("Make the file", key=f"bundle-{run.id}"):
-        return
-    with explain_errors():
-        with st.spinner("Packing …"):
-            bundle = bundles.build_bundle(context.workspace, run.id)
-        for problem in bundle.problems:
-            st.caption(f":orange[⚠] {as_text(problem.message)}")
-        content = bundle.content
-        st.download_button("Download the file", content, bundle.file_name, "application/zip", type="primary", on_click="ignore")
-        st.caption(f"{len(content):,} bytes, SHA-256 {bundle.sha256}")
-
-
-def _show_site(context: PageContext, run: Run) -> None:
-    """Show a button that makes the run's site as one zip, and then its download."""
-    st.markdown("A folder of plain files: unpacked, any browser shows every debate, with filters and search, without the app.")
-    st.caption("It contains the labels, the dossiers and all texts of the run, and no notes.")
-    if not st.button("Make the site", key=f"site-{run.id}"):
-        return
-    with explain_errors():
-        with st.spinner("Packing …"):
-            made = site.build_site(context.workspace, run.id)
-            content = made.as_zip()
-        st.download_button("Download the site", content, f"{made.name}.zip", "application/zip", type="primary", on_click="ignore")
-        st.caption(f"{made.rows:,} rows, {len(content):,} bytes")
 
 
 def _save(context: PageContext, run: Run, name: str, score: str, note: str) -> None:
