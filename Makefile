@@ -14,10 +14,13 @@ test-serve: .venv/dev.ok .venv-serve/ok
 	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
-PART ?= $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
+PART ?= variants $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
 
 soak: .venv/dev.ok
-	@failed=0; for part in $(PART); do $(BIN)/python -m pytest -n 0 -p no:randomly soak/test_$$part.py || failed=1; done; exit $$failed
+	@failed=0; for part in $(PART); do \
+		if [ $$part = variants ]; then chosen="-m soak tests"; else chosen="soak/test_$$part.py"; fi; \
+		$(BIN)/python -m pytest -n 0 -p no:randomly $$chosen || failed=1; \
+	done; exit $$failed
 
 lint: .venv/dev.ok
 	$(BIN)/ruff check .

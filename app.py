@@ -14,6 +14,7 @@ shell.route(
             st.Page("pages/breakdown.py", title="Breakdown", icon=":material/bar_chart:"),
             st.Page("pages/what_if.py", title="What-if", icon=":material/tune:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+            st.Page("pages/experiments.py", title="Experiments", icon=":material/science:"),
             st.Page("pages/report.py", title="Report", icon=":material/slideshow:"),
             st.Page("pages/submit.py", title="Submit", icon=":material/outbox:"),
             st.Page("pages/launch.py", title="Launch", icon=":material/rocket_launch:"),

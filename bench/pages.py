@@ -6,7 +6,7 @@ Times are taken inside the browser, from the start of a navigation or a click to
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -31,8 +31,7 @@ RUNS = {"real": "track_b_sharp", "demo": "simulated debate"}
 LABELLED = {"real": "track_a_logprobs_train2499", "demo": "simulated debate"}
 MOVED = ("next_row", "weight_slider", "power_slider")
 SLIDERS = {"weight": "w_de_knn", "power": "power"}  # of What-if: the key of its widget
-# What is there to read first on each page: its sentence, its row, its numbers, its controls. SYMBOL stands for a gene.
-SYMBOL = "SYMBOL"
+# What is there to read first on each page: its sentence, its row, its numbers, its controls. In braces a column of the first row.
 CONTENT = {
     "overview": ("", {}, "[data-testid=stMain] [data-testid=stMarkdown] p"),
     "overview, its table": ("", {}, "[data-testid=stMain] [data-testid=stDataFrame] canvas"),
@@ -40,12 +39,15 @@ CONTENT = {
     "debates audit": ("debates", {"tab": "Audit"}, "[data-testid=stMain] strong"),
     "breakdown": ("breakdown", {}, "[data-testid=stMain] strong"),
     "compare": ("compare", {}, "[data-testid=stMain] strong"),
+    "experiments": ("experiments", {}, "[data-testid=stMain] [role=tabpanel] [data-testid=stMarkdown] p"),
     "neighbours": ("neighbours", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "what-if": ("what_if", {}, "[data-testid=stMain] [class*=st-key-numbers-] strong"),
     "submit": ("submit", {}, "[data-testid=stMain] [data-testid=stDownloadButton], [data-testid=stMain] [data-testid=stAlert]"),
     "launch": ("launch", {}, "[data-testid=stMain] .st-key-id-method"),
     "search": ("search", {"phrase": "cell cycle"}, "[data-testid=stMain] .st-key-hits"),
-    "gene": ("gene", {"name": SYMBOL}, "[data-testid=stMain] [data-testid=stText]"),
+    "report": ("report", {}, "[data-testid=stMain] [data-testid=stDownloadButton]"),
+    "gene": ("gene", {"name": "{gene}"}, "[data-testid=stMain] [data-testid=stText]"),
+    "perturbation": ("perturbation", {"name": "{pert}"}, "[data-testid=stMain] [data-testid=stText]"),
     "data": ("data", {}, "[data-testid=stMain] [data-testid=stFileUploader]"),
 }
 # Resolves with the time of the first frame after `content` is there, since the navigation began.
@@ -153,11 +155,11 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     with workspace.store.read() as db:
         run, labelled = runs.find(db, RUNS[data]).id, runs.find(db, LABELLED[data]).id
         ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
-        gene = predictions.row(db, run, ids[0])["gene"]
+        first_row = predictions.row(db, run, ids[0])
     with serving(workspace.settings.workspace) as server:
         first = {
             title: _first_content(browser, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)
-            for title, (path, parameters, content) in _content_of(gene).items()
+            for title, (path, parameters, content) in _content_of(first_row).items()
         }
         steps = _clicks(browser, server.url("debates", run=run), ".st-key-go-right button", CONTENT["debates"][2])
         moves = {f"{what}_slider": _slide(browser, server.url("what_if", run=labelled), key) for what, key in SLIDERS.items()}
@@ -173,10 +175,10 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     }
 
 
-def _content_of(gene: str) -> dict[str, tuple[str, dict[str, str], str]]:
-    """CONTENT with a gene's symbol in the place of SYMBOL."""
+def _content_of(row: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, str], str]]:
+    """CONTENT with a row's symbols."""
     return {
-        title: (path, {name: gene if value == SYMBOL else value for name, value in parameters.items()}, content)
+        title: (path, {name: value.format_map(row) for name, value in parameters.items()}, content)
         for title, (path, parameters, content) in CONTENT.items()
     }
 

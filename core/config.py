@@ -36,6 +36,7 @@ STRING = "https://version-12-0.string-db.org/api"
 PUBMED = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 KEY_VARIABLE = "PERTURBDESK_API_KEY"
 EXAMPLE = "https://desk.example.org"  # of an address where others reach the app
+CALLBACK = "oauth2callback"  # where a provider sends people back to, below the base address
 REPOSITORY = Path(__file__).resolve().parent.parent
 SECRETS_FILE = REPOSITORY / ".streamlit" / "secrets.toml"
 

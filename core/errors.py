@@ -34,7 +34,7 @@ class UnknownFormat(InputError):
 
 
 class UnsafeFile(InputError):
-    """An archive with absolute or parent paths, or that unpacks to more than it may."""
+    """An archive with absolute or parent paths, or that unpacks to more than it may; a file that holds more than its size."""
 
 
 class NotFound(InputError):

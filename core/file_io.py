@@ -7,7 +7,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import InputError, UnknownFormat
+from core.errors import InputError, UnknownFormat, UnsafeFile
 
 _SPECIAL = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
 
@@ -43,8 +43,8 @@ def _open_at_once(path: str, flags: int) -> int:
 
 
 def read_file(path: Path, most_bytes: int) -> bytes:
-    """Returns a file's bytes. Raises InputError if there are more than `most_bytes` or than its size, if it cannot be opened,
-    or if it is a pipe, a socket or a device."""
+    """Returns a file's bytes. Raises UnsafeFile if there are more than its size, and InputError if there are more than
+    `most_bytes`, if it cannot be opened, or if it is a pipe, a socket or a device."""
     try:
         refuse_special(path)
         with open(path, "rb", opener=_open_at_once) as file:
@@ -55,7 +55,7 @@ def read_file(path: Path, most_bytes: int) -> bytes:
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error
     if len(content) > size:  # as those of /proc, which may have no end
-        raise InputError(f"{path}: holds more than its {size:,} bytes; it is being written, or is no plain file: import a copy")
+        raise UnsafeFile(f"{path}: holds more than its {size:,} bytes; it is being written, or is no plain file: import a copy")
     return content
 
 

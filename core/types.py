@@ -37,6 +37,9 @@ class Flag(StrEnum):
     UNCOVERED = "uncovered"
     UNCOVERED_DIR = "uncovered_dir"
     PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
+    # An external score that answers one question only: the other one has no score, whatever number stands in the file's columns.
+    NO_DE = "no_de_score"
+    NO_DIR = "no_dir_score"
     FEWER_SEEDS = "fewer_seeds"  # a mean over fewer seeds than asked: the answers under the others could not be read
 
 
@@ -51,12 +54,15 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
         Flag.UNCOVERED: "no neighbour",
         Flag.UNCOVERED_DIR: "no neighbour with a direction",
         Flag.PARTLY_COVERED: "a component is missing",
+        Flag.NO_DE: "no score for an effect",
+        Flag.NO_DIR: "no score for a direction",
         Flag.FEWER_SEEDS: "fewer seeds",
     }
 )
 
 # Methods whose numbers are made of ranks: their order means something, their values are no probabilities.
-RANK_METHODS = ("fusion", "recovered")
+EXTERNAL_SCORE = "external_score"  # the method of runs whose numbers were computed elsewhere, on any scale
+RANK_METHODS = ("fusion", "recovered", EXTERNAL_SCORE)
 FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR)
 
 

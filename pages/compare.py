@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.scoring import sentences
-from core.scoring.compare_runs import compare_runs, has_both_classes
+from core.scoring.compare_runs import compare_runs, has_an_auroc
 from core.ui.compare import panels
 from core.ui.shared import links, loaders, run_browser, score_box, shell
 
@@ -28,7 +28,7 @@ if choice.also:
     panels.show_several(run, [baseline, *choice.also])
 for each in (run, baseline):
     score_box.show_protocols(each.id)
-if has_both_classes(result.covered):
+if has_an_auroc(result.covered):
     panels.show_changes(result, baseline, run)
     panels.show_gains_and_losses(result.pair, baseline, run)
 panels.show_rank_changes(result.pair, baseline, run)

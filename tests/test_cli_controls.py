@@ -24,7 +24,14 @@ def place(workspace: Workspace) -> Path:
 def test_controls_of_a_run(demo_workspace: Workspace) -> None:
     place = demo_workspace.settings.workspace
     found = core_json(place, "controls", "simulated debate")
-    assert [each["name"] for each in found["controls"]] == CONTROLS + PERMUTED
+    names = [each["name"] for each in found["controls"]]
+    assert names[:7] == CONTROLS + PERMUTED
+    assert [name.partition(",")[0] for name in names[7:]] == [
+        "equal weights",
+        *["random embedding"] * 4,
+        "scrambled symbols",
+        "equal weights",
+    ]
     assert {"name", "de", "dir", "mean"} <= set(found["controls"][0])
     assert found["scored"] == "all rows"
     assert set(found["best"]) == set(found["beats_no_biology"]) == {"de", "dir"}

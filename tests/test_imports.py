@@ -10,21 +10,35 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config", "setting_types", "texts", "version", "log"}
 MAY_IMPORT = {
-    "pages": {"ui", "actions", "audit", "stats", "transfer", "plots", "report", "scoring"},
+    "pages": {"ui", "actions", "experiments", "audit", "stats", "transfer", "plots", "report", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"}
-    | {"report"},
-    "ui": {"store", "actions", "audit", "stats", "transfer", "embeddings", "plots", "scoring", "engine", "llm", "methods"}
+    | {"report", "experiments"},
+    "ui": {
+        "store",
+        "actions",
+        "experiments",
+        "audit",
+        "stats",
+        "transfer",
+        "embeddings",
+        "plots",
+        "scoring",
+        "engine",
+        "llm",
+        "methods",
+    }
     | {"submission", "evidence", "report"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
-    | {"submission", "site"},
+    | {"submission", "site", "experiments"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},
     "engine": {"methods", "llm", "evidence", "transfer", "stats", "store", "audit"},
     "audit": {"stats"},
     "scoring": {"store", "stats", "transfer", "audit"},
-    "report": {"audit", "evidence", "plots", "scoring", "stats", "store"},
+    "experiments": {"engine", "methods", "scoring", "store", "transfer", "embeddings", "evidence", "audit", "stats"},
+    "report": {"experiments", "audit", "evidence", "plots", "scoring", "stats", "store"},
     "plots": {"stats"},
     "store": {"audit"},
     "datasets": {"net"},

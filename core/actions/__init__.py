@@ -3,6 +3,8 @@
 workspace      a workspace, the folders of its runs, and `change`: the one way to change it (read-only mode and the audit log)
 files          recognises a file by its content
 imports        imports files
+imported_rows  the rows of one imported file, written in one transaction
+external_scores  the runs that a file of external scores brings
 page_imports   imports by path for a page, from the allowed folders alone
 import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back
@@ -17,7 +19,12 @@ changed_settings  checks that a run can go on with other settings
 run_states     runs in the state that their folders show now, and what is to be settled
 run_writer     finds the run of a specification, and writes finished rows as a run
 knn_numbers    the numbers of a kNN: the mean of ten cuts, and its null, which is kept
+reproduction   published numbers, computed anew from the files of a workspace
 derived_runs   requests of kNN, fusion and decomposition, and the neighbours of a row
+benchmarks     makes the runs of a benchmark, and finds those that are there
+benchmark_process  a benchmark in a process of its own
+benchmark_plans  what a plan of a benchmark is made from
+ledger         the ledger of hypotheses: registers, records results, imports what others published
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it
 machine_names  what leaves with nothing that is sent to others: folders, addresses, keys
@@ -25,6 +32,7 @@ site           a run as a folder of plain files that a browser shows
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
+ablations      ready ablations: what each needs and has, and running one
 demo           makes the simulated workspace
 backups        the whole workspace as one file, and a workspace made from such a file
 doctor         the state of an installation and its workspace

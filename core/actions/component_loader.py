@@ -27,6 +27,7 @@ from core.transfer.protocols import KnnInputs, predict_knn
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space, space_over
 
+MOST_PRIORS = 32  # kept by a loader
 UNLABELLED = "no labels"  # the labels that a prediction of test rows is evaluated against
 
 
@@ -70,12 +71,14 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
 class WorkspaceComponents:
     """Loads components of one dataset from the store; see `core.methods.fusion_components.ComponentLoader`.
 
-    Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once.
+    Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once, and the priors of the
+    last ones, since each of several fusions under ten cuts asks for the same ten.
     """
 
     workspace: Workspace
     dataset: Dataset
     _last_knn: dict[tuple[KnnSettings, tuple[str, ...]], DatasetPriors] = field(default_factory=dict, compare=False)
+    _priors: dict[tuple[KnnSettings, tuple[str, ...] | None], Priors] = field(default_factory=dict, compare=False)
 
     @property
     def dataset_id(self) -> str:
@@ -93,7 +96,12 @@ class WorkspaceComponents:
         return load_index(self.workspace, self.dataset)
 
     def priors(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> Priors:
-        return self.predict_knn(settings, pair_ids).predicted.priors
+        key = settings, None if pair_ids is None else tuple(pair_ids)
+        if key not in self._priors:
+            if len(self._priors) >= MOST_PRIORS:
+                self._priors.pop(next(iter(self._priors)))
+            self._priors[key] = self.predict_knn(settings, pair_ids).predicted.priors
+        return self._priors[key]
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
         index = self.index()

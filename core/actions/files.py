@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from core.datasets import PairTable, SubmissionTable, read, read_path
+from core.datasets import PairTable, ScoreTable, SubmissionTable, read, read_path
 from core.datasets.archives import MAX_UNPACKED_BYTES
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
@@ -55,7 +55,7 @@ class BundleFile:
     sha256: str
 
 
-FileContent = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
+FileContent = PairTable | SubmissionTable | ScoreTable | BundleFile | PackFile | SpaceFile
 
 
 class FoundFile(NamedTuple):

@@ -25,13 +25,16 @@ class ImportOptions:
     """How to import.
 
     name: of the run, or of the dataset for files of pairs; None takes the file's own. strict: one bad row refuses the
-    whole file. replace: an existing run of that name is replaced.
+    whole file. replace: an existing run of that name is replaced. de, dir: of a file of external scores, the columns that rank
+    rows by an effect and by its direction; see `core.datasets.external_scores`.
     """
 
     name: str | None = None
     dataset: str | None = None
     strict: bool = False
     replace: bool = False
+    de: str | None = None
+    dir: str | None = None
 
 
 DEFAULT_OPTIONS = ImportOptions()

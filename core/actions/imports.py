@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from core import embeddings
-from core.actions import bundles, packs, run_writer, spaces
+from core.actions import bundles, imported_rows, packs, run_writer, spaces
+from core.actions.external_scores import Importable, split_scores
 from core.actions.files import BundleFile, FileContent, FoundFile, PackFile, SpaceFile, expand, recognise, recognise_upload
 from core.actions.import_target import (
     DEFAULT_OPTIONS,
     Imported,
     ImportedRows,
     ImportOptions,
-    dataset_of_pairs,
-    dataset_of_rows,
-    delete_replaced_run,
-    free_name,
     record_import,
-    refuse_empty_import,
-    rows_of_submission,
 )
 from core.actions.runs import set_values
 from core.actions.workspace import Workspace
@@ -31,15 +25,23 @@ from core.datasets.knowledge_packs import organism_of
 from core.datasets.reader import collector_paused
 from core.errors import DeskError, InputError, StateError, UnknownFormat
 from core.log import record_error
-from core.store import Cursor, changes, datasets, imports, pairs, runs
+from core.store import Cursor, changes, datasets, imports, runs
 from core.store import spaces as space_records
-from core.store.datasets import Dataset
 from core.store.imports import Import
 from core.store.spaces import SpaceRecord
-from core.texts import NO_LABEL, check_name
+from core.texts import check_name
 from core.types import Rejected
 
-__all__ = ["PUBLIC_GROUPS", "ImportOptions", "Imported", "fetch_and_import", "import_paths", "import_space", "import_upload"]
+__all__ = [
+    "PUBLIC_GROUPS",
+    "ImportOptions",
+    "Imported",
+    "fetch_and_import",
+    "import_paths",
+    "import_space",
+    "import_upload",
+    "import_uploads",
+]
 
 PUBLIC_GROUPS = tuple(SOURCES)  # of files that can be fetched
 
@@ -75,7 +77,7 @@ def import_files(
     if options.name and len(tables) > 1:
         raise InputError(f"--name {options.name}: got {len(tables)} files to import, expected one")
     for path, table in sorted(tables, key=lambda item: _PRECEDENCE.get(item[1].kind, _LAST)):
-        outcomes.append(_import_or_report(workspace, table, str(path), options))
+        outcomes += _import_or_report(workspace, table, str(path), options)
     return outcomes
 
 
@@ -87,19 +89,31 @@ _PRECEDENCE = {
     "sample_submission": 3,
     "submission": 4,
     "inspect_log": 4,
+    "external_score": 4,
     "bundle": 5,
 }
 _LAST = 6
 
 
 def import_upload(workspace: Workspace, content: bytes, name: str, options: ImportOptions = DEFAULT_OPTIONS) -> Imported:
-    """Imports the bytes of one file."""
-    workspace.refuse_if_read_only("import", name)
-    try:
-        table = recognise_upload(content, name)
-    except DeskError as error:
-        return _failed_import(name, error)
-    return _import_or_report(workspace, table, name, options)
+    """Imports the bytes of one file; returns the first outcome of one that brings several runs (external scores)."""
+    return import_uploads(workspace, [(name, content)], options)[0]
+
+
+def import_uploads(
+    workspace: Workspace, files: Sequence[tuple[str, bytes]], options: ImportOptions = DEFAULT_OPTIONS
+) -> list[Imported]:
+    """Imports files by their names and bytes, in their order."""
+    outcomes: list[Imported] = []
+    for name, content in files:
+        workspace.refuse_if_read_only("import", name)
+        try:
+            table = recognise_upload(content, name)
+        except DeskError as error:
+            outcomes.append(_failed_import(name, error))
+            continue
+        outcomes += _import_or_report(workspace, table, name, options)
+    return outcomes
 
 
 def fetch_and_import(workspace: Workspace, group: str, progress: Progress | None = None) -> list[Imported]:
@@ -130,11 +144,18 @@ def import_space(workspace: Workspace, path: Path, name: str, *, replace: bool =
         return space_records.find(db, str(outcome.name))
 
 
-def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> Imported:
+def _import_or_report(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> list[Imported]:
     try:
-        return _import_content(workspace, table, path, options)
+        parts = split_scores(table, path, options)
     except DeskError as error:
-        return _failed_import(path, error, table.rejected)
+        return [_failed_import(path, error, table.rejected)]
+    outcomes = []
+    for part, part_path in parts:
+        try:
+            outcomes.append(_import_content(workspace, part, part_path, options))
+        except DeskError as error:
+            outcomes.append(_failed_import(part_path, error, part.rejected))
+    return outcomes
 
 
 def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] = ()) -> Imported:
@@ -143,12 +164,12 @@ def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] =
     return Imported(path, "failed", None, rejected=rejected, message=str(error))
 
 
-def _import_content(workspace: Workspace, table: FileContent, path: str, options: ImportOptions) -> Imported:
+def _import_content(workspace: Workspace, table: Importable, path: str, options: ImportOptions) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
         existing = None if earlier is None else _describe_existing(db, earlier, path)
         if existing is None and isinstance(table, SubmissionTable):
-            existing = _find_bundled_run(db, table, path, options)
+            existing = imported_rows.find_bundled_run(db, table, path, options)
     if existing is not None:
         return _restore_file(workspace, table, existing)
     if isinstance(table, PackFile):
@@ -160,11 +181,11 @@ def _import_content(workspace: Workspace, table: FileContent, path: str, options
     batch = run_writer.audit_rows(table.rows if isinstance(table, SubmissionTable) and table.kind != "sample_submission" else ())
     with workspace.change("import", path) as (db, detail):
         if isinstance(table, PairTable):
-            outcome = _write_pairs(db, workspace, table, path, options)
+            outcome = imported_rows.write_pairs(db, workspace, table, path, options)
         elif table.kind == "sample_submission":
-            outcome = _write_sample(db, workspace, table, path, options)
+            outcome = imported_rows.write_sample(db, workspace, table, path, options)
         else:
-            outcome, replaced = _write_run(db, workspace, table, batch, path, options)
+            outcome, replaced = imported_rows.write_run(db, workspace, table, batch, path, options)
             detail |= replaced
         changes.bump(db, "datasets")
         detail |= {"kind": outcome.kind, "name": outcome.name, "rows": outcome.rows, "rejected": len(outcome.rejected)}
@@ -188,7 +209,7 @@ def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     return Imported(path, earlier.kind, name, earlier.rows, rejected, new=False, message=message)
 
 
-def _restore_file(workspace: Workspace, table: FileContent, existing: Imported) -> Imported:
+def _restore_file(workspace: Workspace, table: Importable, existing: Imported) -> Imported:
     """Returns the outcome for content that is here already; writes a pack's or space's file again if it was lost or changed."""
     name = str(existing.name)
     if isinstance(table, PackFile):
@@ -226,81 +247,3 @@ def _write_space(workspace: Workspace, file: SpaceFile, path: str, options: Impo
     for old in replaced:
         spaces.remove_file(workspace, old)
     return Imported(path, file.kind, space.name, len(space.symbols), message="; ".join(space.notes))
-
-
-def _write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
-    target = dataset_of_pairs(db, table, path, options)
-    known = pairs.labels(db, target.id)
-    n_rows, new_pairs, rejected = 0, [], list(table.rejected)
-    for pair, line in zip(table.pairs, table.lines, strict=True):
-        if pair.pair_id not in known:
-            new_pairs.append(pair)
-        elif known[pair.pair_id] != pair.label:
-            label, known_label = (f"label {one}" if one else NO_LABEL for one in (pair.label, known[pair.pair_id]))
-            detail = f"{pair.pair_id} has {label} in this file, {known_label} in dataset {target.name}"
-            rejected.append(Rejected(path, line, "conflicting label", detail))
-            continue
-        n_rows += 1
-    refuse_empty_import(path, n_rows, rejected, options)
-    source = record_import(db, workspace, table, path, ImportedRows(n_rows, rejected, target.id))
-    pairs.add(db, target.id, new_pairs, source)
-    pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
-    packs.describe_genes(workspace, db)
-    n_known = n_rows - len(new_pairs)
-    message = f"{n_known} rows were in {target.name} already" if n_known else ""
-    return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
-
-
-def _write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
-    """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
-    target, keep, rejected = rows_of_submission(db, table, path, options)
-    record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
-    return Imported(
-        path,
-        table.kind,
-        target.name,
-        sum(keep),
-        tuple(rejected),
-        message="a form to fill in: its ids match, no run was made",
-    )
-
-
-def _write_run(
-    db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
-) -> tuple[Imported, dict[str, object]]:
-    """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
-    target, keep, rejected = rows_of_submission(db, table, path, options)
-    if not all(keep):
-        batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])
-    name, existing = free_name(db, target.id, Path(path).stem, path, table.sha256, options)
-    replaced = {} if existing is None else delete_replaced_run(db, workspace, existing)
-    metadata = run_writer.RunMetadata(
-        id=_run_id(table, target),
-        dataset=target.id,
-        name=name,
-        method=table.method,
-        origin="imported",
-        spec={"method": table.method, "file": Path(path).name, "sha256": table.sha256},
-        track=table.track,
-        model=table.model_name or None,
-    )
-    run = run_writer.write_run(db, metadata, batch)
-    record_import(db, workspace, table, path, ImportedRows(run.done, rejected, target.id, run.id))
-    return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
-
-
-def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
-    return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
-
-
-def _find_bundled_run(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
-    """Returns the outcome for a submission whose run is here because a bundle brought it; None for any other."""
-    ids = [row.prediction.pair_id for row in table.rows]
-    if not ids or table.kind != "submission":
-        return None
-    key = _run_id(table, dataset_of_rows(db, ids, path, options))
-    existing = next((run for run in runs.list_all(db) if run.id == key), None)
-    if existing is None:
-        return None
-    message = f"{path}: here already, as {existing.name}, which a bundle brought; nothing changed"
-    return Imported(path, table.kind, existing.name, existing.done, table.rejected, new=False, message=message)

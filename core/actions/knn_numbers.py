@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.component_loader import WorkspaceComponents, default_dataset, load_spaces
 from core.actions.workspace import Workspace
 from core.errors import InputError, NotFound, StateError
 from core.file_io import read_file, replace_file
 from core.log import LOGGER
 from core.methods.fusion_components import DatasetPriors
 from core.stats.arrays import Floats
+from core.store import datasets, spaces
 from core.store.runs import Run
 from core.system_errors import explain
 from core.transfer.cuts import predict_cuts, score_cuts
@@ -25,6 +26,8 @@ from core.transfer.knn_numbers import KnnNumbers
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.permutation_null import N_PERMUTATIONS, PermutationNull, content_key, permutation_null
 from core.transfer.protocols import EvaluationProtocol, KnnInputs
+from core.transfer.row_index import RowIndex
+from core.transfer.similarity import Space
 
 SEED = 0  # of the permutations
 _MOST_BYTES = 10_000_000
@@ -98,6 +101,24 @@ def null_of_run(
     if compute:
         return find_null(workspace, found.inputs, found.labels, settings.protocol.k, progress=progress)
     return kept_null(workspace, content_key(found.inputs, found.labels, settings.protocol.k, N_PERMUTATIONS, SEED))
+
+
+def space_to_scramble(workspace: Workspace, run: Run, index: RowIndex) -> Space | None:
+    """Returns the space whose symbols are scrambled beside a run: its first that was built without labels, else the oldest such.
+
+    None without one, or if its file is gone.
+    """
+    own = read_knn_settings(run.spec).spaces if run.method == "knn" else ()
+    with workspace.store.read() as db:
+        free = [space.name for space in spaces.list_all(db) if space.built_from is None]
+        dataset = datasets.find(db, run.dataset)
+    chosen = next((name for name in (*own, *free) if name in free), None)
+    if chosen is None:
+        return None
+    try:
+        return load_spaces(workspace, index, dataset, [chosen])[0]
+    except (NotFound, StateError):
+        return None
 
 
 def kept_vectors(workspace: Workspace, run: Run, pair_ids: Sequence[str]) -> Floats | None:

@@ -97,7 +97,8 @@ def start(
 
 def name_of(request: RunRequest) -> str:
     """Returns the name of a request's run: the chosen one, else made from method and rows."""
-    return request.name or f"{request.method} {request.rows or request.options.get('spaces') or 'all rows'}"
+    rows = request.rows if isinstance(request.rows, str) else f"{len(request.rows):,} rows"
+    return request.name or f"{request.method} {rows or request.options.get('spaces') or 'all rows'}"
 
 
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:

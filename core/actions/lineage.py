@@ -14,7 +14,7 @@ from core.store import Cursor, bundles, calls, evidence, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.submission.parsed import RunProvenance
-from core.types import Flag
+from core.types import EXTERNAL_SCORE, Flag
 from core.version import version_in
 
 
@@ -105,6 +105,8 @@ def _learned_parts(line: Sequence[Run]) -> Iterator[str]:
             yield f"{run.name}, a kNN over the training labels (gene spaces: {named}; say what made them)"
         elif run.method == "recovered":
             yield f"{run.name}, recovered from a fusion, of which nobody here knows what it learned"
+        elif run.method == EXTERNAL_SCORE:
+            yield f"{run.name}, an external score, of which nobody here knows what it learned"
 
 
 def _code_changes(line: Sequence[Run], missing: Sequence[str]) -> Iterator[str]:

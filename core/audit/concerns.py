@@ -66,6 +66,8 @@ _SENTENCES = {
     Flag.UNCOVERED: "no labelled row is similar; base rates stand in, in a fusion the middle rank",
     Flag.UNCOVERED_DIR: "no similar row has a direction; for P(up | DE) the base rate stands in, in a fusion the middle rank",
     Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the others are used",
+    Flag.NO_DE: "an external score that does not rank rows by an effect: no DE score",
+    Flag.NO_DIR: "an external score that does not rank rows by direction: no DIR score",
     Flag.FEWER_SEEDS: "a mean over fewer seeds than asked; the answers under the others could not be read",
     Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
 }

@@ -10,11 +10,15 @@ runs        runs, set, rename, note, delete
 search      search
 numbers     score, compare, bench
 controls    controls, baselines
+benchmark   benchmark, plan
 audit       audit: debates, leakage
+ablation    ablation: list, run
 embed       embed: gene spaces
+ledger      ledger: list, add, result, import
 report      report: new, list, build, delete
 transfer    knn, neighbours, fuse, decompose
 submission  check, package, bundle
+reproduce   reproduce
 doctor      doctor
 backup      backup, restore
 serve_app   serve-app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from core.cli.base import Json, RunName, show
 from core.scoring import control_shapes, run_scores, sentences
 from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.controls import Control, RunControls, control_run, reverse_value
+from core.scoring.space_controls import control_spaces
 from core.stats.intervals import Interval
 from core.store import datasets, pairs
 from core.texts import number_text
@@ -27,6 +29,8 @@ def controls(context: typer.Context, run: RunName, as_json: Json = False) -> Non
         splits = pairs.frame(db, rows.run.dataset)["split"].to_numpy(dtype=object)
     null = knn_numbers.null_of_run(context.obj, rows.run, rows.frame["pair_id"].tolist(), compute=True)
     found = control_run(rows, splits, None if null is None else null.values)
+    without_biology = control_spaces(rows, knn_numbers.space_to_scramble(context.obj, rows.run, rows.index))
+    found = replace(found, controls=(*found.controls, *without_biology))
     show(control_shapes.controls(found), as_json, "\n".join(_controls_lines(found)))
 
 

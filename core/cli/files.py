@@ -38,10 +38,13 @@ def import_(
     dataset: Annotated[str | None, typer.Option(help="The dataset that the rows belong to.")] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Refuse a file if one of its rows is bad.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
+    de: Annotated[str | None, typer.Option(help="External scores: the column that ranks rows by an effect.")] = None,
+    direction: Annotated[str | None, typer.Option("--dir", help="External scores: the column that ranks them by up.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs and gene spaces."""
-    options = imports.ImportOptions(name, dataset, strict, replace)
+    """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
+    external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
+    options = imports.ImportOptions(name, dataset, strict, replace, de, direction)
     _show_imports(imports.import_paths(context.obj, paths, options), as_json)
 
 

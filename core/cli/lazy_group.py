@@ -17,10 +17,12 @@ from typer.main import get_group
 
 MODULES = (
     "backup",
+    "benchmark",
     "controls",
     "engine",
     "files",
     "numbers",
+    "reproduce",
     "runs",
     "search",
     "serve_app",
@@ -29,8 +31,10 @@ MODULES = (
     "doctor",
 )  # their commands stand by themselves
 GROUPS = {  # a module whose commands stand behind its name → what they are about
+    "ablation": "Ready ablations: what is left of a score if one idea is changed, added or taken away.",
     "audit": "Look for what a score does not show.",
     "embed": "Gene spaces: build, load, list.",
+    "ledger": "The ledger of hypotheses: register, record, list.",
     "report": "Reports: save what one shows, build it as a file.",
 }
 _HERE = Path(__file__).parent

@@ -11,6 +11,7 @@ import typer
 
 from core.actions import reports
 from core.actions.knn_numbers import kept_vectors
+from core.actions.reproduction import reproduce_numbers
 from core.cli.base import Json, say, show
 from core.methods.base import split_names
 from core.report.build import build_report
@@ -33,7 +34,7 @@ def new(
         list[str] | None, typer.Option(metavar="A,B", help="A baseline and a run to compare with it; may be given again.")
     ] = None,
     rows: Annotated[str, typer.Option(metavar="PAIR,…", help="Ids of the rows to show in full.")] = "",
-    figures: Annotated[str, typer.Option(metavar="NAME,…", help=f"By default all of: {', '.join(KINDS)}.")] = "",
+    figures: Annotated[str, typer.Option(metavar="NAME,…", help=f"Of {', '.join(KINDS)}; by default all but published.")] = "",
     replace: Annotated[bool, typer.Option("--replace", help="Replace an existing report of that name.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -67,7 +68,8 @@ def build(
 ) -> None:
     """Write a saved report as one self-contained file; the same input gives the same bytes, but for a PDF's date."""
     selection = ReportSelection.from_json(reports.find_report(context.obj, name))
-    built = build_report(context.obj.store, name, selection, partial(kept_vectors, context.obj), slides=slides)
+    find_vectors, reproduce = partial(kept_vectors, context.obj), partial(reproduce_numbers, context.obj)
+    built = build_report(context.obj.store, name, selection, find_vectors, slides=slides, reproduce=reproduce)
     content = as_pdf(built.content) if out.suffix.lower() == ".pdf" else built.content
     write(content, out, replace=replace)
     sha256 = hashlib.sha256(content).hexdigest()

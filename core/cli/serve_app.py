@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 import typer
 
 from core import log
-from core.config import EXAMPLE, REPOSITORY, Settings, reaches_others, read_base_url, redirect_uri
+from core.config import CALLBACK, EXAMPLE, REPOSITORY, Settings, reaches_others, read_base_url, redirect_uri
 from core.errors import InputError, MissingPackage
 
 app = typer.Typer()
-CALLBACK = "oauth2callback"  # where a provider sends people back to, below the base address
 
 
 @app.command("serve-app")

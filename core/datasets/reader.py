@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, open_csv
+from core.datasets.external_scores import ScoreTable, is_external_score, read_external_scores
 from core.datasets.inspect_logs import is_log, read_log
 from core.datasets.pairs import PairTable, is_challenge, is_perturbqa, read_challenge, read_perturbqa
 from core.datasets.submissions import SubmissionTable, is_submission, read_submission
@@ -17,10 +18,15 @@ from core.datasets.tables import Table, quote
 from core.errors import UnknownFormat
 from core.file_io import read_file
 
-_READERS = ((is_submission, read_submission), (is_perturbqa, read_perturbqa), (is_challenge, read_challenge))
+_READERS = (
+    (is_submission, read_submission),
+    (is_perturbqa, read_perturbqa),
+    (is_challenge, read_challenge),
+    (is_external_score, read_external_scores),
+)
 
 
-def read(content: bytes, name: str) -> PairTable | SubmissionTable:
+def read(content: bytes, name: str) -> PairTable | SubmissionTable | ScoreTable:
     """The table in a CSV file, or in the CSV inside a zip; `name` is for messages and tells PerturbQA's tasks apart.
 
     Rows that cannot be read are in the table's `rejected`. Raises UnknownFormat, UnsafeFile or InputError.
@@ -39,7 +45,8 @@ def read(content: bytes, name: str) -> PairTable | SubmissionTable:
                 return read_table(table, hashlib.sha256(content).hexdigest())
     raise UnknownFormat(
         f"{table.name}: columns {quote(', '.join(table.header), 120)}, expected those of a challenge file (id, pert, "
-        "gene[, label]), a submission (id, prediction_up, prediction_down, …) or PerturbQA (pert, gene, label, split)"
+        "gene[, label]), a submission (id, prediction_up, prediction_down, …), PerturbQA (pert, gene, label, split) or external "
+        "scores (id, or pert and gene, and columns of numbers)"
     )
 
 
@@ -59,6 +66,6 @@ def collector_paused() -> Iterator[None]:
         gc.enable()
 
 
-def read_path(path: Path) -> PairTable | SubmissionTable:
+def read_path(path: Path) -> PairTable | SubmissionTable | ScoreTable:
     """As `read`, from a file of at most 1 GiB; raises InputError if it cannot be opened."""
     return read(read_file(path, MAX_UNPACKED_BYTES), path.name)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from core.datasets.pairs import duplicate
 from core.datasets.tables import Table, TableRows, quote
@@ -30,14 +30,17 @@ class SubmissionTable(TableRows):
     `track` is A with columns per seed, B with counts of tools, else C, whose columns are the fewest: so a bare id,
     prediction_up, prediction_down is C too. `method` is the method whose format most traces have, or that they name; "unknown"
     without traces. `model_name` is the most frequent one, "" if that is `none` or there is no such column. A
-    "sample_submission" says .333/.333 on every row, without a trace or a model.
+    "sample_submission" says .333/.333 on every row, without a trace or a model. spec, note: what a run of external scores was
+    made from.
     """
 
-    kind: Literal["submission", "sample_submission", "inspect_log"]
-    track: Track
+    kind: Literal["submission", "sample_submission", "inspect_log", "external_score"]
+    track: Track | None
     method: str
     model_name: str
     rows: tuple[RowResult, ...]
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

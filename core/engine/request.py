@@ -25,9 +25,10 @@ _SYNTAX = "split=NAME; sample=N,seed=S; ids=FILE"
 class RunRequest:
     """A run as a person asks for it; None and "" mean the default. `resolve` turns it into the run's specification.
 
-    options: name → value, as text or as it is. rows: as in `parse_row_selection`; by default the method's own choice for a
-    derived method, else the test split if there is one. name: by default made from method and rows. labels: all, blinded,
-    folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label view.
+    options: name → value, as text or as it is. rows: as in `parse_row_selection`, or ids; by default the method's own choice
+    for a derived method, else the test split if there is one. name: by default made from method and rows. labels: all,
+    blinded, folds, or auto, which means folds if a chosen row has a label, so that no row sees its own, else all; or a label
+    view.
     seed and repeat: of the calls of a model; repeat distinguishes runs that are otherwise the same. endpoint to cached: how the
     run is carried out, which is no part of its specification.
     """
@@ -35,7 +36,7 @@ class RunRequest:
     method: str
     dataset: str | None = None
     options: Mapping[str, object] = field(default_factory=dict)
-    rows: str = ""
+    rows: str | tuple[str, ...] = ""
     name: str | None = None
     model: str | None = None
     labels: str | LabelViewSpec = "auto"
@@ -108,6 +109,18 @@ def read_ids(file: Path) -> tuple[str, ...]:
     if not ids:
         raise InputError(f"{file}: holds no id, expected one per line")
     return ids
+
+
+def choose_rows(pairs: Sequence[Pair], rows: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the ids of the rows of a request, in the dataset's order. Raises NotFound for an unknown id."""
+    if isinstance(rows, str):
+        return select_rows(pairs, parse_row_selection(rows))
+    wanted = set(rows)
+    found = tuple(pair.pair_id for pair in pairs if pair.pair_id in wanted)
+    if len(found) < len(wanted):
+        unknown = sorted(wanted.difference(found))
+        raise NotFound(f"rows: {len(unknown):,} of {len(wanted):,} ids are not in the dataset, such as {unknown[0]!r}")
+    return found
 
 
 def select_rows(pairs: Sequence[Pair], rows: RowSelection) -> tuple[str, ...]:

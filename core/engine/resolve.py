@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.engine.dependencies import load_pairs
-from core.engine.request import RunRequest, parse_row_selection, select_rows
+from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
 from core.methods.base import DerivedMethod, Method, packs_read, read_options, refuse_missing_sources, split_names
@@ -33,7 +33,7 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
         rows = _rows_of_derived(request, method, components, known, options)
         particulars: dict[str, Any] = {"parents": method.parents(options)}
     else:
-        rows = select_rows(known, parse_row_selection(request.rows or default_rows(known)))
+        rows = choose_rows(known, request.rows or default_rows(known))
         view = _label_view(request.labels, known, rows)
         model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
         read = packs_read(method, options)
@@ -67,7 +67,7 @@ def _rows_of_derived(
 ) -> tuple[str, ...]:
     """Returns the ids of the chosen rows, by default those of the method's own choice, in the dataset's order."""
     if request.rows:
-        return select_rows(known, parse_row_selection(request.rows))
+        return choose_rows(known, request.rows)
     default = set(method.default_rows(options, components))
     return tuple(pair.pair_id for pair in known if pair.pair_id in default)
 

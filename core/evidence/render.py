@@ -80,7 +80,9 @@ def _gene_class(body: Body, _: Symbols) -> str:
     kind = f"uncharacterised ({body['naming']})" if body["uncharacterised"] else "a named gene"
     if body["program"] is None:
         return f"{kind}, in no curated program."
-    return f"{kind}, of the program {body['program']}, expected to go {body['expected']}."
+    # The direction is named where it holds: genes of programs that were expected to go down do not (ablation program_priors).
+    direction = ", expected to go up" if body["expected"] == "up" else ""
+    return f"{kind}, of the program {body['program']}{direction}."
 
 
 def _base_rates(body: Body, _: Symbols) -> str:

@@ -7,6 +7,7 @@ react            one agent with tools          coordinator    an agent that asks
 evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion
+blend            a weighted mean of the probabilities of runs, such as replicates under several seeds
 fusion_settings  what a fusion is made from    cut_scores     the scores of a run under ten cuts of the folds
 fusion_components  what these three ask of a workspace: runs on the same rows, priors from labelled rows
 conversation     one row's calls to a model

@@ -19,7 +19,7 @@ from core.stats.official_score import point_score
 from core.stats.scores_and_labels import Scores
 from core.transfer.cut_priors import SEEDS
 from core.transfer.cuts import cut_values
-from core.transfer.fusion import Percentiles, fuse, percentiles_of
+from core.transfer.fusion import Component, Percentiles, fuse, percentiles_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
@@ -51,6 +51,29 @@ def evaluate_fusion(settings: FusionSettings, pair_ids: Sequence[str], loader: C
     return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, score)
 
 
+def evaluate_blend(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader) -> dict[str, Any]:
+    """Returns the evaluation of a blend of probabilities, as `evaluate_fusion` does of one of percentiles."""
+    weights = settings.weights()
+
+    def score(seed: int) -> Scores:
+        rows, components = load_components(CutLoader(loader, seed), settings)
+        values = _in_order(raw_values(components), rows["pair_id"].tolist(), pair_ids)
+        return fuse(values, weights).scores()
+
+    return _evaluation(fusion_protocols(settings, loader), pair_ids, loader, score if can_cut_again(settings, loader) else None)
+
+
+def raw_values(components: Sequence[Component]) -> Percentiles:
+    """Returns the components' probabilities as they are, in the place of their percentiles."""
+    return Percentiles(np.stack([each.p_de for each in components]), np.stack([each.p_up for each in components]))
+
+
+def _in_order(values: Percentiles, rows: Sequence[str], pair_ids: Sequence[str]) -> Percentiles:
+    position = {pair_id: i for i, pair_id in enumerate(rows)}
+    order = np.array([position[pair_id] for pair_id in pair_ids])
+    return Percentiles(values.de[:, order], values.up[:, order])
+
+
 def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple[EvaluationProtocol, ...]:
     """Returns the protocols that keep labels away from the parts of a fusion."""
     found: list[EvaluationProtocol] = []
@@ -68,10 +91,7 @@ def can_cut_again(settings: FusionSettings, loader: ComponentLoader) -> bool:
 def percentiles_of_cut(settings: FusionSettings, pair_ids: Sequence[str], loader: ComponentLoader, seed: int) -> Percentiles:
     """Returns the percentiles of every part of a fusion on these rows of its base, if the folds were cut with this seed."""
     rows, components = load_components(CutLoader(loader, seed), settings)
-    found = percentiles_of(components, settings.reference)
-    position = {pair_id: i for i, pair_id in enumerate(rows["pair_id"])}
-    order = np.array([position[pair_id] for pair_id in pair_ids])
-    return Percentiles(found.de[:, order], found.up[:, order])
+    return _in_order(percentiles_of(components, settings.reference), rows["pair_id"].tolist(), pair_ids)
 
 
 def _evaluation(

@@ -50,7 +50,7 @@ def build_results(
         ]
         prediction = Prediction(
             *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
-            flags=_flags(row, de, up),
+            flags=flags_of(row, de, up),
             tokens=row.tokens,
             prompt_tokens=row.prompt_tokens,
             tool_calls=row.tool_calls,
@@ -66,15 +66,18 @@ def _describe_uncovered(names: Sequence[str], de: Floats) -> list[str]:
     return [f"{', '.join(uncovered)}: does not cover this row; the others' weights count in proportion."]
 
 
-def _flags(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
-    """Returns the base's fallback flags, and those for a row that not every component covers; 0.5 stands in if none does."""
+def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
+    """Returns the base's fallback flags, and those for a row that not every component covers; 0.5 stands in if none does.
+
+    What no component ranks because the base is an external score for the other question has no score.
+    """
     flags: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (Flag.UNCOVERED, Flag.UNCOVERED_DIR)]
     if np.isnan(de).any():
         flags.append(Flag.PARTLY_COVERED)
     if np.isnan(de).all():
-        flags.append(Flag.UNCOVERED)
+        flags.append(Flag.NO_DE if Flag.NO_DE in row.flags else Flag.UNCOVERED)
     elif np.isnan(up).all():
-        flags.append(Flag.UNCOVERED_DIR)
+        flags.append(Flag.NO_DIR if Flag.NO_DIR in row.flags else Flag.UNCOVERED_DIR)
     return tuple(flags)
 
 
@@ -159,7 +162,7 @@ class Fusion(DerivedMethod):
 def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
     settings = read_fusion_settings(options)
     rows, components = load_components(loader, settings)
-    results = build_results(_base_rows(rows), components, settings.weights(), settings.reference)
+    results = build_results(base_rows_of(rows), components, settings.weights(), settings.reference)
     by_id = {result.prediction.pair_id: result for result in results}
     missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
     if missing is not None:
@@ -167,7 +170,7 @@ def _fuse_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: Comp
     return [by_id[pair_id] for pair_id in pair_ids]
 
 
-def _base_rows(rows: pd.DataFrame) -> list[BaseRow]:
+def base_rows_of(rows: pd.DataFrame) -> list[BaseRow]:
     counts = [rows[name].astype(object).where(rows[name].notna(), None) for name in ("tokens", "prompt_tokens", "tool_calls")]
     return [
         BaseRow(key, tuple(map(Flag, flags)), *(None if n is None else int(n) for n in known))

@@ -116,7 +116,7 @@ def _load_component(
         if run.dataset != base.dataset:
             raise InputError(f"{run.name} and {base.name}: on different datasets; expected runs of one dataset")
         component = _align(loader, run, ids)
-    if np.isnan(component.p_de).all():
+    if np.isnan(component.p_de).all() and np.isnan(component.p_up).all():
         raise InputError(
             f"{component.name}: covers none of the {len(ids):,} rows of {base.name}; expected a run on the same rows"
         )

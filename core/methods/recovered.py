@@ -80,7 +80,9 @@ def _recover_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: C
     ids = rows["pair_id"].tolist()
     if base.dataset != fused.dataset or set(ids) != set(mixed.index):
         raise InputError(f"{base.name} and {fused.name}: not on the same rows; expected a fusion of that base")
-    if lacking := sum(not {Flag.UNCOVERED, Flag.UNCOVERED_DIR}.isdisjoint(flags) for flags in rows["flags"]):
+    if lacking := sum(
+        not {Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR}.isdisjoint(flags) for flags in rows["flags"]
+    ):
         raise InputError(
             f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone; "
             "expected a base that covers every row"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from core.report.document import render
 from core.report.figures.registry import KINDS
-from core.report.material import FindVectors, Material, load_material
+from core.report.material import FindVectors, Material, Reproduce, load_material
 from core.report.page import Sections, caption_of, make_page
 from core.report.selection import ReportSelection
 from core.report.slides import make_slides
@@ -23,14 +23,21 @@ class BuiltReport:
 
 
 def build_report(
-    store: Store, name: str, selection: ReportSelection, find_vectors: FindVectors, *, slides: bool = False
+    store: Store,
+    name: str,
+    selection: ReportSelection,
+    find_vectors: FindVectors,
+    *,
+    slides: bool = False,
+    reproduce: Reproduce = tuple,
 ) -> BuiltReport:
     """The report, or the slides, of a selection that is called `name`.
 
-    find_vectors: as in `Material`. Raises NotFound for runs that were deleted.
+    find_vectors, reproduce: as in `Material`; without published numbers among its figures a report needs no `reproduce`.
+    Raises NotFound for runs that were deleted.
     """
     with store.read() as db:
-        material = load_material(db, selection, find_vectors)
+        material = load_material(db, selection, find_vectors, reproduce)
     sections = make_sections(material, selection)
     document = make_slides(name, material, sections) if slides else make_page(name, material, selection, sections)
     drawn = sum(one.chart is not None for figures in sections.values() for _, one in figures)

@@ -34,6 +34,7 @@ class FigureKind:
     """A kind of figure that a report can have: one module of `core.report.figures`.
 
     name: as in `--figures`. order: of the section in a report. make: the figures of a report's runs and comparisons.
+    by_default: whether a report shows it unless told otherwise.
     """
 
     name: str
@@ -41,3 +42,4 @@ class FigureKind:
     about: str
     order: int
     make: Callable[[Material], Sequence[CaptionedFigure]]
+    by_default: bool = True

@@ -10,6 +10,7 @@ import pandas as pd
 
 from core.audit.debate_audit import DebateAudit, audit_debate
 from core.errors import NotFound
+from core.experiments.published.reproduce import Reproduced
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores
 from core.scoring.compare_runs import RunComparison, compare_runs
@@ -18,8 +19,9 @@ from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
 from core.scoring.standing import Standing, standing_of
 from core.stats.arrays import Floats
-from core.store import Cursor, datasets, evidence, findings, imports, pairs, predictions, runs, traces
+from core.store import Cursor, datasets, evidence, findings, hypotheses, imports, pairs, predictions, runs, traces
 from core.store.datasets import Dataset
+from core.store.hypotheses import Entry
 from core.store.imports import Import
 from core.store.runs import Run
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 # What a kNN's run scores on some rows with permuted vectors, if that was computed before.
 FindVectors = Callable[[Run, Sequence[str]], Floats | None]
+Reproduce = Callable[[], tuple[Reproduced, ...]]
 R = TypeVar("R")
 
 
@@ -47,7 +50,8 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported. find_vectors: what permuted vectors score, if that was computed before.
+    have it. files: what was imported. ledger: every hypothesis. find_vectors: what permuted vectors score, if that was computed
+    before. reproduce: computes the published numbers anew.
     """
 
     dataset: Dataset
@@ -60,7 +64,9 @@ class Material:
     audits: Mapping[str, tuple[DebateAudit, pd.DataFrame]]
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
+    ledger: Sequence[Entry]
     find_vectors: FindVectors
+    reproduce: Reproduce
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
 
     def score(self, run: str) -> RunScore:
@@ -92,6 +98,10 @@ class Material:
             ("controls", run), lambda: control_run(rows, splits, self.find_vectors(rows.run, rows.frame["pair_id"].tolist()))
         )
 
+    def published(self) -> tuple[Reproduced, ...]:
+        """The published numbers, computed anew."""
+        return self._once(("published",), self.reproduce)
+
     def comparison(self, a: str, b: str) -> RunComparison:
         """Run b against run a."""
         return self._once(("comparison", a, b), lambda: compare_runs(self.rows[a], self.rows[b]))
@@ -109,7 +119,7 @@ class Material:
         return found
 
 
-def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVectors) -> Material:
+def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVectors, reproduce: Reproduce = tuple) -> Material:
     """What a selection asks for. Raises NotFound for runs that were deleted since it was saved."""
     chosen = tuple(runs.find(db, key) for key in selection.runs)
     pairs_of_runs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in selection.compare)
@@ -127,7 +137,9 @@ def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVect
         audits={run.id: (audit_debate(findings.debate_facts(db, run.id)), traces.brief_lengths(db, run.id)) for run in chosen},
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
+        ledger=hypotheses.list_all(db),
         find_vectors=find_vectors,
+        reproduce=reproduce,
     )
 
 

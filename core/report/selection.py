@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from core.errors import InputError
-from core.report.figures.registry import KINDS, kind_named
+from core.report.figures.registry import DEFAULTS, KINDS, kind_named
 from core.store import Cursor, predictions, runs
 
 PRESET = "report"  # the page whose presets the saved selections are
@@ -17,7 +17,7 @@ PRESET = "report"  # the page whose presets the saved selections are
 class ReportSelection:
     """The dataset and runs (ids), pairs of a baseline and a run to compare, ids of the rows to show in full, and figures (names).
 
-    The first run is the one that stands out. No figures: all of them.
+    The first run is the one that stands out. No figures: those of DEFAULTS.
     """
 
     dataset: str
@@ -46,7 +46,7 @@ class ReportSelection:
     @property
     def figure_names(self) -> tuple[str, ...]:
         """The figures in the order of a report's sections."""
-        wanted = set(self.figures or KINDS)
+        wanted = set(self.figures or DEFAULTS)
         return tuple(name for name in KINDS if name in wanted)
 
 

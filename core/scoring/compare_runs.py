@@ -106,9 +106,9 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     )
 
 
-def has_both_classes(result: Comparison) -> bool:
-    """Whether the labels have all that both AUROCs need: effect and none, up and down."""
-    return not math.isnan(result.mean.change.row.estimate)
+def has_an_auroc(result: Comparison) -> bool:
+    """Whether both runs have a score for a question, DE or DIR, of which the labels have both classes."""
+    return not all(math.isnan(part.change.row.estimate) for part in (result.de, result.dir))
 
 
 def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:

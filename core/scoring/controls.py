@@ -33,7 +33,10 @@ COUNT_ONLY, RARER_GENE, BASE_RATE = "count-only", "rarer gene", "base rate"
 GENE_MEAN, PERMUTED_VECTORS = "gene mean", "permuted vectors"
 OWN = "this run"
 NO_SKILL = "base rate per gene, no skill"
-_FINGERPRINT_CUT = EvaluationProtocol("folds", 5, 0)  # for runs that were not made under folds of their own
+FINGERPRINT_CUT = EvaluationProtocol("folds", 5, 0)  # for runs that were not made under folds of their own
+
+
+Protocols = tuple[EvaluationProtocol, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,11 +138,11 @@ def control_run(
     """
     counts = count_rows(rows).scores
     controls = [
-        _score(rows, BASE_RATE, "one number for every row", constant(len(rows))),
-        *(_score(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
-        _only(_score(rows, COUNT_ONLY, "how often each gene was measured; it sees no label", counts), "de"),
+        score_control(rows, BASE_RATE, "one number for every row", constant(len(rows))),
+        *(score_control(rows, f"{word} mean", _SEEN_MEAN.format(word), _seen_means(rows, splits, axis)) for axis, word in AXES),
+        _only(score_control(rows, COUNT_ONLY, "how often each gene was measured; it sees no label", counts), "de"),
         _only(
-            _score(rows, RARER_GENE, "the rarer a gene, the more likely it goes up; it sees no label", counts),
+            score_control(rows, RARER_GENE, "the rarer a gene, the more likely it goes up; it sees no label", counts),
             "dir",
         ),
         *(_permuted_labels(rows, axis, word, n, np.random.default_rng(seed)) for axis, word in AXES),
@@ -165,8 +168,9 @@ def constant(n: int) -> Scores:
     return Scores(np.full(n, 0.5), np.full(n, 0.5))
 
 
-def _score(rows: RunRows, name: str, about: str, scores: Scores) -> Control:
-    arrays = rows.with_scores(scores).under(rows.protocols).arrays
+def score_control(rows: RunRows, name: str, about: str, scores: Scores, protocols: Protocols | None = None) -> Control:
+    """The score of other numbers on a run's rows, inside the cells of these protocols; None: as the run is scored."""
+    arrays = rows.with_scores(scores).under(rows.protocols if protocols is None else protocols).arrays
     pooled = score_of_rows(arrays)
     if rows.kind == "ternary":
         return Control(name, about, _interval_of(pooled.de), _interval_of(pooled.dir), _interval_of(pooled.mean))
@@ -205,7 +209,7 @@ def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
 
 
 def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, ...]:
-    cut = (folds_among(rows.protocols) or [_FINGERPRINT_CUT])[0]
+    cut = (folds_among(rows.protocols) or [FINGERPRINT_CUT])[0]
     ways = (
         (
             "outside its part",
@@ -215,7 +219,7 @@ def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, .
         ("leave-one-out", "the mean label of the {}'s other rows", EvaluationProtocol("loo")),
     )
     return tuple(
-        _score(
+        score_control(
             rows,
             f"{word} mean, {way}",
             about.format(word),
@@ -232,18 +236,18 @@ def _permuted_labels(rows: RunRows, axis: Unit, word: str, n: int, rng: np.rando
     macro = rows.gene if rows.kind != "ternary" else None
     values = scores_of_permuted_labels(rows.arrays, group, n, rng, macro)
     about = f"the run against labels permuted within each {word}: mean and 95% range of {n}"
-    return _of_values(f"labels permuted within {word}s", about, values, len(rows), axis)
+    return control_of_values(f"labels permuted within {word}s", about, values, len(rows), axis)
 
 
 def _permuted_vectors(values: Floats | None, n_rows: int) -> Control:
     about = "the same space with its vectors exchanged among the genes that it covers, mean of ten cuts"
     if values is None:
         return Control(PERMUTED_VECTORS, f"{about}: not computed", None, None, None, permuted=True)
-    return _of_values(PERMUTED_VECTORS, f"{about}: mean and 95% range of {len(values)}", values, n_rows, "gene")
+    return control_of_values(PERMUTED_VECTORS, f"{about}: mean and 95% range of {len(values)}", values, n_rows, "gene")
 
 
-def _of_values(name: str, about: str, values: Floats, n_rows: int, unit: Unit) -> Control:
-    """A control of permuted scores, of shape (n, 2): each axis' mean and the range of 95% of them."""
+def control_of_values(name: str, about: str, values: Floats, n_rows: int, unit: Unit) -> Control:
+    """A control that was drawn n times, values of shape (n, 2): each axis' mean and the range of 95% of them."""
 
     def summary(column: Floats) -> Interval | None:
         if np.isnan(column).any():

@@ -154,18 +154,19 @@ def comparison(found: RunComparison, words: list[str], margin: float | None = No
     """
     equal = None if margin is None else equivalence(found.covered.mean.change.shown, margin)
     return {
-        **_changes(found.covered),
+        **changes(found.covered),
         "p_gt_0": found.covered.mean.p_gt_0,
         "detectable": found.covered.mean.detectable,
         "scored": found.scored,
         "cuts_known": found.cuts_known,
-        "all_rows": None if found.all_rows is None else _changes(found.all_rows),
+        "all_rows": None if found.all_rows is None else changes(found.all_rows),
         "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},
         "verdict": " ".join(words),
     }
 
 
-def _changes(result: Comparison) -> dict[str, Any]:
+def changes(result: Comparison) -> dict[str, Any]:
+    """Row counts and the changes of DE, DIR and their mean, each with the interval of every unit."""
     parts = {"delta_de": result.de, "delta_dir": result.dir, "delta_mean": result.mean}
     return {**_counts(result), **{name: _change(part) for name, part in parts.items()}}
 

@@ -43,6 +43,8 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.UNCOVERED: "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
     Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
     Flag.PARTLY_COVERED: "A component of the fusion has no prediction for this row: only the others are used.",
+    Flag.NO_DE: "An external score that does not rank rows by an effect: this number is no score, and DE is left out.",
+    Flag.NO_DIR: "An external score that does not rank rows by direction: there is no number for it, and DIR is left out.",
     Flag.FEWER_SEEDS: "A mean over fewer seeds than asked: the answers under the others could not be read. “How these numbers "
     "were computed” says over how many.",
 }

@@ -142,7 +142,7 @@ def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame,
     ids = rows["pair_id"].tolist()
     positions, protocols = index.positions_of(ids), protocols_of(run, find)
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
-    scores = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
+    scores = _without_missing(rows, ranked_scores(rows["prediction_up"], rows["prediction_down"], ids))
     return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts, kind)
 
 
@@ -195,6 +195,12 @@ def without_stand_ins(rows: RunRows) -> RunRows:
     some = rows.take(rows.covered)
     undirected = _carries(some.frame, Flag.UNCOVERED_DIR)
     return replace(some, scores=Scores(some.scores.p_de, np.where(undirected, np.nan, some.scores.p_up)))
+
+
+def _without_missing(frame: pd.DataFrame, scores: Scores) -> Scores:
+    """The scores with NaN for a question that an external score does not answer."""
+    no_de, no_dir = _carries(frame, Flag.NO_DE), _carries(frame, Flag.NO_DIR)
+    return Scores(np.where(no_de, np.nan, scores.p_de), np.where(no_dir, np.nan, scores.p_up))
 
 
 def _score(rows: RunRows) -> ScoreIntervals:

@@ -7,7 +7,7 @@ import math
 from core.scoring.compare_runs import RunComparison
 from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
-from core.scoring.run_scores import RunScore
+from core.scoring.run_scores import MEAN_HEADLINE, RunScore
 from core.stats.delong import Estimate
 from core.stats.equivalence import Equivalence, equivalence
 from core.stats.intervals import Interval, Unit
@@ -58,8 +58,15 @@ def score_sentences(found: RunScore) -> list[str]:
     if whole.n_labelled == 0:
         return [f"{counts}: no labels here, so no score"]
     parts = {"DE": whole.de, "DIR": whole.dir, "mean": whole.mean}
-    lines = [f"{name:5} {interval_text(part.shown)}  {axes_text(part.shown)}" for name, part in parts.items()]
+    lines = [f"{name:5} {interval_text(part.shown)}  {_interval_words(part.shown)}" for name, part in parts.items()]
     return [counts, *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
+
+
+def _interval_words(shown: Interval) -> str:
+    """What stands beside a score: what its interval allows for, or why there is no score."""
+    if math.isnan(shown.estimate):
+        return "no score: the run does not rank rows by it, or the labels have one class"
+    return axes_text(shown)
 
 
 def other_score_sentences(found: OtherScores) -> list[str]:
@@ -134,8 +141,8 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
     mean = result.mean
     change = mean.change.shown
     if math.isnan(change.estimate):
-        return [f"{result.n_labelled:,} labelled rows, but only one class: no AUROC, so no comparison."]
-    sentences = [_mean_sentence(change, a, b)]
+        return _one_axis_sentences(found, a, b)
+    sentences = [_change_sentence(change, MEAN_HEADLINE, a, b)]
     if margin is not None:
         sentences.append(_equality_sentence(equivalence(change, margin)))
     elif change.low <= 0 <= change.high:
@@ -152,6 +159,22 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
     if len(moved) == 1:
         sentences.append(f"Only {moved[0]} differs by itself.")
     return [*sentences, *_comparison_remarks(found)]
+
+
+def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
+    """The comparison in the one question that both runs answer and that the labels can judge, if there is one."""
+    result = found.covered
+    parts = {name: part for name, part in (("DE", result.de), ("DIR", result.dir)) if not math.isnan(part.change.value)}
+    if not parts:
+        return [
+            f"{result.n_labelled:,} labelled rows, but no question for which both runs have a score and the labels have both "
+            "classes: no AUROC, so no comparison."
+        ]
+    return [
+        *(_change_sentence(part.change.shown, name, a, b) for name, part in parts.items()),
+        f"Only {next(iter(parts))} can be compared: for the other question a run has no score, or the labels have one class.",
+        *_comparison_remarks(found),
+    ]
 
 
 def _equality_sentence(found: Equivalence) -> str:
@@ -183,13 +206,13 @@ def _differs(change: Interval) -> bool:
     return not change.low <= 0 <= change.high
 
 
-def _mean_sentence(change: Interval, a: str, b: str) -> str:
+def _change_sentence(change: Interval, name: str, a: str, b: str) -> str:
     interval = interval_text(change, signed=True)
     if change.low > 0:
-        return f"{b} is better than {a}: mean of DE and DIR {interval}, {axes_text(change)}."
+        return f"{b} is better than {a}: {name} {interval}, {axes_text(change)}."
     if change.high < 0:
-        return f"{b} is worse than {a}: mean of DE and DIR {interval}, {axes_text(change)}."
-    return f"{b} and {a} cannot be told apart on these rows: mean of DE and DIR {interval}, {axes_text(change)}."
+        return f"{b} is worse than {a}: {name} {interval}, {axes_text(change)}."
+    return f"{b} and {a} cannot be told apart on these rows: {name} {interval}, {axes_text(change)}."
 
 
 def knn_sentences(numbers: KnnNumbers) -> list[str]:

@@ -71,6 +71,22 @@ def _row_influence(placed: Placements, positive: Bools, stratum: Codes) -> Float
     return np.divide(centred, pairs, out=np.zeros_like(centred), where=pairs > 0)
 
 
+def mean_influence(found: Sequence[Influence]) -> Influence:
+    """The mean over replicates of the same statistics on the same rows, without strata: each row's influence on the means.
+
+    Replicates share their rows, so they are averaged before rows are clustered, not treated as independent.
+    """
+    members = np.any([each.members for each in found], axis=0)
+    k = len(found[0].values)
+    return Influence(
+        np.mean([each.values for each in found], axis=0),
+        members.reshape(k, -1, members.shape[-1]).sum(axis=(1, 2), dtype=np.float64)[:, None],
+        np.mean([each.parts for each in found], axis=0),
+        members,
+        found[0].stratum,
+    )
+
+
 def covariance(influence: Influence, clusters: Codes | None = None) -> Floats:
     """The covariances of the k statistics, of shape (n_strata, k, k), of independent clusters or, without, independent rows.
 

@@ -22,7 +22,8 @@ SUM_LIMIT = 1 + 1.1e-6
 class Scores:
     """A run's scores as they are ranked; made by `scores_from_submission` or `scores_from_probabilities`.
 
-    p_de of shape (n_rows,): finite. p_up of shape (n_rows,): the probability of up given an effect, NaN if missing.
+    p_de of shape (n_rows,): NaN if a run does not rank rows by an effect. p_up of shape (n_rows,): the probability of up
+    given an effect, NaN if missing.
     """
 
     p_de: Floats
@@ -83,9 +84,10 @@ def scores_from_probabilities(p_de: ArrayLike, p_up: ArrayLike) -> Scores:
 
 
 def shared_rows(a: Scores, b: Scores) -> tuple[Scores, Scores]:
-    """Both runs' scores, with p_up missing in both if either lacks it, so that they are ranked over the same rows."""
-    missing = np.isnan(a.p_up) | np.isnan(b.p_up)
-    return Scores(a.p_de, np.where(missing, np.nan, a.p_up)), Scores(b.p_de, np.where(missing, np.nan, b.p_up))
+    """Both runs' scores, each missing in both if either lacks it, so that they are ranked over the same rows."""
+    no_de, no_up = np.isnan(a.p_de) | np.isnan(b.p_de), np.isnan(a.p_up) | np.isnan(b.p_up)
+    first, second = (Scores(np.where(no_de, np.nan, each.p_de), np.where(no_up, np.nan, each.p_up)) for each in (a, b))
+    return first, second
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,6 +126,6 @@ class Task:
 
 
 def tasks(outcome: Outcome, scores: Scores) -> tuple[Task, Task]:
-    """DE (an effect against none, by p_de) and DIR (up against down, by p_up, over rows that have one)."""
-    directed = outcome.directed & ~np.isnan(scores.p_up)
-    return Task(outcome.labelled, outcome.effect, scores.p_de), Task(directed, outcome.up, scores.p_up)
+    """DE (an effect against none, by p_de) and DIR (up against down, by p_up), each over the rows that have the score."""
+    ranked, directed = outcome.labelled & ~np.isnan(scores.p_de), outcome.directed & ~np.isnan(scores.p_up)
+    return Task(ranked, outcome.effect, scores.p_de), Task(directed, outcome.up, scores.p_up)

@@ -5,6 +5,7 @@ file_copy       the files, held still while they are copied
 migrations      the schema, as numbered steps
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each
+hypotheses      the ledger of hypotheses: entries are added, never changed
 notes           notes on rows and runs, and presets
 spaces          records of gene spaces and knowledge packs
 changes         the audit log, and the counters that caches are keyed by

@@ -179,3 +179,18 @@ def notes_on_figures(cursor: duckdb.DuckDBPyConnection) -> None:
     """Notes may be about a figure of a run: its title, and the address of the view that has it."""
     for column in ("figure VARCHAR", "address VARCHAR"):
         cursor.execute(f"ALTER TABLE note ADD COLUMN {column}")
+
+
+@step
+def ledger_of_hypotheses(cursor: duckdb.DuckDBPyConnection) -> None:
+    """The ledger of hypotheses: what was claimed and what came out. Rows are only ever added."""
+    cursor.execute(
+        """CREATE TABLE hypothesis (id VARCHAR PRIMARY KEY, first VARCHAR NOT NULL, position INTEGER UNIQUE NOT NULL,
+           kind VARCHAR NOT NULL, source VARCHAR NOT NULL, name VARCHAR NOT NULL, hypothesis VARCHAR NOT NULL, prediction VARCHAR,
+           dataset VARCHAR, metric VARCHAR, level VARCHAR, unit VARCHAR, smallest_effect DOUBLE, run_a VARCHAR, run_b VARCHAR,
+           name_a VARCHAR, name_b VARCHAR, benchmark VARCHAR, measured_on VARCHAR, scored VARCHAR, score_a DOUBLE, score_b DOUBLE,
+           score_se DOUBLE, estimate DOUBLE, low DOUBLE, high DOUBLE, se DOUBLE, df DOUBLE, z DOUBLE, n INTEGER,
+           detectable_low DOUBLE, detectable DOUBLE, verdict VARCHAR, reason VARCHAR, public_a DOUBLE, public_b DOUBLE,
+           seen_before BOOLEAN, note VARCHAR, author VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL,
+           code_version VARCHAR NOT NULL)"""
+    )

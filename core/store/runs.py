@@ -164,6 +164,17 @@ def folded_bytes(cursor: Cursor, run: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def list_labelled(cursor: Cursor, dataset: str) -> frozenset[str]:
+    """The ids of a dataset's runs that predict at least one labelled row."""
+    found = cursor.execute(
+        """SELECT DISTINCT q.run FROM prediction q JOIN run r ON r.id = q.run
+           JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
+           WHERE r.dataset = ? AND p.label IS NOT NULL""",
+        [dataset],
+    )
+    return frozenset(str(run) for (run,) in found.fetchall())
+
+
 def rows_with_flag(cursor: Cursor, flag: Flag) -> dict[str, int]:
     """Run id → how many of its rows carry a flag; runs without such a row are absent."""
     rows = cursor.execute("SELECT run, count(*) FROM prediction WHERE list_contains(flags, ?) GROUP BY run", [str(flag)])

@@ -17,7 +17,7 @@ from core.stats import validate
 from core.stats.arrays import Bools, Codes, Floats
 from core.stats.cell_auroc import influence_within_cells
 from core.stats.delong import estimates, widen
-from core.stats.influence import Influence
+from core.stats.influence import mean_influence
 from core.stats.official_score import DE, DIR, MEAN, ScoreIntervals, point_values, row_counts
 from core.stats.scores_and_labels import Outcome, Scores, Task, outcome_of, tasks
 from core.transfer.cut_priors import SEEDS, prepare_cuts
@@ -121,14 +121,7 @@ def _mean_score(by_cut: Sequence[Sequence[Task]], cells: Sequence[Codes], outcom
     """The mean over cuts of DE and DIR, each the same AUROC in every cut; outcome: of the rows that are counted."""
     found = [influence_within_cells(two, inside) for two, inside in zip(by_cut, cells, strict=True)]
     values = np.stack([each.values[:, 0] for each in found])
-    members = np.any([each.members for each in found], axis=0)
-    mean = Influence(
-        values.mean(axis=0)[:, None],
-        members.reshape(2, 2, -1).sum(axis=(1, 2), dtype=np.float64)[:, None],
-        np.mean([each.parts for each in found], axis=0),
-        members,
-        found[0].stratum,
-    )
+    mean = mean_influence(found)
     of_cuts = variances_between(values) / len(values)
     three = [each[0] for each in estimates(mean, rows.pert, rows.gene, [DE, DIR, MEAN])]
     de, direction, both = (widen(each, float(variance)) for each, variance in zip(three, of_cuts, strict=True))

@@ -75,8 +75,8 @@ def component_of(
     """
     de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
     flag_sets = [frozenset(row_flags) for row_flags in flags]  # looking flags up in arrays, as frames hold them, is slow
-    de[[Flag.UNCOVERED in row_flags for row_flags in flag_sets]] = np.nan
-    up[[not row_flags.isdisjoint((Flag.UNCOVERED, Flag.UNCOVERED_DIR)) for row_flags in flag_sets]] = np.nan
+    de[[not row_flags.isdisjoint((Flag.UNCOVERED, Flag.NO_DE)) for row_flags in flag_sets]] = np.nan
+    up[[not row_flags.isdisjoint((Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NO_DIR)) for row_flags in flag_sets]] = np.nan
     position_of = {pair_id: i for i, pair_id in enumerate(pair_ids)}
     positions = np.array([position_of.get(pair_id, -1) for pair_id in wanted], dtype=np.intp)
     if not len(de):  # no row of the run was predicted

@@ -10,13 +10,15 @@ import sys
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
+from urllib.parse import quote, unquote
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from core.config import REPOSITORY, load_settings
+from core.config import CALLBACK, REPOSITORY, load_settings
 from core.log import record_error
 
 # While a page computes, what it has drawn waits for its thread to give way, and each message again: 5 ms unless told.
@@ -44,6 +46,9 @@ HEADERS = {
     b"x-content-type-options": b"nosniff",
     b"referrer-policy": b"no-referrer",
 }
+OPENED = "opened_before_sign_in"  # our cookie
+SIGNED_IN = "_streamlit_user"  # Streamlit's
+_COOKIE = "Path=/; HttpOnly; SameSite=Lax"
 
 
 class SecurityHeaders:
@@ -97,13 +102,55 @@ class BaseScript:
         await self.app(scope, receive, with_script)
 
 
+class ReturnAfterSignIn:
+    """ASGI middleware that keeps, in a cookie, the address that somebody opened before they signed in, and leads them back there.
+
+    Streamlit itself leads everybody to the first page. The cookie is read once, and never leads to another server.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        request = Request(scope)
+        signs_in = request.url.path.endswith(f"/{CALLBACK}")
+        opened = f"{request.url.path}?{request.url.query}".rstrip("?")
+
+        async def with_address(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if signs_in and "location" in headers:
+                    headers["location"] = _address_here(request.cookies.get(OPENED, "")) or headers["location"]
+                    headers.append("set-cookie", f"{OPENED}=; {_COOKIE}; Max-Age=0")
+                elif SIGNED_IN not in request.cookies and headers.get("content-type", "").startswith("text/html"):
+                    headers.append("set-cookie", f"{OPENED}={quote(opened)}; {_COOKIE}; Max-Age=600")
+            await send(message)
+
+        await self.app(scope, receive, with_address)
+
+
+def _address_here(cookie: str) -> str:
+    """The address in a cookie; empty if it leads to another server, or is none."""
+    address = unquote(cookie)
+    here = address.startswith("/") and not address.startswith("//") and address.isascii() and address.isprintable()
+    return address if here and "\\" not in address else ""
+
+
 def _record(error: Exception) -> None:
     """Record an error that no page foresaw, such as one in a widget's callback; Streamlit shows it."""
     record_error("an error that no page foresaw", error)
 
 
+_SETTINGS = load_settings()
 app = st.App(
     REPOSITORY / "app.py",
-    middleware=[Middleware(SecurityHeaders, base_url=load_settings().base_url), Middleware(BaseScript)],
+    middleware=[
+        Middleware(SecurityHeaders, base_url=_SETTINGS.base_url),
+        *([Middleware(ReturnAfterSignIn)] if _SETTINGS.sign_in else []),
+        Middleware(BaseScript),
+    ],
     on_script_error=_record,
 )

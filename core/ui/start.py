@@ -33,6 +33,9 @@ def main() -> None:
     _keep_import_roots(workspace.settings)
     os.chdir(REPOSITORY)  # where .streamlit/config.toml is
     server = str(REPOSITORY / "core" / "ui" / "server.py")
+    os.environ.setdefault(
+        "MALLOC_ARENA_MAX", "2"
+    )  # each run of a page is a thread, and what glibc keeps for one it does not give back
     secrets = ["--secrets.files", str(workspace.settings.secrets_file)]
     os.execv(sys.executable, [sys.executable, "-m", "streamlit", "run", server, *secrets, *sys.argv[1:]])
 

@@ -14,12 +14,15 @@ import pytest
 
 from core.actions import (
     backups,
+    benchmark_process,
+    benchmarks,
     bundles,
     demo,
     export,
     imports,
     inspect_log,
     launch,
+    ledger,
     page_imports,
     reports,
     run_control,
@@ -38,12 +41,14 @@ from core.config import REPOSITORY, Settings
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import ReadOnly
+from core.experiments.benchmark_spec import parse_benchmark
 from core.store import runs as stored_runs
 from core.store.runs import Run
 from tests import cases
 from tests.engine.cases import fast
 from tests.engine.killed import killed_run
 
+BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 ACTIONS = REPOSITORY / "core" / "actions"
 GUARDS = ("change", "refuse_if_read_only")
 
@@ -98,6 +103,10 @@ class Stage:
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
 CALLS: Mapping[str, Callable[[Stage], object]] = {
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
+    "benchmarks.delete_benchmark": lambda s: benchmarks.delete_benchmark(s.plain, "b"),
+    "benchmarks.run_benchmark": lambda s: benchmarks.run_benchmark(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmarks.save_benchmark": lambda s: benchmarks.save_benchmark(s.plain, parse_benchmark(BENCHMARK)),
+    "benchmark_process.start_apart": lambda s: benchmark_process.start_apart(s.plain, parse_benchmark(BENCHMARK)),
     "bundles.build_bundle": lambda s: bundles.build_bundle(s.crashed, "r"),
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
@@ -109,8 +118,13 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "imports.import_paths": lambda s: imports.import_paths(s.plain, [s.files]),
     "imports.import_space": lambda s: imports.import_space(s.plain, s.files / "space.csv", "s"),
     "imports.import_upload": lambda s: imports.import_upload(s.plain, cases.DEBATES, "d.csv"),
+    "imports.import_uploads": lambda s: imports.import_uploads(s.plain, [("d.csv", cases.DEBATES)]),
     "inspect_log.build_log": lambda s: inspect_log.build_log(s.crashed, "r"),
     "launch.start": lambda s: launch.start(s.plain, RunRequest("evidence_rules", "bmdm")),
+    "ledger.import_file": lambda s: ledger.import_file(s.plain, b"", "l.csv"),
+    "ledger.import_published_ladder": lambda s: ledger.import_published_ladder(s.plain),
+    "ledger.record_result": lambda s: ledger.record_result(s.plain, "h", ledger.Recording()),
+    "ledger.register": lambda s: ledger.register(s.plain, ledger.Registration("h", "it helps", "it rises")),
     "page_imports.import_path": lambda s: page_imports.import_path(s.plain, str(s.files), ImportOptions(), "127.0.0.1"),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),

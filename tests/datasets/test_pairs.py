@@ -79,8 +79,6 @@ def test_a_missing_column_is_one_rejection_and_no_rows(header: str, kind: str, m
     "header",
     [
         "id,pert,gene,label,split",  # its test rows must not become training rows
-        "id,pert,gene,score",  # another file about pairs
-        "id,pert,gene,Label",
         "gene,description",
     ],
 )

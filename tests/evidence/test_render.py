@@ -37,6 +37,7 @@ def text(name: str, pert: str | None = None, gene: str | None = None, packs: Pac
             (None, "Cdkn1a"),
             "gene class, Cdkn1a: a named gene, of the program p53 response, expected to go up.",
         ),
+        ("gene_class", (None, "Mki67"), "gene class, Mki67: a named gene, of the program cell cycle."),
         (
             "base_rates",
             (None, None),

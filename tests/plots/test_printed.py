@@ -47,8 +47,13 @@ def test_images_have_the_heading(chart: go.Figure) -> None:
         pytest.skip("needs Chromium on the path")
     drawn = ElementTree.parse(io.BytesIO(printed.encode(chart, "svg", "Shares", CAPTION)))
     assert {"Shares", CAPTION} <= set(drawn.getroot().itertext())
-    assert printed.encode(chart, "pdf", "Shares", CAPTION).startswith(b"%PDF")
-    assert printed.encode(chart, "png", "Shares", CAPTION).startswith(b"\x89PNG")
+
+
+@pytest.mark.soak
+@pytest.mark.browser
+@pytest.mark.parametrize(("form", "begin"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
+def test_images_are_of_their_form(chart: go.Figure, form: printed.Form, begin: bytes) -> None:
+    assert printed.encode(chart, form, "Shares", CAPTION).startswith(begin)
 
 
 def test_without_a_browser_there_is_html_and_a_reason(chart: go.Figure, monkeypatch: pytest.MonkeyPatch) -> None:

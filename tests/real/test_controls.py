@@ -72,3 +72,18 @@ def test_a_mean_by_gene_has_no_skill_on_k562(place: Path) -> None:
     assert of_gene["de"]["micro"] > 0.9
     assert of_gene["note"] == "base rate per gene, no skill"
     assert found["constant"]["de"]["micro"] == 0.5
+
+
+def test_a_knn_without_biology_has_a_half_inside_cells_and_not_under_leave_one_out(of_knn: dict[str, Any]) -> None:
+    controls = named(of_knn["controls"])
+    assert (controls["equal weights, folds"]["de"], controls["equal weights, folds"]["dir"]) == pytest.approx(
+        (0.5, 0.5), abs=1e-12
+    )
+    biased = controls["equal weights, leave-one-out"]
+    assert (biased["de"], biased["dir"]) == pytest.approx((0.558, 0.061), abs=0.005)
+    drawn = [each for name, each in controls.items() if name.startswith(("random embedding", "scrambled symbols"))]
+    assert len(drawn) == 5
+    for each in drawn:
+        for axis in ("de", "dir"):
+            spread = each["intervals"][axis]["high"] - each["intervals"][axis]["low"]  # of nine draws
+            assert each[axis] == pytest.approx(0.5, abs=spread / 2)

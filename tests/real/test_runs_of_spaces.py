@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.config import REPOSITORY, Settings
 from core.store import pairs, predictions, runs, traces
 from tests import test_cli
 from tests.commands import core_json
@@ -154,3 +154,17 @@ def test_in_a_process_of_its_own(place: Path) -> None:
     assert own["permuted"] == here["permuted"]
     for key in ("coverage", "de", "dir", "null_de", "null_dir"):
         assert own[key] == pytest.approx(here[key], abs=1e-9)
+
+
+def test_the_paired_benchmark_of_the_llm_with_and_without_a_knn(place: Path, tmp_path: Path) -> None:
+    """The example, on one cut: both arms inside the same cells, where the LLM has .577 and .580 by the mean of cuts."""
+    example = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
+    file = tmp_path / "benchmark.toml"
+    file.write_text(example.replace("cuts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]", "cuts = [0]"))
+    found = core_json(place, "benchmark", str(file))
+    [comparison] = found["comparisons"]
+    assert (comparison["n"], comparison["left_out"], comparison["scored"]) == (2_499, 0, "inside 5×5 cells, cut 0")
+    assert comparison["control"]["de"]["estimate"] == pytest.approx(0.577, abs=0.01)
+    assert comparison["control"]["dir"]["estimate"] == pytest.approx(0.580, abs=0.028)  # by which cuts alone vary
+    assert comparison["delta_mean"]["estimate"] > 0
+    assert [one["moved"] for one in comparison["placebo"]] == [False, False]

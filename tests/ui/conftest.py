@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 APP = REPOSITORY / "app.py"
 READ_AHEAD = rows._AHEAD.submit  # as it is before a test replaces it
+EACH_START = ("hardened", pytest.param("plain", marks=pytest.mark.soak))  # of STARTS
 Visit = Callable[..., AppTest]
 OpenTab = Callable[..., "Page"]
 # Streamlit says on its outermost element whether the script runs; `runs` counts how often it ended. `alerts` keeps every

@@ -77,6 +77,14 @@ class Control:
         return not self.key.startswith(tuple(NOT_CARRIED))
 
 
+UNFOLD = """async () => {
+  document.querySelectorAll("[data-testid=stMain] details:not([open]) > summary").forEach(each => each.click());
+  await new Promise(requestAnimationFrame);
+  const moving = document.getAnimations().filter(each => each.effect.target?.closest("details"));
+  await Promise.allSettled(moving.map(each => each.finished));
+}"""
+
+
 def controls(page: Page) -> list[Control]:
     """Every control of a page, those in popovers too."""
     unfold(page)
@@ -94,8 +102,8 @@ def read_controls(page: Page, where: str) -> list[Control]:
 
 
 def unfold(page: Page) -> None:
-    """Open what is folded."""
-    page.evaluate("document.querySelectorAll('[data-testid=stMain] details:not([open]) > summary').forEach(each => each.click())")
+    """Open what is folded, and wait until it stands still: a menu closes when what it is in moves."""
+    page.evaluate(UNFOLD)
 
 
 def popovers(page: Page) -> Locator:

@@ -24,6 +24,7 @@ from tests.ui.conftest import APP, Visit, forget
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
+    "experiments": ("tab", ("Benchmark", "Plan", "Controls", "Ablations", "Published numbers")),
     "submit": ("tab", ("Check a file",)),
     "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
     "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),

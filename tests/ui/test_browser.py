@@ -22,7 +22,7 @@ from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from tests import cases
-from tests.ui.conftest import OpenTab, button, heading, settle, then
+from tests.ui.conftest import EACH_START, OpenTab, button, heading, settle, then
 from tests.ui.serving import STARTS, Server, serving
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def place(page: Page) -> int:
     return int(page.get_by_text(ROW_OF).inner_text().split()[1].replace(",", ""))
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", EACH_START)
 def test_the_first_visit_to_a_fresh_server_may_be_any_page(open_tab: OpenTab, demo_workspace: Workspace, start: str) -> None:
     run, page = the_run(demo_workspace), open_tab()
     with demo_workspace.store.read() as db:

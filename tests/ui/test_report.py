@@ -91,30 +91,30 @@ def written(tmp_path: Path) -> tuple[Path, Path, hostile.Listener]:
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 def test_files_opened_from_disk_ask_for_nothing_and_run_nothing_else(
-    open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener]
+    open_tab: OpenTab, written: tuple[Path, Path, hostile.Listener], scheme: str
 ) -> None:
     report, slides, listener = written
-    for scheme in ("light", "dark"):
-        tab = open_tab(color_scheme=scheme, offline=True)
-        asked: list[str] = []
-        faults: list[str] = []
-        tab.on("request", lambda request, asked=asked: asked.append(request.url))
-        tab.on("pageerror", lambda error, faults=faults: faults.append(str(error)))
-        tab.on("console", lambda message, faults=faults: message.type == "error" and faults.append(message.text))
-        tab.goto(report.as_uri())
-        tab.wait_for_selector("html[data-drawn=all]", state="attached")
-        drawn = tab.locator(".chart .main-svg").count()
-        assert drawn >= len(KINDS)
-        before = background(tab)
-        tab.click("#theme")
-        assert background(tab) != before
-        assert tab.evaluate("document.documentElement.scrollWidth") <= 1280
-        assert (asked, faults) == ([report.as_uri()], [])
-        assert tab.evaluate("window.pwned") is None
-        walk_through(tab, slides, asked)
-        assert faults == []
-        assert tab.evaluate("window.pwned") is None
+    tab = open_tab(color_scheme=scheme, offline=True)
+    asked: list[str] = []
+    faults: list[str] = []
+    tab.on("request", lambda request, asked=asked: asked.append(request.url))
+    tab.on("pageerror", lambda error, faults=faults: faults.append(str(error)))
+    tab.on("console", lambda message, faults=faults: message.type == "error" and faults.append(message.text))
+    tab.goto(report.as_uri())
+    tab.wait_for_selector("html[data-drawn=all]", state="attached")
+    drawn = tab.locator(".chart .main-svg").count()
+    assert drawn >= len(KINDS)
+    before = background(tab)
+    tab.click("#theme")
+    assert background(tab) != before
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert (asked, faults) == ([report.as_uri()], [])
+    assert tab.evaluate("window.pwned") is None
+    walk_through(tab, slides, asked)
+    assert faults == []
+    assert tab.evaluate("window.pwned") is None
     assert listener.asked == []
 
 

@@ -14,7 +14,7 @@ from core.plots import theme
 from core.store import runs
 from tests import cases
 from tests.ui import hostile
-from tests.ui.conftest import OpenTab, button, settle, then
+from tests.ui.conftest import EACH_START, OpenTab, button, settle, then
 from tests.ui.serving import STARTS, Server, serving
 from tests.ui.watch import Watch
 
@@ -93,7 +93,7 @@ def every_row_view(page: Page, server: Server, workspace: Workspace) -> Iterator
     yield "a refused file"
 
 
-@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("start", EACH_START)
 def test_text_stays_text(open_tab: OpenTab, hostile_desk: Workspace, listener: hostile.Listener, start: str) -> None:
     """Every row where no policy stands behind us; with it, where what it stops is an error, every view, in the dark."""
     plain = start == "plain"

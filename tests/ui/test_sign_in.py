@@ -66,9 +66,9 @@ def server(shared: Workspace, secrets: Path) -> Iterator[Server]:
         yield started
 
 
-def sign_in(page: Page, server: Server, name: str) -> None:
-    """Sign in at the provider; the page that the app shows then is drawn."""
-    page.goto(server.url())
+def sign_in(page: Page, server: Server, name: str, address: str = "") -> None:
+    """Sign in at the provider, from a page's address; the page that the app shows then is drawn."""
+    page.goto(address or server.url())
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name=name, exact=True).click()
     page.wait_for_url(f"{server.address}/**")
@@ -126,7 +126,12 @@ def open_debates(page: Page, server: Server) -> None:
 def test_an_editor_and_a_reader_at_the_same_time(open_tab: OpenTab, server: Server, shared: Workspace) -> None:
     ada, bob = open_tab(), open_tab()
     sign_in(ada, server, "ada")
-    sign_in(bob, server, "bob")
+    with shared.store.read() as db:
+        [debate] = [run for run in runs.list_all(db) if run.name == "debate"]
+    linked = f"{server.url('debates')}?run={debate.id}&row=Pa_Gb"
+    sign_in(bob, server, "bob", linked)
+    assert bob.url.startswith(linked)
+    assert bob.get_by_role("heading", name="Pa").first.is_visible()
     assert f"Signed in as Ada Byron <{ADA}>, editor" in [line.replace("\u2060", "") for line in shown(ada)]
     assert f"Signed in as Bob <{BOB}>, reader" in [line.replace("\u2060", "") for line in shown(bob)]
     open_debates(bob, server)

@@ -48,7 +48,11 @@ Zwilch Zwint
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program; expected: the direction in which a perturbation that engages the program moves its genes."""
+    """A program; expected: the direction in which a perturbation that engages the program is thought to move its genes.
+
+    On the challenge's training labels "up" holds (stress 50 up, 3 down; p53 8 up) and "down" does not (cell cycle 19 up, 11 down;
+    ribosome biogenesis 4 up, 2 down), so texts and rules name "up" alone; the ablation program_priors counts anew.
+    """
 
     name: str
     expected: Literal["up", "down"]
@@ -81,7 +85,7 @@ def program_of(symbol: str) -> tuple[str, Program | None]:
 
 class GeneClass(TypedDict):
     """naming: the kind of the symbol. uncharacterised: whether the symbol is provisional. program: the curated program of
-    the gene, None for none; expected: the direction in which a perturbation tends to move that program's genes."""
+    the gene, None for none; expected: the direction in which the program's genes are thought to move (see `Program`)."""
 
     symbol: str
     naming: SymbolKind

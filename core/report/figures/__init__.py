@@ -7,5 +7,6 @@ ladder           scores of all runs               baselines        what knows no
 slices           the slices that cost most        roc_curves       ROC of DE and DIR
 score_ways       AUROCs of the same rows          score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
+published        published numbers, computed anew
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

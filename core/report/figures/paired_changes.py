@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from core.plots import paired_changes
 from core.report.captioned import CaptionedFigure, FigureKind
 from core.report.material import Material
-from core.scoring.compare_runs import RunComparison, has_both_classes
+from core.scoring.compare_runs import RunComparison, has_an_auroc
 from core.scoring.sentences import TWO_WAY, comparison_sentences, scored_text
+from core.stats.comparison import Comparison, Difference
 from core.store.runs import Run
 
 _TITLE = "Paired changes"
@@ -18,15 +20,20 @@ def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
     """A run less a baseline, with intervals by every unit of resampling."""
     result, subject = found.covered, f"{run.name} against {baseline.name}"
     sentence = comparison_sentences(found, baseline.name, run.name)[0]
-    if not has_both_classes(result):
+    if not has_an_auroc(result):
         return CaptionedFigure(_TITLE, subject, f"{run.name} and {baseline.name}: {sentence}")
-    table = paired_changes.table(result)
+    table = paired_changes.table(result).dropna(subset="estimate")
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
         "paired 95% intervals · "
-        f"P(better) {result.mean.p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
+        f"P(better) {_judged(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
     return CaptionedFigure(_TITLE, subject, sentence, caption, paired_changes.figure(table, result.mean.detectable), table)
+
+
+def _judged(result: Comparison) -> Difference:
+    """The difference that the comparison is judged by: of the mean, or of the one question that both runs answer."""
+    return next(part for part in (result.mean, result.de, result.dir) if not math.isnan(part.change.value))
 
 
 def _make(material: Material) -> Sequence[CaptionedFigure]:

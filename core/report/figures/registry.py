@@ -20,6 +20,7 @@ def _load_kinds() -> Mapping[str, FigureKind]:
 
 
 KINDS: Mapping[str, FigureKind] = _load_kinds()
+DEFAULTS = tuple(name for name, kind in KINDS.items() if kind.by_default)  # those that a report shows unless told otherwise
 
 
 def kind_named(name: str) -> FigureKind:

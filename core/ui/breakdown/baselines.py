@@ -32,14 +32,15 @@ def show_baselines(rows: RunRows) -> None:
     sentences = [verdict_sentence(axis, verdict) for axis, verdict in judged if verdict.beats is not None]
     said = "  \n".join(as_text(f"{sentence}.") for sentence in sentences)
     st.markdown(said, help=terms.explain(" ".join(sentences)))
-    _show_table([found.own, *found.controls])
+    show_controls_table([found.own, *found.controls], "baselines")
     st.caption(as_text(caption_of(rows.run, len(rows), found)))
     st.markdown("**What the sampling gives away**")
     st.caption(_FINGERPRINT)
-    _show_table(found.fingerprint, is_reversed=True)
+    show_controls_table(found.fingerprint, "fingerprint of the sampling", is_reversed=True)
 
 
-def _show_table(controls: Sequence[Control], *, is_reversed: bool = False) -> None:
+def show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: bool = False) -> None:
+    """Show the scores of controls in a table, and what each of them is; name: of a file of the table."""
     lines = []
     for each in controls:
         line = {"name": each.name, "DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)}
@@ -47,7 +48,7 @@ def _show_table(controls: Sequence[Control], *, is_reversed: bool = False) -> No
         if is_reversed:
             line |= {"DE reversed": _reverse_text(each.de), "DIR reversed": _reverse_text(each.dir)}
         lines.append(line)
-    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"))
+    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), name)
     with st.expander("What each of these is"):
         st.markdown("\n".join(f"- **{as_text(each.name)}**: {as_text(each.about)}" for each in controls))
 

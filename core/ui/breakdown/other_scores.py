@@ -51,7 +51,7 @@ def show_top(run: Run, rows: RunRows) -> None:
                 [(one.k, interval_text(one.precision.shown), interval_text(one.enrichment.shown)) for one in found.top[metric]],
                 columns=["top", "precision", "enrichment"],
             )
-            tables.show_table(table, _top_columns())
+            tables.show_table(table, f"top of {name}", _top_columns())
     ranked = "" if rows.cells is None else "; a row's rank is its percentile inside its cell"
     st.caption(f"Precision: the share of positives among the top rows. Enrichment: precision over the base rate{ranked}.")
 

@@ -58,6 +58,7 @@ def _show_slice_table(table: pd.DataFrame, metric: str) -> None:
     clusters = "The smaller number of perturbations and genes in the slice, which decides how wide its interval is."
     tables.show_table(
         table,
+        "slices",
         {
             "n": number(format="localized"),
             "n_labelled": number("labelled", format="localized"),

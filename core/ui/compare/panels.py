@@ -40,8 +40,8 @@ class Choice:
 
 def choose_baselines(context: PageContext, run: Run) -> Choice | None:
     """Show the choice of runs to compare with; None, with a sentence, if no other run is on the same rows."""
-    own_ids = set(loaders.run_rows(run.id)["pair_id"])
-    others = {r.id: r for r in context.runs if r.id != run.id and not own_ids.isdisjoint(loaders.run_rows(r.id)["pair_id"])}
+    shared = loaders.shared_row_counts(run.id)
+    others = {other.id: other for other in context.runs if other.id in shared}
     if not others:
         show_empty(
             "No other run of this dataset is on the same rows: there is nothing to compare this one with.",
@@ -104,6 +104,7 @@ def show_several(run: Run, others: Sequence[Run]) -> None:
     number = st.column_config.NumberColumn
     tables.show_table(
         table,
+        "against others",
         {
             "n": number("labelled rows", format="localized"),
             "p": number(format="%.3f", help=f"Two-sided, of the change of the mean, {TWO_WAY}."),
@@ -153,6 +154,7 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
     number = st.column_config.NumberColumn
     tables.show_table(
         table,
+        f"rows {word}",
         {
             **{
                 name: number(f"{name} ‰", format="%+.2f", help=f"Change of {name} by this row, in thousandths.") for name in PARTS

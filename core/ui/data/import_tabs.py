@@ -21,7 +21,7 @@ from core.ui.shared.widgets import as_text, show_empty
 _PROBLEMS = "_import_problems"  # session key: the outcomes that need reading, shown after the rerun
 _NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
-_OF_RUNS = ("submission", "bundle")
+_OF_RUNS = ("submission", "bundle", "external_score")
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": "the published entry's five submissions, with their public scores",
@@ -39,7 +39,10 @@ def show_import(context: PageContext) -> None:
             "Dataset that the rows belong to", placeholder="recognised by their ids", **bind("import_dataset")
         )
         strict = st.toggle("Refuse a file if one of its rows cannot be read", **bind("import_strict"))
-    options = ImportOptions(dataset=dataset or None, strict=strict)
+        effect, direction = st.columns(2)
+        de = effect.text_input("External scores: column for DE", placeholder="each column a run", **bind("import_de"))
+        up = direction.text_input("External scores: column for DIR", placeholder="each column a run", **bind("import_dir"))
+    options = ImportOptions(dataset=dataset or None, strict=strict, de=de or None, dir=up or None)
     upload, path, public = st.columns(3, gap="medium")
     with upload:
         _show_upload(context, options)
@@ -61,7 +64,7 @@ def _show_upload(context: PageContext, options: ImportOptions) -> None:
         "Tables, knowledge packs, embeddings: recognised by content", accept_multiple_files=True, key="upload"
     )
     if st.button("Import uploaded files", disabled=not files, type="primary"):
-        _show_after_rerun([imports.import_upload(context.workspace, f.getvalue(), f.name, options) for f in files])
+        _show_after_rerun(imports.import_uploads(context.workspace, [(f.name, f.getvalue()) for f in files], options))
 
 
 def _show_path(context: PageContext, options: ImportOptions) -> None:
@@ -151,6 +154,7 @@ def show_imports(context: PageContext, files: pd.DataFrame) -> None:
         return
     tables.show_table(
         files.assign(kind=files["kind"].str.replace("_", " "))[_FILE_COLUMNS],
+        "imported files",
         {
             **{name: st.column_config.NumberColumn(format="localized") for name in ("rows", "rejected")},
             "imported_at": "imported",
@@ -186,8 +190,8 @@ def show_rejected_rows(rows: pd.DataFrame) -> None:
         show_empty("Every row of every imported file could be read.")
         return
     counts = rows.groupby(["file", "reason"]).size().rename("rows").reset_index()
-    tables.show_table(counts)
-    tables.show_table(rows, height="auto")
+    tables.show_table(counts, "rejected rows counted")
+    tables.show_table(rows, "rejected rows", height="auto")
 
 
 def show_run(context: PageContext) -> None:

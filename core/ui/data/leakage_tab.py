@@ -80,7 +80,7 @@ def _show_splits(audit: LeakageAudit) -> None:
         }
         for pair in audit.splits
     ]
-    tables.show_table(pd.DataFrame(lines), dict.fromkeys(list(lines[0])[1:], _COUNT))
+    tables.show_table(pd.DataFrame(lines), "shared symbols", dict.fromkeys(list(lines[0])[1:], _COUNT))
     for pair in audit.splits:
         groups = {group.ortholog: group for group in (*pair.perts.paralogs, *pair.genes.paralogs)}
         if groups:
@@ -113,6 +113,7 @@ def _show_spaces(audit: LeakageAudit) -> None:
     }
     tables.show_table(
         pd.DataFrame(lines),
+        "probes of spaces",
         {
             **{name: st.column_config.NumberColumn(format="%.3f", help=text) for name, text in helps.items()},
             "rows": st.column_config.NumberColumn(format="localized", help="Labelled rows that could be probed."),
@@ -142,6 +143,7 @@ def _show_runs(audit: LeakageAudit) -> None:
     }
     tables.show_table(
         pd.DataFrame(lines),
+        "likeness of runs",
         {
             **{name: st.column_config.TextColumn(help=_REPEATS) for name in ("DE", "DIR")},
             **{name: st.column_config.NumberColumn(format="%+.2f", help=text) for name, text in helps.items()},
@@ -186,4 +188,4 @@ def _show_row_counts(rows: pd.DataFrame) -> None:
     counts["rows of the gene"] = counts["rows"].clip(upper=20).astype(str).where(counts["rows"] < 20, "20 or more")
     table = counts.pivot_table(index="split", columns="rows of the gene", values="gene", aggfunc="count", fill_value=0)
     order = sorted(table.columns, key=lambda name: int(name.split()[0]))
-    tables.show_table(table[order].reset_index())
+    tables.show_table(table[order].reset_index(), "genes by row count")

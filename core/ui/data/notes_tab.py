@@ -32,7 +32,7 @@ def show(context: PageContext) -> None:
     st.caption(f"{len(found):,} of {len(notes):,} notes")
     columns = {"about": st.column_config.LinkColumn("about", display_text=r"#(.*)")}
     shown = _table(found, context.dataset.id)
-    tables.show_table(shown, columns)
+    tables.show_table(shown, None, columns)
     plain = found.drop(columns=["id", "run_id", "address"])
     figure_menu.show_table_buttons(plain, "notes", file_name(context.dataset.name, "notes"))
     _show_deletion(context, found)

@@ -69,6 +69,7 @@ def show(context: PageContext) -> None:
 def _show_table(dataset: Dataset | None, spaces: list[SpaceRecord]) -> None:
     tables.show_table(
         pd.DataFrame([_space_line(dataset, space) for space in spaces]).dropna(axis="columns", how="all"),
+        "spaces",
         {
             **{name: st.column_config.NumberColumn(format="localized") for name in ("genes", "columns")},
             **{
@@ -120,6 +121,7 @@ def _show_numbers(dataset: Dataset) -> None:
     def draw() -> None:
         tables.show_table(
             pd.DataFrame([_numbers_line(name, task) for name, task in tasks.items()]),
+            "numbers of spaces",
             {name: st.column_config.Column(help=text) for name, text in NUMBERS_HELP.items()},
         )
         k, power = EvaluationProtocol().k, SimilaritySettings().weighting.power
@@ -218,7 +220,7 @@ def _show_packs() -> None:
         "entries": st.column_config.NumberColumn(format="localized"),
         "organism": st.column_config.TextColumn(help=_ORGANISM_HELP),
     }
-    tables.show_table(table, columns)
+    tables.show_table(table, "knowledge packs", columns)
 
 
 def _pack_line(pack: PackRecord) -> dict[str, Any]:

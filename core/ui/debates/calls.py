@@ -20,11 +20,11 @@ from core.ui.shared.widgets import as_text
 def show(run: Run, pair_id: str, calls: Sequence[Call], events: Sequence[Event]) -> None:
     """Show every request to a language model for the row with its raw answer; what the trace knows if no call was kept."""
     if not calls:
-        _show_events(events)
+        _show_events(run, events)
         return
     table = call_table(calls)
     with st.expander(f"{len(calls)} call{'s' * (len(calls) != 1)} of the model{describe_total(table)}"):
-        _show_table(table)
+        _show_table(run, table)
         for i, call in enumerate(calls):
             st.caption(as_text(f"{i + 1}. {call.stage} · {call.role}"))
             if call.error:
@@ -78,7 +78,7 @@ def event_table(events: Sequence[Event]) -> pd.DataFrame:
     return table.astype({"seconds": "Float64", "tokens": "Int64"})
 
 
-def _show_events(events: Sequence[Event]) -> None:
+def _show_events(run: Run, events: Sequence[Event]) -> None:
     if not events:
         return
     table = event_table(events)
@@ -86,7 +86,7 @@ def _show_events(events: Sequence[Event]) -> None:
         st.caption("Seconds and tokens of the single steps were not kept with this run.")
         return
     with st.expander(f"{len(table)} of {len(events)} steps with seconds or tokens{describe_total(table)}"):
-        _show_table(table)
+        _show_table(run, table)
 
 
 def describe_total(table: pd.DataFrame) -> str:
@@ -104,12 +104,12 @@ def describe_total(table: pd.DataFrame) -> str:
     return "".join(f" · {part}" for part in said)
 
 
-def _show_table(table: pd.DataFrame) -> None:
+def _show_table(run: Run, table: pd.DataFrame) -> None:
     """Show the lines with a bar for their seconds, as long as the longest."""
     longest = float(table["seconds"].dropna().max()) if table["seconds"].any() else 1.0
     bar = st.column_config.ProgressColumn(format="%.1f", min_value=0.0, max_value=longest, color="gray")
     titles: dict[str, Any] = {"sent": "tokens sent", "answered": "tokens answered", "seconds": bar}
-    tables.show_table(table, titles, placeholder="not known")
+    tables.show_table(table, f"calls of {run.name}", titles, placeholder="not known")
 
 
 def _pretty(text: str) -> str:

@@ -75,4 +75,4 @@ def _show_table(entries: Sequence[Mapping[str, Any]], marks: Marks) -> None:
     hit = f"background-color: {theme.WARNING}55"
     has_hit = any(marks.count_hits(str(value)) for entry in entries for value in entry.values())
     shown = table.style.map(lambda value: hit if marks.count_hits(str(value)) else "") if has_hit else table
-    tables.show_table(shown, columns)
+    tables.show_table(shown, None, columns)

@@ -37,11 +37,11 @@ def show(dataset: Dataset, run: Run, details: RowDetails) -> bool:
         if run.method == "knn":
             _show_neighbours(dataset, run, details)
         elif run.method == "fusion":
-            _show_components(fusion_table(run, pair_id))
+            _show_components(run, fusion_table(run, pair_id))
             among = {"population": "the base's rows", "train": "labelled rows"}[_settings_of(run).reference]
             st.caption(f"A percentile is a component's rank among {among}; a rank score is the sum of percentiles by weight.")
         else:
-            _show_components(parents_table(run, pair_id))
+            _show_components(run, parents_table(run, pair_id))
     except (InputError, NotFound, StateError) as error:
         st.caption(f":orange[⚠ What this row is made from cannot be shown again:] {as_text(error)}")
         return False
@@ -67,6 +67,7 @@ def _show_neighbours(dataset: Dataset, run: Run, details: RowDetails) -> None:
     number = st.column_config.NumberColumn
     tables.show_table(
         shown.head(LISTED),
+        f"neighbours of {run.name}",
         {
             "similarity": number(format="%.3f"),
             "share": number("% of P(DE)", format=_SHARE),
@@ -149,11 +150,12 @@ def _row_addresses(run: Run, parts: Sequence[str], pair_id: str) -> list[str]:
     return [links.page_address("debates", dataset=run.dataset, run=ids[part], row=pair_id) for part in parts]
 
 
-def _show_components(table: pd.DataFrame) -> None:
+def _show_components(run: Run, table: pd.DataFrame) -> None:
     st.markdown("**Made from**")
     numbers = [str(name) for name in table if name not in ("component", "row")]
     tables.show_table(
         table,
+        f"components of {run.name}",
         {
             **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
             "row": st.column_config.LinkColumn(display_text="open"),

@@ -13,7 +13,7 @@ from core.scoring.row_words import FLAG_HELP, score_name
 from core.scoring.terms import PROBABILITY_HELP, RANK_HELP
 from core.store.runs import Run
 from core.texts import number_text
-from core.types import FLAG_NAMES
+from core.types import FLAG_NAMES, Flag
 from core.ui.shared import links, run_browser
 from core.ui.shared.loaders import RowDetails
 from core.ui.shared.number_box import Number, show_numbers
@@ -57,7 +57,7 @@ def _show_numbers(run: Run, row: dict[str, Any], rank: str) -> None:
 
 
 def _show_rank_scores(run: Run, row: dict[str, Any], rank: str) -> None:
-    values = {"P(DE)": row["p_de"], "P(up | DE)": row["p_up_given_de"]}
+    values = {"P(DE)": None if Flag.NO_DE in row["flags"] else row["p_de"], "P(up | DE)": row["p_up_given_de"]}
     numbers = [
         Number(score_name(run, name), number_text(math.nan if value is None else value, ".2f"), RANK_HELP)
         for name, value in values.items()

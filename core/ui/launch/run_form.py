@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
@@ -16,13 +15,14 @@ from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.llm.health import START_COMMAND, Health
 from core.log import record_error
-from core.methods.base import DerivedMethod, Method, Option, methods
+from core.methods.base import DerivedMethod, Method, methods
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
 from core.ui.shared.confirmation import confirm
-from core.ui.shared.linked import bind, choose_one, choose_several
-from core.ui.shared.method_words import method_text, option_text
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.method_words import method_text
+from core.ui.shared.option_controls import SOURCES, show_option
 from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
@@ -85,45 +85,12 @@ def _show_options(dataset: Dataset, method: Method) -> dict[str, object]:
     """Show a widget for each option of a method; return the values that differ from the defaults."""
     if not method.options:
         return {}
-    needed = [option for option in method.options if option.kind in ("spaces", "run", "runs")]  # they have no default
-    values = {option.name: _show_sources(dataset, method, option) for option in needed}
+    needed = [option for option in method.options if option.kind in SOURCES]  # they have no default
+    values = {option.name: show_option(dataset, f"option-{method.name}", option) for option in needed}
     rest = [option for option in method.options if option not in needed]
     with st.expander(f"{len(rest)} more options; the defaults are set"):
-        values |= {option.name: _show_option(method, option) for option in rest}
+        values |= {option.name: show_option(dataset, f"option-{method.name}", option) for option in rest}
     return {option.name: values[option.name] for option in method.options if values[option.name] != option.default}
-
-
-def _show_sources(dataset: Dataset, method: Method, option: Option) -> str:
-    """Show the gene spaces or runs that an option may name; return the chosen ones with commas between them."""
-    key, title = f"option-{method.name}-{option.name}", option_text(option.name)
-    if option.kind == "spaces":
-        return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], help=option.help, **bind(key)))
-    names = {run.id: run.name for run in loaders.all_runs() if run.dataset == dataset.id}
-    if option.kind == "runs":
-        return ",".join(choose_several(st.multiselect, key, title, names, help=option.help))
-    return choose_one(st.selectbox, key, title, names, index=None, help=option.help, placeholder="choose a run") or ""
-
-
-def _show_option(method: Method, option: Option) -> Any:
-    key = f"option-{method.name}-{option.name}"
-    title = option_text(option.name)
-    if option.kind == "flag":
-        return st.toggle(title, option.default, help=option.help, **bind(key))
-    if option.kind == "choice":
-        choices = list(option.choices)
-        return st.selectbox(
-            title,
-            choices,
-            index=choices.index(option.default),
-            format_func=lambda choice: choice or "the server's default",
-            help=option.help,
-            **bind(key),
-        )
-    if option.kind == "text":
-        return st.text_area(title, option.default, help=option.help, height=68, **bind(key))
-    least = None if option.least is None else type(option.default)(option.least)
-    most = None if option.most is None else type(option.default)(option.most)
-    return st.number_input(title, least, most, option.default, help=option.help, **bind(key))
 
 
 def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tuple[RunRequest, Health | None]:

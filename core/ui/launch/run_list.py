@@ -74,6 +74,7 @@ def _choose_run(here: Mapping[str, Run], states: Mapping[str, Status]) -> str:
     st.session_state[TABLE] = {"selection": {"rows": [place]}}
     tables.show_table(
         pd.DataFrame([_table_row(run, states[key]) for key, run in here.items()]),
+        "runs started here",
         _COLUMNS,
         key=TABLE,
         height="auto",

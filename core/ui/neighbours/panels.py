@@ -142,7 +142,7 @@ def show_masked_rows(live: LiveNeighbours) -> None:
             f"{int((by_pert & by_gene).sum()):,} both. The {int((own_pert | own_gene).sum()):,} that share the perturbation or "
             "the gene itself, and would be the most informative:"
         )
-        tables.show_table(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), height=200)
+        tables.show_table(_masked_rows(live, np.flatnonzero(own_pert | own_gene)), "rows left out", height=200)
 
 
 def _masked_rows(live: LiveNeighbours, at: Codes) -> pd.DataFrame:
@@ -235,6 +235,7 @@ def show_neighbours(
         st.markdown(f"**Without the picked: P(DE) {de} · P(up | DE) {up}**")
     tables.show_table(
         shown,
+        "neighbours",
         {
             **{name: number(format="%.3f") for name in ("similarity", "weight", *live.settings.spaces)},
             **{name: number(title, format="%.2f") for name, title in shares.items()},

@@ -65,6 +65,7 @@ def show_runs(context: PageContext, noise: PublicNoise | None) -> None:
             st.caption("Set PERTURBDESK_PRICE_PROMPT and PERTURBDESK_PRICE_COMPLETION, prices of a million tokens, to see costs.")
     chosen = tables.show_table(
         table[["run", *(name for name in columns if name in shown)]],
+        "runs",
         _columns(noise),
         key="runs",
         on_select="rerun",

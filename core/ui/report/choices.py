@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core.report.figures.registry import KINDS
+from core.report.figures.registry import DEFAULTS, KINDS
 from core.report.selection import ReportSelection, select
 from core.store.runs import Run
 from core.ui.shared import links, loaders
@@ -29,7 +29,7 @@ def choose(context: PageContext, run: Run) -> ReportSelection | None:
     )
     left, right = st.columns(2, gap="medium")
     titles = {name: kind.title for name, kind in KINDS.items()}
-    figures = choose_several(left.multiselect, "figures", "Figures", titles, list(titles))
+    figures = choose_several(left.multiselect, "figures", "Figures", titles, list(DEFAULTS))
     rows = right.text_area("Rows in full, one id a line", height=140, help=_ROWS_HELP, **bind("rows"))
     if not chosen:
         return None

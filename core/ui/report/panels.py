@@ -11,6 +11,7 @@ import streamlit as st
 
 from core.actions import reports
 from core.actions.knn_numbers import kept_vectors
+from core.actions.reproduction import reproduce_numbers
 from core.actions.workspace import Workspace
 from core.plots import printed
 from core.report.build import build_report
@@ -57,10 +58,10 @@ def show_contents(selection: ReportSelection) -> None:
         lines.append(("Rows in full", f"{len(selection.rows):,} rows with dossier, briefs, verdicts and audit."))
     lines += [
         ("Methods", "How each run was scored, and the definitions that were used."),
-        ("Provenance", "Imported files with their SHA-256, specifications of the runs, seeds, version of the code."),
+        ("Provenance", "Files with their SHA-256, runs' specifications, seeds, code version."),
     ]
     st.markdown("### What will be in it")
-    tables.show_table(pd.DataFrame(lines, columns=["part", "what it shows"]))
+    tables.show_table(pd.DataFrame(lines, columns=["part", "what it shows"]), "contents of the report")
 
 
 def show_save(workspace: Workspace, name: str, selection: ReportSelection) -> None:
@@ -107,5 +108,6 @@ def show_downloads(workspace: Workspace, name: str, selection: ReportSelection) 
 
 def make_file(workspace: Workspace, name: str, selection: ReportSelection, form: str) -> bytes:
     """The bytes of a file of `_FORMS`."""
-    built = build_report(workspace.store, name, selection, partial(kept_vectors, workspace), slides=form == "slides")
+    find_vectors, reproduce = partial(kept_vectors, workspace), partial(reproduce_numbers, workspace)
+    built = build_report(workspace.store, name, selection, find_vectors, slides=form == "slides", reproduce=reproduce)
     return as_pdf(built.content) if form == "pdf" else built.content

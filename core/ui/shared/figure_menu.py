@@ -26,6 +26,12 @@ def begin_page(workspace: Workspace, dataset: Dataset | None, run: Run | None) -
     st.session_state[_ABOUT] = (workspace, dataset, run)
 
 
+def file_name_of(name: str) -> str:
+    """The name, without extension, of a file with what a page shows under a name: with its dataset and run."""
+    _, dataset, run = st.session_state.get(_ABOUT, (None, None, None))
+    return printed.file_name(*(each.name for each in (dataset, run) if each is not None), name)
+
+
 def _about() -> tuple[Workspace, Dataset | None, Run | None]:
     about: tuple[Workspace, Dataset | None, Run | None] = st.session_state[_ABOUT]
     return about
@@ -48,7 +54,12 @@ def show_table_buttons(table: pd.DataFrame, name: str, file: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("Table", width="content")
         _show_button("CSV", f"{file}.csv", f"csv-{name}", partial(encode_for_spreadsheets, table))
-        _show_button("Parquet", f"{file}.parquet", f"parquet-{name}", partial(encode, table, "parquet"))
+        show_parquet_button(table, name, file)
+
+
+def show_parquet_button(table: pd.DataFrame, name: str, file: str) -> None:
+    """Show a button that downloads a table as Parquet; file: its name without extension."""
+    _show_button("Parquet", f"{file}.parquet", f"parquet-{name}", partial(encode, table, "parquet"))
 
 
 def _show_figure_buttons(chart: go.Figure, name: str, title: str, heading: str, file: str) -> None:

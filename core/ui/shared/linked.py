@@ -32,6 +32,7 @@ NOT_CARRIED = {
     "check_file": "as upload",
     "prompt_file": "as upload",
     "tool_files": "as upload",
+    "spec-": "as upload",
     "note": "being written, or chosen to go; stored when it is saved",
     "name-": "as note",
     "score-": "as note",

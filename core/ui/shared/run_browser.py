@@ -10,6 +10,7 @@ import streamlit as st
 from core.scoring.row_words import score_name
 from core.stats.ranks import rank_from_top
 from core.store.runs import Run
+from core.types import Flag
 from core.ui.shared import links, loaders, presentation, row_list
 from core.ui.shared.linked import choose_several
 from core.ui.shared.shell import PageContext
@@ -94,8 +95,8 @@ def _show_step(key: str, ids: Sequence[str], place: int) -> None:
 
 
 def rank_sentence(run: Run, row: dict[str, Any]) -> str:
-    """The rank of a row's P(DE) or rank score in its run, in words; empty for a row that failed."""
-    if row["error"]:
+    """The rank of a row's P(DE) or rank score in its run, in words; empty for a row that failed or has no score for DE."""
+    if row["error"] or Flag.NO_DE in row["flags"]:
         return ""
     values = loaders.p_de_values(run.id)
     rank, n_equal = rank_from_top(values, row["p_de"])

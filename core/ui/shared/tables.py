@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core.ui.shared import text_size
+from core.ui.shared import figure_menu, text_size
 
 Column = Mapping[str, Any]  # as st.column_config makes it
 TEXT_PX = 13.2  # size of the text in a cell: 0.875rem of the theme's 15 px
@@ -44,10 +44,17 @@ OTHER = 65
 
 
 def show_table(
-    table: pd.DataFrame | Styler, columns: Mapping[str, Column | str | None] | None = None, key: str | None = None, **options: Any
+    table: pd.DataFrame | Styler,
+    name: str | None,
+    columns: Mapping[str, Column | str | None] | None = None,
+    *,
+    key: str | None = None,
+    **options: Any,
 ) -> Any:
-    """Show a table without its index; what `st.dataframe` returns.
+    """Show a table without its index, which can be downloaded as CSV and as Parquet; what `st.dataframe` returns.
 
+    name: of the table on its page, and in the name of its file; None where it is exported otherwise: by buttons of
+    its own, or, a part of a dossier, with its run.
     columns: as its column_config; a width in pixels stands there only for a text that may be cut or a bar. Further options are
     those of `st.dataframe`. In a place that is wider than the columns, they share what is left.
     """
@@ -63,16 +70,19 @@ def show_table(
     configured: dict[str, Any] = {
         name: None if found is None else {**found, "width": math.ceil(widths[name] * scale)} for name, found in settings.items()
     }
-    with st.container(gap=None):
+    with st.container(gap=None, key=f"table-{name}" if name else None):
         titles = [str((settings[name] or {}).get("label") or name) for name in shown]
         st.html(scroll_hint(titles, [math.ceil(widths[name] * scale) for name in shown], markers))
-        return st.dataframe(
+        shown_table = st.dataframe(
             table,
             hide_index=True,
             key=key,
             column_config=configured,
             **{"height": "content", "placeholder": "–"} | options,
         )
+        if name:
+            figure_menu.show_parquet_button(frame, f"table-{name}", figure_menu.file_name_of(name))
+    return shown_table
 
 
 def _settings_of(column: Column | str | None) -> dict[str, Any] | None:

@@ -185,6 +185,7 @@ def _show_problems(problems: Sequence[Problem], run: Run | None) -> None:
     selected = select_rows(key, "problem", rules, default=[0])
     tables.show_table(
         shown,
+        "problems",
         {
             "rows": st.column_config.NumberColumn(format="localized"),
             "found, and what was expected": st.column_config.TextColumn(width=MESSAGE_PX),
@@ -223,4 +224,4 @@ def _show_problem(problem: Problem, run: Run | None) -> None:
                 table["debate"] = addresses
             config = {"debate": st.column_config.LinkColumn(display_text="open")}
         st.caption(f"{len(table):,} rows")
-        tables.show_table(table, config, height="content" if len(table) <= LISTED else "auto")
+        tables.show_table(table, f"rows of {problem.rule}", config, height="content" if len(table) <= LISTED else "auto")

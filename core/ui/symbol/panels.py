@@ -75,6 +75,7 @@ def _show_rows(context: PageContext, role: str, rows: pd.DataFrame) -> None:
     st.caption("P(DE) of each run that has the row; of a fusion its rank score, which is no probability.")
     tables.show_table(
         table,
+        "rows",
         {
             OTHER_ROLE[role]: TITLES[OTHER_ROLE[role]].lower(),
             **{str(name): st.column_config.NumberColumn(format="%.2f") for name in predicted},
@@ -101,6 +102,7 @@ def _show_most_similar(dataset: Dataset, role: str, name: str) -> None:
     labels = [label for label in theme.LABEL_SIGNS if label in similar]
     tables.show_table(
         similar[["symbol", "similarity", *labels, "page"]],
+        "most similar",
         {
             "similarity": st.column_config.NumberColumn(format="%.3f", help="Cosine of the two vectors; 0 if negative."),
             "page": st.column_config.LinkColumn(display_text="open"),

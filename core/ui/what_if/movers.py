@@ -89,6 +89,7 @@ def _show_table(choice: FusionChoice, table: pd.DataFrame) -> None:
     tables.show_table(
         # The numbers stay numbers, by which the table is sorted; a column's format knows no minus sign and no separators.
         shown.style.format({"places": _places_text}),
+        "rows that move",
         {
             "places": st.column_config.NumberColumn(
                 width=80,  # as written, which is wider than the bare number

@@ -85,7 +85,10 @@ FILM = """
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("start", "size"), [*((start, "15px") for start in STARTS), ("hardened", "18px")])
+@pytest.mark.parametrize(
+    ("start", "size"),
+    [("hardened", "15px"), *(pytest.param(*each, marks=pytest.mark.soak) for each in (("plain", "15px"), ("hardened", "18px")))],
+)
 def test_the_first_session_of_a_fresh_server_shows_nothing_raw(
     open_tab: OpenTab, demo_workspace: Workspace, start: str, size: str
 ) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import re
 
 import pandas as pd
+import pytest
 import streamlit as st
 
-from core.ui.shared import tables
+from core.actions.export import encode
+from core.actions.workspace import Workspace
+from core.ui.shared import figure_menu, tables
+from tests.ui.conftest import Visit
+from tests.ui.views import VIEWS, symbol_of
 
 
 def test_a_column_is_as_wide_as_its_title_or_its_widest_text() -> None:
@@ -64,3 +70,32 @@ def test_the_hint_names_the_columns_out_of_sight() -> None:
 def test_tables_of_other_widths_have_rules_of_other_names() -> None:
     names = [re.findall(r"\.(hint-\w+)-0", tables.scroll_hint(["a", "b"], widths))[0] for widths in ([50, 60], [50, 70])]
     assert len(set(names)) == 2
+
+
+WITH_TABLES = ("overview", "compare", "neighbours", "breakdown", "what_if", "data")
+
+
+def test_tables_are_downloaded_as_parquet(visit: Visit, demo_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered: dict[str, pd.DataFrame] = {}
+
+    def offer(table: pd.DataFrame, name: str, file: str) -> None:
+        assert file.startswith("simulated"), file
+        offered[name] = pd.read_parquet(io.BytesIO(encode(table, "parquet")))
+        assert len(offered[name]) == len(table), name
+
+    monkeypatch.setattr(figure_menu, "show_parquet_button", offer)
+    for view in (view for view in VIEWS if view.page in WITH_TABLES):
+        page, parameters = view.address(symbol_of(demo_workspace))
+        assert not visit(demo_workspace, page or "overview", **parameters).exception, view
+    expected = {
+        "runs",
+        "slices",
+        "rows gained",
+        "rows lost",
+        "baselines",
+        "neighbours",
+        "imported files",
+        "spaces",
+        "rows that move",
+    }
+    assert {f"table-{name}" for name in expected} <= set(offered)

@@ -6,10 +6,12 @@ records   datasets, runs, imports, changes, presets
 rows      the rows of one run: filters, lists, and all that Debates shows of one row
 texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
+benchmarks  benchmarks that were started here, and what they found
 leakage   what splits share, and which spaces and runs repeat labels or row counts
 spaces    gene spaces, knowledge packs and what is computed from them
 """
 
+from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of, workspace
 from core.ui.shared.loaders.leakage import leakage_audit
 from core.ui.shared.loaders.records import (
@@ -24,6 +26,7 @@ from core.ui.shared.loaders.records import (
     default_dataset,
     labelled_counts,
     latest_changes,
+    ledger_entries,
     rejected_rows,
     settle_runs,
     tokens_by_run,
@@ -52,6 +55,7 @@ from core.ui.shared.loaders.scores import (
     run_rows,
     run_score,
     scored_rows,
+    space_controls,
     standing,
 )
 from core.ui.shared.loaders.spaces import (
@@ -76,6 +80,8 @@ __all__ = [
     "all_presets",
     "all_runs",
     "all_spaces",
+    "benchmark_plan",
+    "benchmark_report",
     "cosine_cache",
     "count_score",
     "dataset_counts",
@@ -91,6 +97,7 @@ __all__ = [
     "labelled_counts",
     "latest_changes",
     "leakage_audit",
+    "ledger_entries",
     "list_rows",
     "matching_ids",
     "most_similar",
@@ -109,10 +116,12 @@ __all__ = [
     "run_score",
     "run_version",
     "runs_with_row",
+    "saved_benchmarks",
     "scored_rows",
     "search_texts",
     "settle_runs",
     "shared_row_counts",
+    "space_controls",
     "space_coverage",
     "space_matches",
     "space_vectors",

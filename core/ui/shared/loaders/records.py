@@ -7,8 +7,9 @@ from typing import Any
 import pandas as pd
 
 from core.actions import run_states
-from core.store import calls, changes, datasets, imports, notes, pairs, runs
+from core.store import calls, changes, datasets, hypotheses, imports, notes, pairs, runs
 from core.store.datasets import Dataset
+from core.store.hypotheses import Entry
 from core.store.runs import Run
 from core.types import Label, Pair
 from core.ui.shared.loaders import settling
@@ -80,6 +81,13 @@ def tokens_by_run() -> dict[str, tuple[int, int]]:
     """Run id → tokens of prompts and of answers that were paid for, of runs whose calls are recorded."""
     with reading() as db:
         return calls.tokens_by_run(db)
+
+
+@cache_by("ledger")
+def ledger_entries() -> list[Entry]:
+    """Every entry of the ledger of hypotheses, in the order in which they were written."""
+    with reading() as db:
+        return hypotheses.list_all(db)
 
 
 def all_imports() -> pd.DataFrame:

@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 
 from core.actions.component_loader import WorkspaceComponents
-from core.actions.knn_numbers import kept_vectors
+from core.actions.knn_numbers import kept_vectors, space_to_scramble
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
-from core.scoring.controls import RunControls, control_run
+from core.scoring.controls import Control, RunControls, control_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
+from core.scoring.space_controls import control_spaces
 from core.scoring.standing import Standing, standing_of
 from core.stats.row_changes import rank_movement
 from core.store import Cursor, datasets, pairs, predictions, runs
@@ -76,6 +77,13 @@ def run_controls(run: str) -> RunControls:
     vectors = kept_vectors(workspace(), rows.run, rows.frame["pair_id"].tolist())
     splits = dataset_rows(rows.run.dataset)["split"].to_numpy(dtype=object)
     return control_run(rows, splits, vectors)
+
+
+@cache_by("run:{0}", "datasets", "spaces", entries=8)
+def space_controls(run: str) -> tuple[Control, ...]:
+    """The kNN without biology beside a run, over one of the workspace's spaces if it has any."""
+    rows = scored_rows(run)
+    return control_spaces(rows, space_to_scramble(workspace(), rows.run, rows.index))
 
 
 @cache_by("run:{0}", "datasets", "spaces", entries=30)

@@ -1,0 +1,282 @@
+"""Carries out a benchmark: every arm is a run, so that it has traces, a journal and resumes; what is done is not done again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.actions import launch, run_control, run_states
+from core.actions import runs as run_actions
+from core.actions.component_loader import WorkspaceComponents, default_dataset
+from core.actions.launch import FindMethod
+from core.actions.workspace import Workspace
+from core.engine.dependencies import load_pairs
+from core.engine.request import RunRequest
+from core.engine.spec import LabelViewSpec, RunSpec
+from core.errors import InputError, NotFound, StateError, Unreachable
+from core.experiments.arm_differences import check_arms
+from core.experiments.benchmark_rows import choose_benchmark_rows
+from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Replicate, parse_benchmark
+from core.methods.base import DerivedMethod, Method, method_named
+from core.methods.fusion_settings import FusionSettings, fusion_options
+from core.methods.prompts import read_seeds
+from core.store import notes, predictions, runs
+from core.store.datasets import Dataset
+from core.store.runs import Run
+
+SEED_STEP = 1000
+PAGE = "benchmark"  # of the presets that benchmarks are saved as
+Progress = Callable[[str, int, int], object]  # is told a run's name, how many are done, and of how many
+
+
+@dataclass(frozen=True, slots=True)
+class SavedBenchmark:
+    """A benchmark that was started here. rows: ids; runs: arm → replicate → run id, of the runs that are done."""
+
+    spec: BenchmarkSpec
+    dataset: str
+    rows: tuple[str, ...]
+    runs: Mapping[str, Mapping[Replicate, str]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `read_saved` makes an equal record."""
+        made = {arm: [[*replicate, run] for replicate, run in of_arm.items()] for arm, of_arm in self.runs.items()}
+        return {"name": self.spec.name, "spec": self.spec.text, "dataset": self.dataset, "rows": list(self.rows), "runs": made}
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every run of every arm is done."""
+        return all(set(self.runs.get(arm.name, {})) >= set(replicates_of(self.spec, arm)) for arm in self.spec.arms)
+
+
+def read_saved(values: Mapping[str, Any]) -> SavedBenchmark:
+    """The record that `SavedBenchmark.as_json` was made from."""
+    spec = replace(parse_benchmark(values["spec"], values["name"]), name=values["name"])
+    made = {arm: {(cut, seed): run for cut, seed, run in of_arm} for arm, of_arm in values["runs"].items()}
+    return SavedBenchmark(spec, values["dataset"], tuple(values["rows"]), made)
+
+
+@dataclass(slots=True)
+class _Arms:
+    """Makes the runs of a benchmark, each once. made: (arm, cut, seed) → run."""
+
+    workspace: Workspace
+    spec: BenchmarkSpec
+    dataset: Dataset
+    rows: tuple[str, ...]
+    loader: WorkspaceComponents
+    overwrite: bool
+    start: bool
+    method: FindMethod
+    made: dict[tuple[str, int, int], Run | None] = field(default_factory=dict)
+
+    def run_of(self, arm: Arm, cut: int, seed: int) -> Run | None:
+        """The finished run of an arm; None if nothing may be started and it is not there."""
+        key = arm.name, cut, seed
+        if key not in self.made:
+            self.made[key] = self._make(arm, cut, seed)
+        return self.made[key]
+
+    def _make(self, arm: Arm, cut: int, seed: int) -> Run | None:
+        if arm.run is not None:
+            return self._existing(arm.run)
+        if arm.method is not None:
+            return self._finish(self._method_request(arm, cut, seed))
+        base = self.run_of(self.spec.arm(str(arm.base)), cut, seed)
+        other = self._existing(arm.others[0]) if arm.knn is None else self._finish(self._knn_request(arm, cut))
+        if base is None or other is None:
+            return None
+        settings = FusionSettings(base.id, (other.id,), (arm.w_de,), (arm.w_dir,))
+        request = RunRequest("fusion", self.dataset.id, fusion_options(settings), self.rows, self._name(arm, cut, seed))
+        return self._finish(request)
+
+    def _existing(self, name: str) -> Run:
+        run = self.loader.run(name)
+        if run.dataset != self.dataset.id:
+            raise InputError(f"{run.name}: a run of another dataset than {self.dataset.name}, expected one of its own")
+        if run.status == "interrupted":  # its worker took the signal for itself; it is meant for the benchmark too
+            raise KeyboardInterrupt
+        if run.status != "done":
+            raise StateError(f"{run.name}: is {run.status}, expected a run that is done")
+        return run
+
+    def _method_request(self, arm: Arm, cut: int, seed: int) -> RunRequest:
+        name, found = self._name(arm, cut, seed), self.method(str(arm.method))
+        if isinstance(found, DerivedMethod):
+            if found.name != "knn":
+                raise InputError(f"arm {arm.name!r}: method {found.name}, expected base = ARM and what is fused with it")
+            return RunRequest("knn", self.dataset.id, self._under_cut(arm.options, cut), self.rows, name)
+        return RunRequest(
+            method=found.name,
+            dataset=self.dataset.id,
+            options=shift_seeds(found, arm.options, seed),
+            rows=self.rows,
+            name=name,
+            model=arm.model,
+            labels=LabelViewSpec("folds", self.spec.folds.k, cut),
+            seed=seed,
+            endpoint=arm.endpoint,
+            token_budget=arm.token_budget,
+        )
+
+    def _knn_request(self, arm: Arm, cut: int) -> RunRequest:
+        name = f"{self.spec.name}: kNN of {arm.name}, cut {cut}"
+        return RunRequest("knn", self.dataset.id, self._under_cut(arm.knn or {}, cut), self.rows, name)
+
+    def _under_cut(self, options: Mapping[str, Any], cut: int) -> dict[str, Any]:
+        return {**options, "protocol": "folds", "folds": self.spec.folds.k, "seed": cut}
+
+    def _name(self, arm: Arm, cut: int, seed: int) -> str:
+        with_seed = f", seed {seed}" if calls_model(self.spec, arm, self.method) else ""
+        return f"{self.spec.name}: {arm.name}, cut {cut}{with_seed}"
+
+    def _finish(self, request: RunRequest) -> Run | None:
+        """The run of a request, worked on here until it is done; resumed if an earlier worker left it."""
+        spec = launch.resolve(self.workspace, request, components=self.loader, method=self.method)
+        if not self.start:
+            with self.workspace.store.read() as db:
+                found = next((run for run in runs.list_all(db, spec.dataset) if run.id == spec.key), None)
+            return found if found is not None and found.status == "done" else None
+        run = self._start(request, spec)
+        if run.status == "interrupted":  # its worker took the signal for itself; it is meant for the benchmark too
+            raise KeyboardInterrupt
+        if run.status != "done":
+            raise StateError(f"{run.name}: is {run.status}, {run.done:,} of {run.total:,} rows; the same command resumes it")
+        return run
+
+    def _start(self, request: RunRequest, spec: RunSpec) -> Run:
+        """The run of a specification: as it is if it is done, resumed if its worker is gone, else started."""
+        there = run_control.find_same(self.workspace, spec, launch.name_of(request), replace=self.overwrite)
+        if there is None:
+            return launch.start(
+                self.workspace, request, spec=spec, replace=self.overwrite, components=self.loader, method=self.method
+            )
+        [there] = run_states.with_present_states(self.workspace, [there])
+        if there.status == "done":
+            return there
+        return run_control.resume(self.workspace, there.id, begin=self._work_here)
+
+    def _work_here(self, workspace: Workspace, run: str, api_key: str) -> None:
+        run_control.work_on(workspace, run, api_key, method=self.method, components=self.loader)
+
+
+def shift_seeds(method: Method, options: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """Options under which another seed gives other calls: a method that names its own seeds does not look at the run's.
+
+    SEED_STEP times the seed is added to each of those; seed 0 leaves them as they are.
+    """
+    named = next((options.get(option.name, option.default) for option in method.options if option.name == "seeds"), "")
+    if seed == 0 or not str(named).strip():
+        return dict(options)
+    return {**options, "seeds": ",".join(str(each + SEED_STEP * seed) for each in read_seeds(str(named)))}
+
+
+def run_benchmark(
+    workspace: Workspace,
+    spec: BenchmarkSpec,
+    *,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+    method: FindMethod = method_named,
+) -> SavedBenchmark:
+    """Makes every run of a benchmark that is not there yet, here, and saves it under its name.
+
+    Killed and started again, it goes on: runs that are done are found by their specification, the others are resumed. Raises
+    StateError if another benchmark has the name, unless `overwrite`; InputError for arms that differ in several things.
+    """
+    known = save_benchmark(workspace, spec, overwrite=overwrite)
+    arms = _prepare(workspace, spec, overwrite=overwrite, start=True, method=method)
+    wanted = [(arm, cut, seed) for arm in spec.arms for cut, seed in replicates_of(spec, arm, method)]
+    n_here = sum(arm.run is not None for arm, *_ in wanted)  # existing runs
+    wanted.sort(key=lambda each: each[0].run is None)
+    for i, (arm, cut, seed) in enumerate(wanted):
+        if progress is not None and arm.run is None:
+            progress(f"{arm.name}, cut {cut}, seed {seed}", i - n_here, len(wanted) - n_here)
+        arms.run_of(arm, cut, seed)
+    saved = _saved(arms)
+    if known != saved:
+        run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
+    return saved
+
+
+def save_benchmark(workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool = False) -> SavedBenchmark:
+    """Saves a benchmark under its name before its first run; returns it, with its runs if it was there already."""
+    workspace.refuse_if_read_only("benchmark", spec.name)
+    check_arms(spec)
+    values = saved_benchmarks(workspace).get(spec.name)
+    known = None if values is None else read_saved(values)
+    if known is not None and known.spec == spec:
+        return known
+    if known is not None and not overwrite:
+        raise StateError(f"benchmark {spec.name!r}: exists with another specification; choose another name, or use --replace")
+    arms = _prepare(workspace, spec, overwrite=overwrite, start=False, method=method_named)
+    saved = SavedBenchmark(spec, arms.dataset.id, arms.rows, {})
+    run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
+    return saved
+
+
+def find_benchmark(workspace: Workspace, spec: BenchmarkSpec, method: FindMethod = method_named) -> SavedBenchmark:
+    """The benchmark with those of its runs that are done; starts nothing. A run that cannot be planned yet is not there."""
+    arms = _prepare(workspace, spec, overwrite=False, start=False, method=method)
+    for arm in spec.arms:
+        for cut, seed in replicates_of(spec, arm, method):
+            try:
+                arms.run_of(arm, cut, seed)
+            except (NotFound, StateError, Unreachable):  # a run or space that is yet to be made, a model that nobody named
+                arms.made[arm.name, cut, seed] = None
+    return _saved(arms)
+
+
+def _prepare(workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool, start: bool, method: FindMethod) -> _Arms:
+    dataset = default_dataset(workspace, spec.dataset)
+    of_run = None
+    if spec.rows.run is not None:
+        with workspace.store.read() as db:
+            of_run = predictions.frame(db, runs.find(db, spec.rows.run).id)["pair_id"].tolist()
+    rows = choose_benchmark_rows([*load_pairs(workspace.store, dataset.id).values()], spec.rows, of_run)
+    return _Arms(workspace, spec, dataset, rows, WorkspaceComponents(workspace, dataset), overwrite, start, method)
+
+
+def _saved(arms: _Arms) -> SavedBenchmark:
+    made: dict[str, dict[Replicate, str]] = {arm.name: {} for arm in arms.spec.arms}
+    for (arm, cut, seed), run in arms.made.items():
+        if run is not None:
+            made[arm][cut, seed] = run.id
+    return SavedBenchmark(arms.spec, arms.dataset.id, arms.rows, made)
+
+
+def calls_model(spec: BenchmarkSpec, arm: Arm, method: FindMethod = method_named) -> bool:
+    """Whether another seed can give an arm other answers: it, or the arm that it is made from, calls a model."""
+    if arm.base is not None:
+        return calls_model(spec, spec.arm(arm.base), method)
+    return arm.method is not None and method(arm.method).needs_model
+
+
+def replicates_of(spec: BenchmarkSpec, arm: Arm, method: FindMethod = method_named) -> list[Replicate]:
+    """The cuts and seeds that an arm is made under; those of the noise floor are the last."""
+    seeds = [*spec.seeds]
+    if not calls_model(spec, arm, method):
+        seeds = seeds[:1]
+    elif spec.noise is not None and spec.noise.arm == arm.name:
+        seeds += [seed for seed in spec.noise.seeds if seed not in seeds]
+    return [(cut, seed) for seed in seeds for cut in spec.folds.cuts]
+
+
+def saved_benchmarks(workspace: Workspace) -> dict[str, dict[str, Any]]:
+    """Name → record of every benchmark that was started here, as plain data."""
+    with workspace.store.read() as db:
+        return notes.presets_of_page(db, PAGE)
+
+
+def find_saved(workspace: Workspace, name: str) -> SavedBenchmark:
+    """The benchmark of a name that was started here. Raises NotFound, which lists the names."""
+    known = saved_benchmarks(workspace)
+    if name not in known:
+        raise NotFound(f"benchmark {name!r}: not in this workspace, which has {', '.join(known) or 'none'}")
+    return read_saved(known[name])
+
+
+def delete_benchmark(workspace: Workspace, name: str) -> None:
+    """Deletes a saved benchmark; its runs stay."""
+    run_actions.delete_preset(workspace, PAGE, name)

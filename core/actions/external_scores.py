@@ -1,0 +1,116 @@
+"""The runs that a file of external scores brings, by the columns that an import names."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from core.actions.files import BundleFile, FileContent, PackFile, SpaceFile
+from core.actions.import_target import ImportOptions
+from core.datasets import PairTable, ScoreTable, SubmissionTable
+from core.datasets.tables import quote
+from core.errors import InputError
+from core.stats.ranks import percentiles
+from core.types import EXTERNAL_SCORE, Flag, Prediction, RowResult, TraceEvent
+
+MOST_RUNS = 20  # that a file brings if nobody says which of its columns count
+_MIDDLE = 0.5
+Importable = PairTable | SubmissionTable | BundleFile | PackFile | SpaceFile
+
+
+def split_scores(table: FileContent, path: str, options: ImportOptions) -> list[tuple[Importable, str]]:
+    """Returns what a file brings, each with what it is called: the runs of a file of external scores, any other as it is.
+
+    Raises InputError for options that name columns of another kind of file, and for one name for several runs.
+    """
+    if not isinstance(table, ScoreTable):
+        if options.de is not None or options.dir is not None:
+            raise InputError(
+                f"{path}: --de and --dir name columns of external scores, got a file of kind {table.kind}; expected id, or "
+                "pert and gene, and columns of numbers, without the column label beside all three"
+            )
+        return [(table, path)]
+    found = runs_of(table, options.de, options.dir)
+    if options.name and len(found) > 1:
+        raise InputError(
+            f"--name {options.name}: {path} brings {len(found)} runs, expected one; choose columns by --de and --dir"
+        )
+    return [(run, f"{path} [{columns}]") for columns, run in found]
+
+
+def run_name(table: SubmissionTable, path: str) -> str:
+    """Returns what a file's run is called: by the file, and by the columns of external scores."""
+    if table.kind != EXTERNAL_SCORE:
+        return Path(path).stem
+    file, _, columns = Path(path).name.partition(" [")
+    return f"{Path(file).stem} {columns.removesuffix(']')}"
+
+
+def runs_of(table: ScoreTable, de: str | None, direction: str | None) -> list[tuple[str, SubmissionTable]]:
+    """Returns the runs that a file brings, each with what is added to the file's name for it.
+
+    de, direction: the column that ranks rows by an effect, and the one that ranks them by up given an effect; if one is None,
+    the run has no score for that question. Without either, every column of numbers becomes a run that answers both questions
+    with it. Raises InputError for a column that is not there or holds no numbers, and for too many columns.
+    """
+    if de is None and direction is None:
+        if not table.columns:
+            raise InputError(f"{table.name}: columns {quote(', '.join(table.left_out), 120)}, expected one of numbers")
+        if len(table.columns) > MOST_RUNS:
+            raise InputError(
+                f"{table.name}: {len(table.columns):,} columns of numbers, expected at most {MOST_RUNS}; say with --de and --dir "
+                "which column answers which question"
+            )
+        return [(name, _run_of(table, name, name)) for name in table.columns]
+    for option, name in (("--de", de), ("--dir", direction)):
+        if name is not None and name not in table.columns:
+            found = ", ".join(table.columns) or "none"
+            problem = "holds no numbers" if name in table.left_out else "not in the file"
+            raise InputError(f"{table.name}: {option} {name}: {problem}; expected one of its columns of numbers: {found}")
+    return [(", ".join(dict.fromkeys(name for name in (de, direction) if name)), _run_of(table, de, direction))]
+
+
+def _run_of(table: ScoreTable, de: str | None, direction: str | None) -> SubmissionTable:
+    """Returns the run of the rows for which at least one of the columns has a number."""
+    used = tuple(dict.fromkeys(name for name in (de, direction) if name is not None))
+    nothing = [None] * len(table.ids)
+    values = [table.columns[name] if name is not None else nothing for name in (de, direction)]
+    ranks = [percentiles(np.array(column, dtype=np.float64)).tolist() for column in values]
+    rows, lines = [], []
+    for i, (key, line) in enumerate(zip(table.ids, table.lines, strict=True)):
+        numbers = {name: number for name in used if (number := table.columns[name][i]) is not None}
+        if numbers:
+            rows.append(_build_row(key, ranks[0][i], ranks[1][i], numbers))
+            lines.append(line)
+    identity = hashlib.sha256(f"{table.sha256} de={de} dir={direction}".encode()).hexdigest()
+    return SubmissionTable(
+        "external_score", None, EXTERNAL_SCORE, "", tuple(rows), spec={"file_sha256": table.sha256, "de": de, "dir": direction},
+        note=describe(de, direction), lines=tuple(lines), sha256=identity,
+        rejected=(*table.rejected, *(fault for name in used for fault in table.faults[name])),
+    )  # fmt: skip
+
+
+def _build_row(pair_id: str, p_de: float, p_up: float, numbers: Mapping[str, float]) -> RowResult:
+    """Returns a row of percentiles; the middle rank is written for a question without a score, and flagged."""
+    flags = tuple(flag for flag, rank in ((Flag.NO_DE, p_de), (Flag.NO_DIR, p_up)) if math.isnan(rank))
+    de = _MIDDLE if math.isnan(p_de) else p_de
+    up = de * (_MIDDLE if math.isnan(p_up) else p_up)
+    text = "\n".join(f"{name}: {number!r}" for name, number in numbers.items())
+    event = TraceEvent("external score", "SCORE", "arithmetic", text, tokens=0, meta=dict(numbers))
+    prediction = Prediction(pair_id, up, de - up, de, None if math.isnan(p_up) else p_up, "trace", flags, 0, 0, 0)
+    return RowResult(prediction, (event,))
+
+
+def describe(de: str | None, direction: str | None) -> str:
+    """Returns what a run of external scores says about which question, in a sentence."""
+    if de == direction:
+        return f"External score: column {de} ranks rows by an effect and by its direction; nobody said which it is about."
+    parts = [
+        f"column {de} ranks rows by an effect" if de else "no score for an effect",
+        f"column {direction} ranks them by up given an effect" if direction else "no score for a direction",
+    ]
+    return f"External score: {'; '.join(parts)}."

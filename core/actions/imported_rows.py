@@ -1,0 +1,107 @@
+"""The rows of one imported file, written in one transaction: pairs, a sample submission, or a run."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from core.actions import packs, run_writer
+from core.actions.external_scores import run_name
+from core.actions.import_target import (
+    Imported,
+    ImportedRows,
+    ImportOptions,
+    dataset_of_pairs,
+    dataset_of_rows,
+    delete_replaced_run,
+    free_name,
+    record_import,
+    refuse_empty_import,
+    rows_of_submission,
+)
+from core.actions.workspace import Workspace
+from core.datasets import PairTable, SubmissionTable
+from core.store import Cursor, pairs, runs
+from core.store.datasets import Dataset
+from core.texts import NO_LABEL
+from core.types import Rejected
+
+
+def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
+    """Adds the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
+    target = dataset_of_pairs(db, table, path, options)
+    known = pairs.labels(db, target.id)
+    n_rows, new_pairs, rejected = 0, [], list(table.rejected)
+    for pair, line in zip(table.pairs, table.lines, strict=True):
+        if pair.pair_id not in known:
+            new_pairs.append(pair)
+        elif known[pair.pair_id] != pair.label:
+            label, known_label = (f"label {one}" if one else NO_LABEL for one in (pair.label, known[pair.pair_id]))
+            detail = f"{pair.pair_id} has {label} in this file, {known_label} in dataset {target.name}"
+            rejected.append(Rejected(path, line, "conflicting label", detail))
+            continue
+        n_rows += 1
+    refuse_empty_import(path, n_rows, rejected, options)
+    source = record_import(db, workspace, table, path, ImportedRows(n_rows, rejected, target.id))
+    pairs.add(db, target.id, new_pairs, source)
+    pairs.add_genes(db, [symbol for pair in new_pairs for symbol in (pair.pert, pair.gene)], {})
+    packs.describe_genes(workspace, db)
+    n_known = n_rows - len(new_pairs)
+    message = f"{n_known} rows were in {target.name} already" if n_known else ""
+    return Imported(path, table.kind, target.name, n_rows, tuple(rejected), message=message)
+
+
+def write_sample(db: Cursor, workspace: Workspace, table: SubmissionTable, path: str, options: ImportOptions) -> Imported:
+    """Records a sample submission, a form to fill in: its ids are checked, no run is made."""
+    target, keep, rejected = rows_of_submission(db, table, path, options)
+    record_import(db, workspace, table, path, ImportedRows(sum(keep), rejected, target.id))
+    return Imported(
+        path,
+        table.kind,
+        target.name,
+        sum(keep),
+        tuple(rejected),
+        message="a form to fill in: its ids match, no run was made",
+    )
+
+
+def write_run(
+    db: Cursor, workspace: Workspace, table: SubmissionTable, batch: run_writer.AuditedRows, path: str, options: ImportOptions
+) -> tuple[Imported, dict[str, object]]:
+    """Returns the outcome for a submission, and what the audit log records of a run that it replaced."""
+    target, keep, rejected = rows_of_submission(db, table, path, options)
+    if not all(keep):
+        batch = run_writer.audit_rows([row for row, is_known in zip(batch.rows, keep, strict=True) if is_known])
+    name, existing = free_name(db, target.id, run_name(table, path), path, table.sha256, options)
+    replaced = {} if existing is None else delete_replaced_run(db, workspace, existing)
+    metadata = run_writer.RunMetadata(
+        id=_run_id(table, target),
+        dataset=target.id,
+        name=name,
+        method=table.method,
+        origin="imported",
+        spec={"method": table.method, "file": Path(path).name, "sha256": table.sha256, **table.spec},
+        track=table.track,
+        note=table.note,
+        model=table.model_name or None,
+    )
+    run = run_writer.write_run(db, metadata, batch)
+    record_import(db, workspace, table, path, ImportedRows(run.done, rejected, target.id, run.id))
+    return Imported(path, table.kind, run.name, run.done, tuple(rejected)), replaced
+
+
+def _run_id(table: SubmissionTable, dataset: Dataset) -> str:
+    return hashlib.sha256(f"{table.sha256} {dataset.name}".encode()).hexdigest()[:10]
+
+
+def find_bundled_run(db: Cursor, table: SubmissionTable, path: str, options: ImportOptions) -> Imported | None:
+    """Returns the outcome for a submission whose run is here because a bundle brought it; None for any other."""
+    ids = [row.prediction.pair_id for row in table.rows]
+    if not ids or table.kind != "submission":
+        return None
+    key = _run_id(table, dataset_of_rows(db, ids, path, options))
+    existing = next((run for run in runs.list_all(db) if run.id == key), None)
+    if existing is None:
+        return None
+    message = f"{path}: here already, as {existing.name}, which a bundle brought; nothing changed"
+    return Imported(path, table.kind, existing.name, existing.done, table.rejected, new=False, message=message)

@@ -1,0 +1,241 @@
+"""The ledger of hypotheses: register one before its result, record what came out, import what others published.
+
+Entries are only ever added: there is no function here, and none below, that changes or deletes one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from core.actions.workspace import Workspace
+from core.datasets.ledger_file import read_ledger_file
+from core.errors import InputError, NotFound, StateError
+from core.experiments import measure
+from core.experiments.decision import DecisionRule
+from core.experiments.published_ladder import LADDER, entry_of_row
+from core.store import Cursor, changes, datasets, hypotheses, runs
+from core.store.hypotheses import HERE, Entry
+from core.store.runs import Run
+from core.texts import check_name
+from core.version import describe
+
+MAX_TEXT = 2_000  # characters of a hypothesis, a prediction, a note
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A hypothesis as somebody registers it. a, b: the runs that are to be compared, if they are known: names or ids; a run
+    that is yet to be made is known by its name. dataset: a name, by default that of the runs."""
+
+    name: str
+    hypothesis: str
+    prediction: str
+    rule: DecisionRule = field(default_factory=DecisionRule)
+    a: str = ""
+    b: str = ""
+    dataset: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What a result is computed from. a, b: runs, by default those of the registration. noise: two labelled runs whose paired
+    difference says what a public score can show; then the public scores of a and b are compared. benchmark: its name."""
+
+    a: str = ""
+    b: str = ""
+    noise: tuple[str, str] | None = None
+    benchmark: str = ""
+    note: str = ""
+
+
+def list_entries(workspace: Workspace) -> list[Entry]:
+    """Every entry, in the order in which they were written."""
+    with workspace.store.read() as db:
+        return hypotheses.list_all(db)
+
+
+def register(workspace: Workspace, wanted: Registration) -> Entry:
+    """Registers a hypothesis; the same one again returns the entry that is there.
+
+    A second registration of the same name is added and linked to the first, whose rule goes on deciding. An entry whose runs
+    have their result already says so. Raises InputError for texts that are empty or too long, ReadOnly.
+    """
+    _check_texts(wanted)
+    with workspace.store.read() as db:
+        workspace.refuse_if_read_only("register hypothesis", wanted.name)
+        entry = _registration_entry(db, wanted)
+        known = next((one for one in hypotheses.list_all(db) if one.same_content(entry)), None)
+    return known or _add(workspace, "register hypothesis", [entry])[0]
+
+
+def _check_texts(wanted: Registration) -> None:
+    check_name("hypothesis", wanted.name)
+    for what, text in (("hypothesis", wanted.hypothesis), ("prediction", wanted.prediction)):
+        if not 0 < len(text.strip()) <= MAX_TEXT:
+            raise InputError(f"{wanted.name}: {what}: {len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}")
+    if len(wanted.note) > MAX_TEXT:
+        raise InputError(f"{wanted.name}: note: {len(wanted.note):,} characters, expected at most {MAX_TEXT:,}")
+
+
+def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
+    a, b = (_run_of(db, name) if name else None for name in (wanted.a, wanted.b))
+    if a is not None and b is not None and a.dataset != b.dataset:
+        raise InputError(f"{a.name} and {b.name}: on different datasets; expected runs on one dataset")
+    if b is not None:
+        measure.refuse_other_level(wanted.rule, b)
+    return Entry(
+        kind="registration",
+        source=HERE,
+        name=wanted.name.strip(),
+        hypothesis=wanted.hypothesis.strip(),
+        prediction=wanted.prediction.strip(),
+        dataset=_dataset_name(db, wanted.dataset, a or b),
+        **asdict(wanted.rule),
+        run_a=a.id if a else None,
+        run_b=b.id if b else None,
+        name_a=a.name if a else wanted.a or None,
+        name_b=b.name if b else wanted.b or None,
+        note=wanted.note.strip() or None,
+        seen_before=a is not None and b is not None and _has_result(db, a, b),
+    )
+
+
+def _has_result(db: Cursor, a: Run, b: Run) -> bool:
+    """Whether two runs have something to compare: labels of both, or public scores of both."""
+    if not a.status == b.status == "done":
+        return False
+    labelled = runs.label_counts(db, a.dataset).set_index("run")["labelled"]
+    has_labels = bool(labelled.get(a.id, 0) and labelled.get(b.id, 0))
+    return has_labels or (a.public_score is not None and b.public_score is not None)
+
+
+def _run_of(db: Cursor, name: str) -> Run | None:
+    """The run of a name or id; None if there is none yet."""
+    try:
+        return runs.find(db, name)
+    except NotFound:
+        return None
+
+
+def _dataset_name(db: Cursor, name: str, run: Run | None) -> str:
+    found = datasets.find(db, run.dataset if run else name) if run or name else datasets.default(db)
+    if found is None:
+        raise StateError("ledger: there is no dataset yet, so nothing to have a hypothesis about; import one")
+    return found.name
+
+
+def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
+    """Records the result of a registered hypothesis, computed here from two runs; its first registration has the rule.
+
+    Raises NotFound for an unknown hypothesis or run, StateError for a run that is not done, InputError for runs that are not
+    those of the registration, or cannot be compared; ReadOnly.
+    """
+    workspace.refuse_if_read_only("record result", name)
+    with workspace.store.read() as db:
+        registration = _find_registration(db, name)
+        a, b = (_registered_run(db, registration, side, given) for side, given in (("a", wanted.a), ("b", wanted.b)))
+        first, second = (measure.load_scored_rows(db, run) for run in wanted.noise or (a.id, b.id))
+        unlabelled = _count_unlabelled(db, a)
+        seen = _was_seen(db, (a, b), registration, is_public=wanted.noise is not None)
+        known = hypotheses.list_all(db)
+    entry = replace(
+        registration,
+        kind="result",
+        run_a=a.id,
+        run_b=b.id,
+        name_a=a.name,
+        name_b=b.name,
+        public_a=a.public_score,
+        public_b=b.public_score,
+        benchmark=wanted.benchmark or None,
+        note=wanted.note.strip() or None,
+        seen_before=seen,
+    )
+    rule = _rule_of(registration)
+    if wanted.noise is None:
+        entry = measure.measure(entry, rule, first, second)
+    else:
+        entry = measure.measure_public(entry, rule, measure.PublicPair(a, b, unlabelled), (first, second))
+    there = next((one for one in known if one.same_content(entry)), None)
+    return there or _add(workspace, "record result", [entry])[0]
+
+
+def _find_registration(db: Cursor, name: str) -> Entry:
+    """The first registration of a hypothesis made here, by its name or the id of one of its entries."""
+    known = [entry for entry in hypotheses.list_all(db) if entry.source == HERE and entry.kind == "registration"]
+    found = [entry for entry in known if name in (entry.name, entry.id, entry.first)]
+    if not found:
+        names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
+        raise NotFound(f"hypothesis {name!r}: not registered here, where there are {names}")
+    if len({entry.first for entry in found}) > 1:
+        ids = ", ".join(f"{entry.first} ({entry.dataset})" for entry in found)
+        raise StateError(f"hypothesis {name!r}: several datasets have one; use an id: {ids}")
+    return found[0]
+
+
+def _registered_run(db: Cursor, registration: Entry, side: str, given: str) -> Run:
+    run_id, name = getattr(registration, f"run_{side}"), getattr(registration, f"name_{side}")
+    if not given and not (run_id or name):
+        raise InputError(f"{registration.name}: its registration names no runs; expected two")
+    found = runs.find(db, given or run_id or name)
+    if name and found.id != run_id and found.name != name:
+        raise InputError(f"{registration.name}: registered for the run {name}, got {found.name}; register another hypothesis")
+    dataset = datasets.find(db, found.dataset).name
+    if dataset != registration.dataset:
+        raise InputError(f"{registration.name}: about the dataset {registration.dataset}, but {found.name} is on {dataset}")
+    if found.status != "done":
+        raise StateError(f"{found.name}: {found.status}, expected a run that is done")
+    return found
+
+
+def _count_unlabelled(db: Cursor, run: Run) -> int:
+    counts = datasets.counts(db)
+    return int(counts.loc[counts["dataset"] == run.dataset, "unlabelled"].sum())
+
+
+def _was_seen(db: Cursor, pair: Sequence[Run], registration: Entry, *, is_public: bool) -> bool:
+    assert registration.written_at is not None
+    if not measure.result_was_there(pair[0], pair[1], registration.written_at):
+        return False
+    recorded = [hypotheses.public_score_recorded_at(db, run.id) for run in pair] if is_public else []
+    return all(at is None or at <= registration.written_at for at in recorded)
+
+
+def _rule_of(entry: Entry) -> DecisionRule:
+    values: dict[str, Any] = {key: getattr(entry, key) for key in ("metric", "level", "unit", "smallest_effect")}
+    return DecisionRule(**values)
+
+
+def import_file(workspace: Workspace, content: bytes, name: str) -> list[Entry]:
+    """Imports hypotheses with their results from a CSV or TOML file, as published elsewhere; returns those that were new.
+
+    The same line again adds nothing, another about a hypothesis that is there is added and linked to it. All or nothing: raises
+    InputError that names the line. ReadOnly.
+    """
+    workspace.refuse_if_read_only("import ledger", name)
+    entries = [entry_of_row(row.place, row.values) for row in read_ledger_file(content, name)]
+    known = list_entries(workspace)
+    new = [entry for entry in entries if not any(one.same_content(entry) for one in known)]
+    return _add(workspace, "import ledger", new) if new else []
+
+
+def import_published_ladder(workspace: Workspace) -> list[Entry]:
+    """Imports the published ladder of the challenge, which comes with the project; returns the entries that were new."""
+    return import_file(workspace, LADDER.read_bytes(), LADDER.name)
+
+
+def _add(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[Entry]:
+    subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
+    with workspace.change(action, subject) as (db, detail):
+        added = []
+        for entry in entries:
+            signed = replace(entry, author=workspace.settings.author, code_version=describe())
+            found = hypotheses.add(db, signed, uuid.uuid4().hex[:12])
+            added.append(found)
+        changes.bump(db, "ledger")
+        detail |= {"entries": [entry.id for entry in added], "verdicts": [entry.verdict for entry in added if entry.verdict]}
+        return added

@@ -1,0 +1,62 @@
+"""Commands about experiments with arms: benchmark, plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace as replaced
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.actions import benchmarks
+from core.actions.benchmark_plans import plan_inputs
+from core.cli.base import Json, say, show
+from core.experiments import benchmark_shapes
+from core.experiments.benchmark_report import report_benchmark
+from core.experiments.benchmark_spec import BenchmarkSpec, read_benchmark
+from core.experiments.benchmark_words import benchmark_lines
+from core.experiments.plan_words import plan_json, plan_lines
+from core.experiments.planning import plan_benchmark
+from core.texts import check_name
+
+app = typer.Typer()
+
+SpecFile = Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment: rows, folds, arms, what decides.")]
+
+
+def _read(file: Path, name: str | None) -> BenchmarkSpec:
+    spec = read_benchmark(file)
+    if name is None:
+        return spec
+    check_name("benchmark", name)
+    return replaced(spec, name=name)
+
+
+@app.command()
+def benchmark(
+    context: typer.Context,
+    file: SpecFile,
+    name: Annotated[str | None, typer.Option(help="By default the one in the file.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a benchmark, and runs, of these names.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a blinded paired benchmark: every arm a run, compared inside the same cells. Interrupted, the same command resumes."""
+    spec = _read(file, name)
+    saved = benchmarks.run_benchmark(context.obj, spec, overwrite=replace, progress=_say_arm)
+    with context.obj.store.read() as db:
+        found = report_benchmark(db, saved.spec, saved.dataset, saved.rows, saved.runs)
+    show(benchmark_shapes.benchmark(found), as_json, "\n".join(benchmark_lines(found)))
+
+
+@app.command()
+def plan(context: typer.Context, file: SpecFile, as_json: Json = False) -> None:
+    """Say how many rows, perturbations, genes, cuts, seeds and tokens a benchmark takes to see its smallest effect."""
+    spec = read_benchmark(file)
+    inputs = plan_inputs(context.obj, spec)
+    with context.obj.store.read() as db:
+        found = plan_benchmark(db, spec, inputs)
+    show(plan_json(found), as_json, "\n".join(plan_lines(found)))
+
+
+def _say_arm(arm: str, done: int, total: int) -> None:
+    say(f"{done + 1} of {total}: {arm}")

@@ -1,0 +1,131 @@
+"""Commands behind `ledger`: list, add, result, import. Nothing changes or deletes an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import ledger
+from core.actions.workspace import Workspace
+from core.cli.base import Json, say, show
+from core.errors import InputError
+from core.experiments.decision import DecisionRule
+from core.experiments.ledger import LedgerLine, ledger_lines
+from core.experiments.ledger_words import detectable_text, line_record, result_text, summary_sentences, verdict_text
+from core.file_io import read_file
+from core.methods.base import split_names
+from core.store.hypotheses import Entry
+
+app = typer.Typer()
+MOST_BYTES = 10_000_000  # of a file of hypotheses
+
+Name = Annotated[str, typer.Argument(help="The hypothesis's name.")]
+Pair = Annotated[
+    str, typer.Option("--runs", metavar="A,B", help="The run to beat and the run that is to beat it, by name or id.")
+]
+Note = Annotated[str, typer.Option(help="A remark.")]
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the hypotheses with verdict, p, and p corrected by Holm and by Benjamini and Hochberg."""
+    lines = _lines(context.obj)
+    text = "\n".join([*map(_line_text, lines), *([""] if lines else []), *summary_sentences(lines)])
+    result = {"hypotheses": [line_record(line) for line in lines], "sentences": summary_sentences(lines)}
+    show(result, as_json, text or "no hypotheses yet; try: perturbdesk ledger add NAME, or perturbdesk ledger import --published")
+
+
+@app.command()
+def add(
+    context: typer.Context,
+    name: Name,
+    hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
+    prediction: Annotated[str, typer.Option(help="What will be seen if it is true.")],
+    smallest: Annotated[float, typer.Option(help="The smallest difference worth having, in AUROC.")],
+    metric: Annotated[str, typer.Option(metavar="de|dir|mean", help="The primary metric.")] = "mean",
+    level: Annotated[
+        str, typer.Option(metavar="fused|embedding|other", help="The level that decides: what ships is fused.")
+    ] = "fused",
+    unit: Annotated[str, typer.Option(metavar="two-way|pert|gene|row", help="What is resampled.")] = "two-way",
+    pair: Pair = "",
+    dataset: Annotated[str, typer.Option(help="By default that of the runs.")] = "",
+    note: Note = "",
+    as_json: Json = False,
+) -> None:
+    """Register a hypothesis with the rule that decides it, before its result is seen."""
+    a, b = _split_pair(pair) if pair else ("", "")
+    rule = DecisionRule(metric, level, unit, smallest)  # type: ignore[arg-type]  # which it checks
+    wanted = ledger.Registration(name, hypothesis, prediction, rule, a, b, dataset, note)
+    _show_entry(context.obj, ledger.register(context.obj, wanted), as_json)
+
+
+@app.command()
+def result(
+    context: typer.Context,
+    name: Name,
+    pair: Pair = "",
+    public_noise: Annotated[
+        str,
+        typer.Option(metavar="A,B", help="Compare public scores; two labelled runs made alike say what those can show."),
+    ] = "",
+    benchmark: Annotated[str, typer.Option(help="The benchmark that the runs are arms of.")] = "",
+    note: Note = "",
+    as_json: Json = False,
+) -> None:
+    """Record the result of a registered hypothesis, computed from two runs; it is never typed in."""
+    a, b = _split_pair(pair) if pair else ("", "")
+    wanted = ledger.Recording(a, b, _split_pair(public_noise) if public_noise else None, benchmark, note)
+    _show_entry(context.obj, ledger.record_result(context.obj, name, wanted), as_json)
+
+
+@app.command("import")
+def import_(
+    context: typer.Context,
+    file: Annotated[Path | None, typer.Argument(help="A CSV or TOML file of hypotheses with their results.")] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="The published ladder of the challenge, in the place of a file.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Import hypotheses that others published; every entry is marked "published elsewhere"."""
+    if (file is None) != published:
+        raise InputError("ledger import: expected either a file or --published")
+    if file is None:
+        added = ledger.import_published_ladder(context.obj)
+    else:
+        added = ledger.import_file(context.obj, read_file(file, MOST_BYTES), file.name)
+    if not added:
+        say("nothing new: every line is in the ledger already")
+    ids = {entry.id for entry in added}
+    lines = [line for line in _lines(context.obj) if line.entry.id in ids]
+    shown = {"imported": len(added), "hypotheses": [line_record(line) for line in lines]}
+    show(shown, as_json, "\n".join([f"{len(added)} entries imported", *map(_line_text, lines)]))
+
+
+def _split_pair(text: str) -> tuple[str, str]:
+    names = split_names(text)
+    if len(names) != 2:
+        raise InputError(f"ledger: got {text!r}, expected two runs as A,B")
+    return names[0], names[1]
+
+
+def _lines(workspace: Workspace) -> list[LedgerLine]:
+    return ledger_lines(ledger.list_entries(workspace))
+
+
+def _show_entry(workspace: Workspace, entry: Entry, as_json: bool) -> None:
+    line = next((one for one in _lines(workspace) if one.entry.id == entry.id), None)
+    if line is None:  # a registration whose hypothesis has a result, or a second one
+        line = LedgerLine(entry, entry, None, 0)
+    record: Mapping[str, Any] = line_record(line)
+    show(record, as_json, _line_text(line))
+
+
+def _line_text(line: LedgerLine) -> str:
+    entry, p = line.entry, line.adjusted
+    numbers = f"p {p.p:.4f}  Holm {p.holm:.4f}  BH {p.benjamini_hochberg:.4f}" if p else "no p"
+    found = f"{result_text(entry):26} detectable {detectable_text(entry):13}"
+    return f"{entry.name:24} {verdict_text(line):13} {found} {numbers}  {entry.source}"

@@ -1,0 +1,84 @@
+"""What an ablation is, and the list of the ablations of this room: a new one is a file with an `ABLATION`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+import pandas as pd
+
+import core.experiments.ablations as room
+from core.errors import NotFound
+from core.experiments.ablations.material import Material, MissingInput, find_missing
+from core.methods.base import Option, read_options
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What came out of an ablation.
+
+    table: one row for each arm and metric, with the columns of `arms.COLUMNS`. sentence: what came out, in plain words.
+    remarks: what to know before believing it. details: another table behind it, with columns that its remarks explain.
+    """
+
+    table: pd.DataFrame
+    sentence: str
+    remarks: tuple[str, ...] = ()
+    details: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """One ablation.
+
+    title, question: for people. needs: keys of `material.NEEDS`. options: as of a method; make: computes it, given the material
+    and every option's value. find_lacking: what else its default settings need that is not there.
+    """
+
+    name: str
+    title: str
+    question: str
+    needs: tuple[str, ...]
+    options: tuple[Option, ...]
+    make: Callable[[Material, Mapping[str, Any]], Outcome]
+    find_lacking: Callable[[Material], list[str]] = lambda _: []
+
+    def missing(self, material: Material) -> list[str]:
+        """Returns what is not there of what it needs with its default settings, and how to get it."""
+        return [*find_missing(self.needs, material), *self.find_lacking(material)]
+
+
+def run(ablation: Ablation, material: Material, settings: Mapping[str, object]) -> Outcome:
+    """Computes an ablation. Raises InputError for impossible settings, MissingInput for what is not in the workspace."""
+    values = read_options(ablation.options, settings)
+    missing = find_missing(ablation.needs, material)
+    if missing:
+        raise MissingInput(f"ablation {ablation.name}: needs {'; and '.join(missing)}")
+    try:
+        outcome = ablation.make(material, values)
+    except MissingInput as error:
+        raise MissingInput(f"ablation {ablation.name}: {error}") from error
+    if values.get("spaces") == "":
+        outcome = replace(outcome, remarks=(*outcome.remarks, f"No gene space was named: {', '.join(material.space_names)}."))
+    return outcome
+
+
+@cache
+def ablations() -> Mapping[str, Ablation]:
+    """Returns the ablations by name, sorted."""
+    modules = (importlib.import_module(f"{room.__name__}.{found.name}") for found in pkgutil.iter_modules(room.__path__))
+    found = {each.name: each for module in modules if (each := getattr(module, "ABLATION", None)) is not None}
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def ablation_named(name: str) -> Ablation:
+    """Returns the ablation of a name. Raises NotFound with the known names."""
+    known = ablations()
+    if name not in known:
+        raise NotFound(f"ablation {name!r}: not known, expected one of {', '.join(known)}")
+    return known[name]

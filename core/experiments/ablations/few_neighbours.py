@@ -1,0 +1,51 @@
+"""few_neighbours: how many measured genes a prior needs, as few-shot prompts show only K of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.errors import InputError
+from core.experiments.ablations.arms import describe_changes, score_arms
+from core.experiments.ablations.base import Ablation, Outcome
+from core.experiments.ablations.material import Material
+from core.experiments.ablations.priors import CENTRE, SPACES, Neighbours, knn_arm, make_trial, predict
+from core.methods.base import Option, split_names
+from core.transfer.knn import Weighting
+
+MOST = 8  # values of K
+ALL = "all genes"
+
+
+def _numbers(text: str) -> list[int]:
+    names = split_names(text)
+    if not names or len(names) > MOST or not all(name.isascii() and name.isdigit() and int(name) > 0 for name in names):
+        raise InputError(f"shots: got {text!r}, expected 1 to {MOST} whole numbers from 1, with commas between them")
+    return sorted({int(name) for name in names})
+
+
+def _make(material: Material, options: Mapping[str, Any]) -> Outcome:
+    numbers, spaces = _numbers(options["shots"]), tuple(material.spaces(options["spaces"]))
+    trial = make_trial(material, options["cuts"])
+    arms = [knn_arm(ALL, predict(material, Neighbours(spaces, centre=options["centre"]), options["cuts"]))]
+    for k in numbers:
+        knn = Neighbours(spaces, Weighting(k=k), options["centre"])
+        arms.append(knn_arm(f"{k} nearest", predict(material, knn, options["cuts"])))
+    table = score_arms(trial, arms, ALL)
+    remark = "A gene brings all its measured rows; a prompt of K measured pairs holds fewer. A model may use them otherwise."
+    return Outcome(table, describe_changes(table, ALL), (remark,))
+
+
+ABLATION = Ablation(
+    name="few_neighbours",
+    title="Few-shot K",
+    question="How many similar measured genes does a prior need before more of them add nothing?",
+    needs=("labels", "space"),
+    options=(
+        SPACES,
+        Option("shots", "text", "1,2,4,8,16,32", "Values of K, with commas between them."),
+        CENTRE,
+        Option("cuts", "int", 3, "How many cuts of perturbations and genes into 5 × 5 cells are averaged.", least=1, most=10),
+    ),
+    make=_make,
+)

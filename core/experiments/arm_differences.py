@@ -1,0 +1,64 @@
+"""In what an arm differs from the one that it is compared with: a benchmark tests one change at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.errors import InputError
+from core.experiments.benchmark_spec import Arm, BenchmarkSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ArmDifference:
+    """things: in words, each a difference between two arms; known: False if an arm is a run that came from elsewhere."""
+
+    things: tuple[str, ...]
+    known: bool
+
+
+def arm_difference(spec: BenchmarkSpec, arm: Arm, made_here: bool = False) -> ArmDifference:
+    """In what an arm differs from its control. made_here: whether existing runs among the two have options to compare."""
+    control = spec.control_of(arm)
+    if arm.base == control.name:
+        return ArmDifference((_fusion_words(arm),), known=True)
+    if arm.base is not None and arm.base == control.base:
+        return ArmDifference(tuple(_differences(_fusion_parts(control), _fusion_parts(arm))), known=True)
+    if arm.method is not None and control.method is not None:
+        if arm.method != control.method:
+            return ArmDifference((f"method: {control.method} → {arm.method}",), known=True)
+        own, other = ({"model": each.model or "", **each.options} for each in (arm, control))
+        return ArmDifference(tuple(_differences(other, own)), known=True)
+    return ArmDifference((f"run: {control.name} → {arm.name}",), known=made_here)
+
+
+def check_arms(spec: BenchmarkSpec) -> list[ArmDifference]:
+    """The differences of every tested arm. Raises InputError for an arm that differs in nothing, or in several things."""
+    found = []
+    for arm in spec.tested:
+        difference = arm_difference(spec, arm)
+        control = spec.control_of(arm).name
+        if not difference.things:
+            raise InputError(f"arm {arm.name!r}: is the same as {control!r}, expected one difference")
+        if len(difference.things) > 1 and not arm.several:
+            raise InputError(
+                f"arm {arm.name!r}: differs from {control!r} in {len(difference.things)} things "
+                f"({'; '.join(difference.things)}), expected one; several = true allows more, and the report says so"
+            )
+        found.append(difference)
+    return found
+
+
+def _fusion_words(arm: Arm) -> str:
+    what = f"a kNN over {arm.knn['spaces']}" if arm.knn is not None else f"run {', '.join(arm.others)}"
+    return f"fused with {what}, weights {arm.w_de:g} (DE) and {arm.w_dir:g} (DIR)"
+
+
+def _fusion_parts(arm: Arm) -> dict[str, object]:
+    return {"weights": (arm.w_de, arm.w_dir), "with": ", ".join(arm.others), **(arm.knn or {})}
+
+
+def _differences(before: dict[str, object], after: dict[str, object]) -> Sequence[str]:
+    names = dict.fromkeys((*before, *after))
+    values = {name: (before.get(name, "default"), after.get(name, "default")) for name in names}
+    return [f"{name}: {old} → {new}" for name, (old, new) in values.items() if old != new]

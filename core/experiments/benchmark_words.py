@@ -1,0 +1,100 @@
+"""What a benchmark found, in words: the verdict first, then what has to be known to judge it."""
+
+from __future__ import annotations
+
+import math
+
+from core.experiments.benchmark_report import ArmResult, BenchmarkReport, NoiseFloor, Placebo, spread_of_cuts
+from core.experiments.benchmark_spec import BenchmarkSpec
+from core.experiments.variance_components import components_of
+from core.scoring.sentences import UNSEEN, axes_text, interval_text
+from core.stats.arrays import Floats
+from core.texts import number_text
+
+PARTS = ("DE", "DIR", "mean")
+
+
+def verdict_sentence(each: ArmResult, spec: BenchmarkSpec) -> str:
+    """The verdict on an arm by the rule that was fixed beforehand, with the change of the primary metric."""
+    change = each.change(spec.primary)
+    shown = change.change.shown
+    what = f"{each.arm.name} against {each.control.name}: {spec.primary} {interval_text(shown, signed=True)}, {axes_text(shown)}"
+    rule = {
+        "confirmed": f"above 0, and {spec.smallest_effect:g} or more",
+        "rejected": f"not the {spec.smallest_effect:g} that was asked for, which these rows would have shown",
+        "underpowered": f"these rows show {change.detectable:.3f} or more with 80% power, {spec.smallest_effect:g} was asked for",
+    }
+    verdict = each.verdict(spec)
+    return f"{verdict.capitalize()}. {what}; {rule[verdict]}."
+
+
+def result_sentences(each: ArmResult, spec: BenchmarkSpec) -> list[str]:
+    """The verdict on an arm, what differs, how both were scored, what cuts change, and its placebos."""
+    pair = each.found.pair
+    spread = spread_of_cuts(each.found)
+    sentences = [verdict_sentence(each, spec), difference_sentence(each), f"Both are scored {UNSEEN} ({pair.scored})."]
+    if pair.left_out:
+        sentences.append(f"{pair.left_out:,} rows are left out, about which one of the arms says nothing.")
+    if not math.isnan(spread[2]):
+        sentences.append(f"Between cuts the change has a standard deviation of {_three(spread)}.")
+    shares = components_of(each.found, spec.primary).shares
+    known = sorted(((share, name) for name, share in shares.items() if not math.isnan(share)), reverse=True)
+    if known:
+        sentences.append(f"Its variance comes from {', '.join(f'{name} {share:.0%}' for share, name in known)}.")
+    if each.dossiers is not None:
+        rows, differing = each.dossiers
+        sentences.append(f"{rows:,} rows asked the same of the same tools in both arms; {differing:,} got another answer.")
+    return [*sentences, *(placebo_sentence(one) for one in each.placebos)]
+
+
+def difference_sentence(each: ArmResult) -> str:
+    """In what an arm differs from its control."""
+    if not each.difference.known:
+        return f"Whether {each.arm.name} differs from {each.control.name} in one thing only cannot be checked: both are runs."
+    n = len(each.difference.things)
+    return f"{'One thing differs' if n == 1 else f'{n} things differ'}: {'; '.join(each.difference.things)}."
+
+
+def placebo_sentence(found: Placebo) -> str:
+    """Whether a metric that the change cannot touch moved."""
+    shown = found.change.change.shown
+    if math.isnan(shown.estimate):
+        return f"Placebo {found.metric}: no pair of both classes, so nothing to see."
+    moved = "moved, so something else changed too" if found.moved else "did not move"
+    return f"Placebo {found.metric}, which the change cannot touch, {moved}: {interval_text(shown, signed=True)}."
+
+
+def noise_sentence(found: NoiseFloor | None) -> str:
+    """The noise floor: how far an arm is from itself."""
+    if found is None:
+        return "No noise floor: no arm was repeated; [noise] names one."
+    if not len(found.differences):
+        return f"No noise floor: {found.arm} calls no model, so only another cut can repeat it, and there is one cut."
+    what = "another seed" if found.kind == "seed" else "another cut of the folds (it calls no model)"
+    return f"Noise floor: {found.arm} under {what} differs from itself by {_three(found.typical)}, {found.repeats} repeats."
+
+
+def benchmark_lines(found: BenchmarkReport) -> list[str]:
+    """The whole report as lines: verdicts first, then a table of arms and deltas, then the noise floor."""
+    lines = [found.spec.question] if found.spec.question else []
+    for each in found.results:
+        lines += [*result_sentences(each, found.spec), *_table(each), ""]
+    tokens = "unknown" if found.tokens is None else f"{found.tokens:,}"
+    return [*lines, noise_sentence(found.noise), f"Tokens of all runs: {tokens}."]
+
+
+def _table(each: ArmResult) -> list[str]:
+    lines = [f"{'':6} {'control':24} {'tested':24} {'delta':26} {'by rows':26} {'by perturbations':26} {'by genes':26} P(>0)"]
+    for name in PARTS:
+        part = each.found.comparison.parts[name]
+        of_units = [interval_text(getattr(part.change, unit), signed=True) for unit in ("shown", "row", "pert", "gene")]
+        sides = [interval_text(side.shown) for side in (part.a, part.b)]
+        lines.append(
+            f"{name:6} {sides[0]:24} {sides[1]:24} {' '.join(f'{text:26}' for text in of_units)} {number_text(part.p_gt_0)}"
+        )
+    return lines
+
+
+def _three(values: Floats) -> str:
+    de, direction, mean = map(number_text, values.tolist())
+    return f"{de} (DE), {direction} (DIR), {mean} (mean)"

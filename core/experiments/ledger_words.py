@@ -1,0 +1,160 @@
+"""The ledger in words: what survived, what could not be seen, and what was registered too late."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.experiments.decision import ALPHA, METRICS, POWER
+from core.experiments.ledger import Family, LedgerLine, family_of
+from core.experiments.published_ladder import ON_PUBLIC
+from core.stats.power import detectable_difference
+from core.store.hypotheses import HERE, Entry
+from core.texts import estimate_text, number_text, quantity_text
+
+SEEN = "registered after its result was seen"
+OPEN = "no result yet"
+Z_DETECTABLE = detectable_difference(1.0, POWER, ALPHA)  # of a difference in standard errors
+
+
+def verdict_text(line: LedgerLine) -> str:
+    """The verdict of a line, with what has to be said beside it wherever it stands."""
+    entry = line.entry
+    words = [entry.verdict or OPEN]
+    if line.seen_before:
+        words.append(SEEN)
+    if line.again:
+        words.append("not its first result")
+    return ", ".join(words)
+
+
+def result_text(entry: Entry) -> str:
+    """The difference with its interval; in standard errors where nothing else is known."""
+    if entry.estimate is not None and entry.low is not None and entry.high is not None:
+        return estimate_text(entry.estimate, entry.low, entry.high, "+.3f")
+    return "–" if entry.z is None else f"{number_text(entry.z, '+.1f')} standard errors"
+
+
+def detectable_text(entry: Entry) -> str:
+    """The smallest difference that would have been seen, as a range where it was published as one."""
+    if entry.detectable is None:
+        return "–" if entry.z is None else f"{Z_DETECTABLE:.1f} standard errors"
+    low = "" if entry.detectable_low is None else f"{entry.detectable_low:.3f}–"
+    return f"{low}{entry.detectable:.3f}"
+
+
+def compared_text(entry: Entry) -> str:
+    """What was compared: b against a."""
+    if entry.name_b is None:
+        return "–"
+    return f"{entry.name_b} against {entry.name_a or 'a score that was not published'}"
+
+
+def rule_text(entry: Entry) -> str:
+    """The rule that was registered, in words."""
+    if entry.smallest_effect is None:
+        return "none"
+    metric = METRICS.get(entry.metric or "mean", "")
+    return f"{metric}, level {entry.level}, by {entry.unit}, at least {entry.smallest_effect:+g}"
+
+
+def summary_sentences(lines: Sequence[LedgerLine]) -> list[str]:
+    """What the ledger says, one family after the other; nothing for an empty ledger."""
+    families: dict[Family, list[LedgerLine]] = defaultdict(list)
+    for line in lines:
+        families[family_of(line.entry)].append(line)
+    return [sentence for family, found in families.items() for sentence in _family_sentences(family, found)]
+
+
+def family_text(family: Family) -> str:
+    """The name of a family, such as "Published elsewhere, challenge"."""
+    source, dataset = family
+    return f"{source[:1].upper()}{source[1:]}{f', {dataset}' if dataset else ''}"
+
+
+def _family_sentences(family: Family, lines: Sequence[LedgerLine]) -> list[str]:
+    tested = [line for line in lines if line.adjusted is not None]
+    words = [_survivors(family, tested)] if tested else []
+    below = [line for line in tested if _is_below(line.entry)]
+    if below:
+        words.append(_below_sentence(below))
+    by_z = [f"{line.entry.name} {number_text(line.entry.z or 0, '+.1f')}" for line in tested if line.entry.estimate is None]
+    if by_z:
+        words.append(
+            f"Known by z alone, since what they were compared with was not published: {', '.join(by_z)}; "
+            f"a difference of {Z_DETECTABLE:.1f} standard errors would be seen with 80% power."
+        )
+    late = [line.entry.name for line in lines if line.seen_before]
+    if late:
+        words.append(f"Registered after the result was seen, so no test of a prediction: {', '.join(late)}.")
+    waiting = [line.entry.name for line in lines if line.entry.kind == "registration"]
+    if waiting:
+        words.append(f"{family_text(family)}: no result yet of {', '.join(waiting)}.")
+    return words
+
+
+def _survivors(family: Family, tested: Sequence[LedgerLine]) -> str:
+    named = [
+        f"{line.entry.name} (p {quantity_text(line.adjusted.p)}, after Holm {quantity_text(line.adjusted.holm)}"
+        f"{f', {SEEN}' if line.seen_before else ''})"
+        for line in tested
+        if line.adjusted is not None and line.survives
+    ]
+    s = "" if len(tested) == 1 else "s"
+    start = f"{family_text(family)}: of {len(tested)} result{s}"
+    if not named:
+        return f"{start} none survives Holm's correction."
+    return f"{start} {len(named)} {'survives' if len(named) == 1 else 'survive'} Holm's correction: {', '.join(named)}."
+
+
+def _is_below(entry: Entry) -> bool:
+    """Whether a leaderboard difference lies below what the leaderboard can show."""
+    known = entry.estimate is not None and entry.detectable is not None
+    return known and entry.measured_on == ON_PUBLIC and abs(entry.estimate or 0) < (entry.detectable or 0)
+
+
+def _below_sentence(below: Sequence[LedgerLine]) -> str:
+    rows = {line.entry.n for line in below if line.entry.n}
+    where = f" ({next(iter(rows)):,} rows)" if len(rows) == 1 else ""
+    named = [
+        f"{line.entry.name} {number_text(line.entry.estimate or 0, '+.3f')} (detectable {detectable_text(line.entry)})"
+        for line in below
+    ]
+    return f"Below what one leaderboard half{where} shows with 80% power, so that no claim is made of them: {', '.join(named)}."
+
+
+def line_record(line: LedgerLine) -> Mapping[str, Any]:
+    """A line as commands print it and tables download it, as plain values."""
+    entry, registration, adjusted = line.entry, line.registration, line.adjusted
+    rule = registration or entry
+    interval = None if entry.estimate is None else {"estimate": entry.estimate, "low": entry.low, "high": entry.high}
+    copied = ("source", "dataset", "measured_on", "scored", "benchmark", "z", "se", "n", "detectable_low", "detectable", "note")
+    return {
+        "name": entry.name,
+        "hypothesis": entry.hypothesis,
+        "prediction": rule.prediction,
+        "verdict": entry.verdict,
+        "words": verdict_text(line),
+        "reason": entry.reason,
+        "rule": {key: getattr(rule, key) for key in ("metric", "level", "unit", "smallest_effect")},
+        "a": entry.name_a,
+        "b": entry.name_b,
+        "runs": [entry.run_a, entry.run_b] if entry.run_a and entry.run_b else None,
+        "result": interval,
+        "p": None if adjusted is None else adjusted.p,
+        "p_holm": None if adjusted is None else adjusted.holm,
+        "p_bh": None if adjusted is None else adjusted.benjamini_hochberg,
+        "tests": line.tests,
+        "survives_holm": None if adjusted is None else line.survives,
+        **{key: getattr(entry, key) for key in copied},
+        "public_a": entry.public_a,
+        "public_b": entry.public_b,
+        "seen_before": line.seen_before if entry.source == HERE else None,
+        "registered": None if registration is None else str(registration.written_at),
+        "by": entry.author,
+        "when": str(entry.written_at),
+        "code_version": entry.code_version,
+        "id": entry.id,
+        "first": entry.first,
+    }

@@ -1,0 +1,129 @@
+"""The difference that decides a hypothesis, computed from two runs by the project's one comparison, and judged."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from core.errors import InputError, StateError
+from core.experiments.decision import METRICS, DecisionRule, PublicChange, decide, decide_public
+from core.experiments.ledger import with_result
+from core.experiments.published_ladder import ON_LABELS, ON_PUBLIC
+from core.scoring.compare_runs import compare_runs, pair_runs
+from core.scoring.public_noise import PUBLIC_SHARE
+from core.scoring.run_scores import RunRows, load_scored_rows
+from core.stats.comparison import Difference
+from core.stats.delong import Estimate
+from core.stats.intervals import Interval, normal_interval
+from core.stats.power import PublicPart, detectable_difference, public_change_noise
+from core.store.hypotheses import Entry
+from core.store.runs import Run
+
+__all__ = ["PublicPair", "load_scored_rows", "measure", "measure_public", "refuse_other_level", "result_was_there"]
+
+_NOISE_SEED = 0
+
+
+def refuse_other_level(rule: DecisionRule, b: Run) -> None:
+    """Raises InputError where the run that is to win is of another level than the rule's."""
+    wrong = {"fused": "knn", "embedding": "fusion"}.get(rule.level)
+    if b.method == wrong:
+        raise InputError(
+            f"{b.name}: a run of the method {b.method}, but the rule is about the level {rule.level!r}; "
+            f"expected a run at that level, or another hypothesis"
+        )
+
+
+def measure(entry: Entry, rule: DecisionRule, a: RunRows, b: RunRows) -> Entry:
+    """The result of run b against run a on the labelled rows that both cover.
+
+    entry: what is known of the result so far. Raises InputError as `compare_runs` does, and for runs without labels.
+    """
+    refuse_other_level(rule, b.run)
+    found = compare_runs(a, b)
+    difference: Difference = getattr(found.covered, rule.metric)
+    if math.isnan(difference.change.value):
+        raise InputError(
+            f"{a.run.name} and {b.run.name}: no {METRICS[rule.metric]} on the rows that both cover, so no result; expected runs "
+            "that answer its question on rows with both classes of labels, or public scores of both"
+        )
+    change = interval_of(difference.change, rule)
+    judged = with_result(entry, change, decide(change, rule.smallest_effect))
+    return replace(
+        judged,
+        measured_on=ON_LABELS,
+        scored=found.scored,
+        score_a=difference.a.value,
+        score_b=difference.b.value,
+        score_se=interval_of(difference.b, rule).se,
+    )
+
+
+def interval_of(estimate: Estimate, rule: DecisionRule) -> Interval:
+    """The interval that the rule's unit of resampling names; over both axes the one that is shown everywhere."""
+    by_unit = {"row": estimate.row, "pert": estimate.pert, "gene": estimate.gene, "two-way": estimate.shown}
+    return by_unit[rule.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class PublicPair:
+    """Two runs with public scores. n_unlabelled: rows without a label in their dataset, half of which a leaderboard scores."""
+
+    a: Run
+    b: Run
+    n_unlabelled: int
+
+
+def measure_public(entry: Entry, rule: DecisionRule, pair: PublicPair, noise: tuple[RunRows, RunRows]) -> Entry:
+    """The result of two public scores; what they can show comes from two labelled runs that were made alike.
+
+    noise: the labelled runs, whose paired difference is drawn again on as many rows as the leaderboard scores. Raises StateError
+    where a run has no public score, InputError for a rule on DE or DIR, or noise that cannot be computed.
+    """
+    refuse_other_level(rule, pair.b)
+    a, b = pair.a, pair.b
+    if rule.metric != "mean":
+        raise InputError(f"{entry.name}: its rule is on {rule.metric}, but a leaderboard publishes the mean of DE and DIR alone")
+    if a.public_score is None or b.public_score is None:
+        lacking = ", ".join(run.name for run in (a, b) if run.public_score is None)
+        raise StateError(
+            f"{lacking}: no public score is recorded; expected one of both runs (perturbdesk set RUN public_score=…)"
+        )
+    rows = round(PUBLIC_SHARE * pair.n_unlabelled)
+    if rows < 1:
+        raise StateError(f"{a.name}: its dataset has no row without a label, so no leaderboard half")
+    se = _public_se(noise, rows, rule)
+    change = normal_interval(b.public_score - a.public_score, se**2, rows, rule.unit, "simulated public halves", (-1.0, 1.0))
+    decision = decide_public(PublicChange(change, detectable_difference(se), rows), rule.smallest_effect)
+    judged = with_result(entry, change, decision)
+    return replace(judged, measured_on=ON_PUBLIC, score_a=a.public_score, score_b=b.public_score)
+
+
+def _public_se(noise: tuple[RunRows, RunRows], rows: int, rule: DecisionRule) -> float:
+    paired = pair_runs(*noise)
+    part = PublicPart(rows, rule.unit, _NOISE_SEED)
+    found = public_change_noise(paired.a.labels, paired.a.scores, paired.b.scores, part, paired.a.pert, paired.a.gene)
+    if not found.se > 0:
+        raise InputError(
+            f"{paired.a.run.name} and {paired.b.run.name}: the noise of their difference is not defined; expected two runs "
+            "with labels that differ"
+        )
+    return found.se
+
+
+def result_was_there(a: Run, b: Run, registered_at: datetime) -> bool:
+    """Whether both runs had ended when the hypothesis was registered. registered_at: in local time, as the store has it."""
+    at = _as_utc(registered_at)
+    return all(_ended(run) <= at for run in (a, b))
+
+
+def _ended(run: Run) -> datetime:
+    """When the answers of a run were there, in UTC; a worker records its end in UTC, the store its rows in local time."""
+    if run.finished_at is not None:
+        return run.finished_at
+    return datetime.max if run.created_at is None or run.status != "done" else _as_utc(run.created_at)
+
+
+def _as_utc(local: datetime) -> datetime:
+    return local.astimezone(UTC).replace(tzinfo=None)

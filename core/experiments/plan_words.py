@@ -1,0 +1,117 @@
+"""A plan as JSON and in words."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from core.experiments.planning import ArmPlan, BenchmarkPlan, Need, Size
+from core.experiments.variance_components import SOURCES
+from core.texts import number_text
+
+
+def plan_json(found: BenchmarkPlan) -> dict[str, Any]:
+    """`plan`: rows, seeds and tokens of each comparison, and where its variance comes from."""
+    spec = found.spec
+    return {
+        "name": spec.name,
+        "primary": spec.primary,
+        "smallest_effect": spec.smallest_effect,
+        "power": spec.plan.power,
+        "available": _size(found.available),
+        "comparisons": [_arm(each, found.available) for each in found.arms],
+    }
+
+
+def _arm(plan: ArmPlan, available: Size) -> dict[str, Any]:
+    needed = plan.needed_rows
+    return {
+        "arm": plan.arm,
+        "against": plan.control,
+        "basis": plan.basis,
+        **_size(plan.size),
+        "detectable": plan.detectable,
+        "needs": [{"unit": each.unit, "se": each.se, "here": each.here, "needed": each.needed} for each in plan.needs],
+        "rows_needed": needed,
+        "enough_rows_here": needed is not None and needed <= available.rows,
+        "cuts_needed": plan.cuts,
+        "seeds_needed": plan.seeds,
+        "tokens": plan.tokens,
+        "tokens_needed": plan.needed_tokens,
+        "components": {
+            name: {"variance": getattr(plan.components, name), "share": share} for name, share in plan.components.shares.items()
+        },
+    }
+
+
+def _size(size: Size) -> dict[str, int]:
+    return {"rows": size.rows, "perturbations": size.perts, "genes": size.genes}
+
+
+def plan_lines(found: BenchmarkPlan) -> list[str]:
+    """The plan of every comparison in words, its needs as a table."""
+    lines: list[str] = []
+    for plan in found.arms:
+        lines += [*plan_sentences(found, plan), *map(_need_line, plan.needs), ""]
+    return lines[:-1]
+
+
+def plan_sentences(found: BenchmarkPlan, plan: ArmPlan) -> list[str]:
+    """What the rows at hand show, how many are needed, how many cuts and seeds, what it costs, where the variance is from."""
+    spec = found.spec
+    what = "the mean" if spec.primary == "mean" else spec.primary
+    sees = "are enough for" if plan.detectable <= spec.smallest_effect else "do not show"
+    sentences = [
+        f"{plan.arm} against {plan.control}: {plan.size.rows:,} rows ({plan.size.perts:,} perturbations, {plan.size.genes:,} "
+        f"genes) show a change of {what} of {plan.detectable:.3f} or more with {spec.plan.power:.0%} power, and {sees} "
+        f"the {spec.smallest_effect:g} that is asked for.",
+        f"Variances are from {plan.basis}.",
+        _rows_sentence(plan, found.available),
+        _repeats_sentence("cuts of the folds", plan.cuts),
+        "No arm calls a model, so another seed changes nothing." if plan.tokens == 0 else _repeats_sentence("seeds", plan.seeds),
+        _tokens_sentence(plan),
+        components_sentence(plan),
+    ]
+    return [sentence for sentence in sentences if sentence]
+
+
+def _rows_sentence(plan: ArmPlan, available: Size) -> str:
+    needed = plan.needed_rows
+    if needed is None:
+        return "No number of rows shows it: the noise of cuts and seeds alone is larger; take more of them first."
+    repeats = " and ".join(f"{n:,} {what}" for n, what in ((plan.cuts, "cuts"), (plan.seeds, "seeds")) if n and n > 1)
+    under = f" under {repeats}" if repeats else ""
+    if needed > available.rows:
+        return (
+            f"It takes about {needed:,} rows{under}; the dataset has {available.rows:,} labelled ones, so it cannot be seen here."
+        )
+    return f"It takes about {needed:,} of the {available.rows:,} labelled rows{under}."
+
+
+def _repeats_sentence(what: str, n: int | None) -> str:
+    if n is None:
+        return f"What {what} change is unknown: there is one only."
+    return f"{n:,} {what} keep their noise to a tenth of what is allowed."
+
+
+def _tokens_sentence(plan: ArmPlan) -> str:
+    if plan.tokens is None:
+        return "Tokens are unknown: no call of this method with this model was made yet."
+    if plan.tokens == 0:
+        return "It costs no tokens."
+    more = "" if plan.needed_tokens is None else f"; as many rows as are needed, about {plan.needed_tokens:,.0f}"
+    return f"About {plan.tokens:,.0f} tokens under every cut and seed, what is answered from the cache left in{more}."
+
+
+def components_sentence(plan: ArmPlan) -> str:
+    """Where the variance of the change came from."""
+    shares = plan.components.shares
+    known = [f"{name} {shares[name]:.0%}" for name in SOURCES if not math.isnan(shares[name])]
+    unknown = [name for name in SOURCES if math.isnan(shares[name])]
+    tail = f"; of the {' and the '.join(unknown)} nothing is known" if unknown else ""
+    return f"The variance is that of {', '.join(known)}{tail}."
+
+
+def _need_line(need: Need) -> str:
+    needed = "–" if need.needed is None else f"{need.needed:,}"
+    return f"  {need.unit:52} {need.here:>7,} here, se {number_text(need.se, '.4f')}  {needed:>9} needed"

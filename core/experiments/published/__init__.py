@@ -1,0 +1,7 @@
+"""Published numbers, computed anew on the workspace at hand.
+
+registry   the numbers, their values and sources: `published_numbers.toml`
+sources    the files at hand, found by content or name, and the spaces built from them in memory
+reproduce  ours beside the published ones, with the reason where they differ
+computed   one module for each kind of number
+"""

@@ -1,0 +1,95 @@
+"""The published numbers and the files that they are computed from, as `published_numbers.toml` lists them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from core.errors import NotFound
+
+FILE = Path(__file__).with_name("published_numbers.toml")
+SourceKind = Literal["table", "run", "pack"]
+_OWN_KEYS = {"name", "published", "tolerance", "needs", "source"}  # of a number; the others are its module's
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that numbers are computed from. kind: what it becomes in a workspace; get: the command that brings it."""
+
+    kind: SourceKind
+    file: str
+    name: str
+    sha256: tuple[str, ...]
+    get: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedNumber:
+    """One published number.
+
+    name: group.number. tolerance: by how much ours may differ. compute: a module of `core.experiments.published.computed`;
+    wanted: what that module is asked for. needs: keys of sources. source: who measured it, on what.
+    """
+
+    name: str
+    title: str
+    source: str
+    published: float
+    tolerance: float
+    compute: str
+    needs: tuple[str, ...]
+    wanted: Mapping[str, Any]
+
+    @property
+    def group(self) -> str:
+        """The first part of the name."""
+        return self.name.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """All published numbers, in the order of the file, and all sources by key."""
+
+    numbers: tuple[PublishedNumber, ...]
+    sources: Mapping[str, SourceFile]
+
+    def choose(self, only: str | None) -> tuple[PublishedNumber, ...]:
+        """The numbers whose name begins with `only` or matches it (`*`, `?`); None: all. Raises NotFound if none does."""
+        if not only:
+            return self.numbers
+        found = tuple(each for each in self.numbers if each.name.startswith(only) or fnmatchcase(each.name, only))
+        if not found:
+            groups = ", ".join(dict.fromkeys(each.group for each in self.numbers))
+            raise NotFound(
+                f"published numbers {only!r}: none is called so; expected a name, its beginning ({groups}) or a pattern"
+            )
+        return found
+
+
+@cache
+def load_registry() -> Registry:
+    """Reads the file of published numbers."""
+    content = tomllib.loads(FILE.read_text("utf-8"))
+    sources = {key: SourceFile(**{**found, "sha256": tuple(found["sha256"])}) for key, found in content["sources"].items()}
+    return Registry(tuple(number for group in content["groups"] for number in _numbers_of(group)), sources)
+
+
+def _numbers_of(group: Mapping[str, Any]) -> Sequence[PublishedNumber]:
+    return [
+        PublishedNumber(
+            f"{group['name']}.{each['name']}",
+            group["title"],
+            each.get("source", group["source"]),
+            each["published"],
+            each.get("tolerance", group.get("tolerance", 0.0)),
+            group["compute"],
+            (*group["needs"], *each.get("needs", ())),
+            {"value": each["name"], **{key: value for key, value in each.items() if key not in _OWN_KEYS}},
+        )
+        for each in group["numbers"]
+    ]

@@ -1,0 +1,65 @@
+"""Published numbers computed anew, each beside the published one, with the reason where it differs or cannot be computed."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.errors import DeskError
+from core.experiments.published.registry import PublishedNumber
+from core.experiments.published.sources import Computed, NotHere, Sources
+
+ROUNDING = 1e-9  # by which a difference may exceed the tolerance through the decimals of the published number
+Progress = Callable[[float, str], object]  # is told the share that is done, and what is next
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """A published number and ours.
+
+    ours: None if it cannot be computed here. why: why it differs or cannot be computed; "" if it agrees. note: see `Computed`.
+    """
+
+    number: PublishedNumber
+    ours: float | None
+    why: str
+    note: str = ""
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether ours is within the tolerance; None if it cannot be computed here."""
+        return None if self.ours is None else is_within(self.number, self.ours)
+
+
+def is_within(number: PublishedNumber, ours: float) -> bool:
+    """Whether a number of ours is the published one within its tolerance."""
+    return abs(ours - number.published) <= number.tolerance + ROUNDING
+
+
+def reproduce(numbers: Sequence[PublishedNumber], sources: Sources, progress: Progress | None = None) -> tuple[Reproduced, ...]:
+    """Computes the numbers one after the other, from what the workspace has; nothing is saved."""
+    found = []
+    for i, number in enumerate(numbers):
+        if progress is not None:
+            progress(i / len(numbers), number.name)
+        found.append(reproduce_one(number, sources))
+    return tuple(found)
+
+
+def reproduce_one(number: PublishedNumber, sources: Sources) -> Reproduced:
+    """Computes one number; a file, a package or a row that is missing is the reason why there is none."""
+    try:
+        others = [key for key in number.needs if not sources.find(key).is_published]
+        module = importlib.import_module(f"core.experiments.published.computed.{number.compute}")
+        computed: Computed = module.compute(sources, number.wanted)
+    except (NotHere, DeskError) as error:
+        return Reproduced(number, None, str(error))
+    if math.isnan(computed.value):
+        return Reproduced(number, None, "it is not defined for the rows that are here")
+    if is_within(number, computed.value):
+        return Reproduced(number, computed.value, "", computed.note)
+    named = ", ".join(sources.files[key].file for key in others)
+    why = f"here {named} has another content than the published file, or one that is not known" if others else computed.note
+    return Reproduced(number, computed.value, why or "not explained: the same files and the same definition", computed.note)

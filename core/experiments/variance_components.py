@@ -1,0 +1,101 @@
+"""Where the variance of a change comes from: which perturbations, which genes, which rows of them, the cut, the seed.
+
+If rows that share a perturbation or a gene vary together, the variance of independent perturbations is that of rows and of
+perturbations, and so for genes: perturbations V_pert - V_row, genes V_gene - V_row, rows V_row (Cameron, Gelbach and Miller
+2011 add them up to the two-way variance). A part that comes out below 0 is 0. Cuts and seeds: the variance between them,
+divided by how many there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.experiments.paired_replicates import ReplicateComparison, mean_by_level
+from core.stats.arrays import Floats
+from core.stats.delong import Estimate
+from core.transfer.cuts import variances_between
+
+SOURCES = ("perturbations", "genes", "rows", "cut", "seed")
+COLUMNS = {"DE": 0, "DIR": 1, "mean": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class UnitVariances:
+    """The variance of a change with independent rows, perturbations, genes; two_way: of the interval that is shown."""
+
+    row: float
+    pert: float
+    gene: float
+    two_way: float
+
+
+@dataclass(frozen=True, slots=True)
+class VarianceComponents:
+    """The variance of a change of one metric, by source, as the experiment was carried out.
+
+    cut, seed: of one cut and one seed (the experiment has the variance / n_cuts and / n_seeds); NaN if unknown, because there
+    is one only. units: without the noise of cuts and seeds. n, n_perts, n_genes: rows and clusters that they come from.
+    """
+
+    perturbations: float
+    genes: float
+    rows: float
+    cut: float
+    seed: float
+    n_cuts: int
+    n_seeds: int
+    units: UnitVariances
+    n: int
+    n_perts: int
+    n_genes: int
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Source → its share of the variance of the experiment, those that are known adding up to 1."""
+        parts = (self.perturbations, self.genes, self.rows, self.cut / self.n_cuts, self.seed / self.n_seeds)
+        total = np.nansum(parts)
+        return {name: part / total if total else float("nan") for name, part in zip(SOURCES, parts, strict=True)}
+
+    @property
+    def noise(self) -> float:
+        """The variance that cuts and seeds left in the experiment; what is unknown counts 0."""
+        return float(np.nansum((self.cut / self.n_cuts, self.seed / self.n_seeds)))
+
+
+def components_of(found: ReplicateComparison, metric: str) -> VarianceComponents:
+    """The variance components of the change of a metric."""
+    pair, part = found.pair, found.comparison.parts[metric]
+    cuts = [cut for cut, _ in pair.replicates]
+    seeds = [seed for _, seed in pair.replicates]
+    cut, seed = (variance_between(found.changes, levels, metric) for levels in (cuts, seeds))
+    rows = pair.a[0]
+    counts = len(np.unique(rows.pert)), len(np.unique(rows.gene))
+    noise = float(np.nansum((cut / len(set(cuts)), seed / len(set(seeds)))))
+    return split_variance(part.change, noise, (cut, seed), (len(set(cuts)), len(set(seeds))), (len(rows), *counts))
+
+
+def split_variance(
+    found: Estimate,
+    noise: float,
+    of_one: tuple[float, float],
+    repeats: tuple[int, int],
+    counts: tuple[int, int, int],
+    factor: float = 1.0,
+) -> VarianceComponents:
+    """The components of a number. noise: the variance of cuts and seeds that is in its intervals; of_one: of one cut and of
+    one seed; repeats: cuts and seeds; counts: rows, perturbations, genes; factor: by which the other variances are multiplied."""
+    row, pert, gene, shown = (
+        factor * max(interval.se**2 - noise, 0.0) for interval in (found.row, found.pert, found.gene, found.shown)
+    )
+    parts = max(pert - row, 0.0), max(gene - row, 0.0), row
+    return VarianceComponents(*parts, *of_one, *repeats, UnitVariances(row, pert, gene, shown), *counts)
+
+
+def variance_between(changes: Floats, levels: Sequence[int], metric: str) -> float:
+    """The variance between cuts, or seeds, of a metric's change; NaN with one. changes: of shape (n_replicates, 2)."""
+    by_level = mean_by_level(changes, levels)
+    return float(variances_between(by_level)[COLUMNS[metric]]) if len(by_level) > 1 else math.nan

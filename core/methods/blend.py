@@ -1,0 +1,142 @@
+"""A blend as a method: the weighted mean of the probabilities of runs on the same rows, beside fusion, which takes their ranks.
+
+With equal weights it merges replicates of one specification under several seeds into one run, whose parents they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.methods.base import BatchMethod, Context, DerivedMethod, Option, split_names
+from core.methods.cut_scores import evaluate_blend, raw_values
+from core.methods.fusion import BaseRow, base_rows_of, flags_of
+from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
+from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
+from core.stats.arrays import Floats
+from core.transfer.fusion import Component, Weights, fuse
+from core.types import RANK_METHODS, Pair, Prediction, RowResult, TraceEvent
+
+
+def build_results(base: Sequence[BaseRow], components: Sequence[Component], weights: Weights, tokens: Floats) -> list[RowResult]:
+    """Returns the blend of components that are lined up with the rows of the base, one result per row, in its order.
+
+    tokens: of all components together, of shape (n_rows,), NaN if those of one are unknown.
+    """
+    values = raw_values(components)
+    mixed = fuse(values, weights)
+    results = []
+    for i, row in enumerate(base):
+        p_de, p_up = float(mixed.p_de[i]), float(mixed.p_up[i])
+        de, up = values.de[:, i], values.up[:, i]
+        lines = [
+            f"{name} {p:.6f}, the mean of {_describe_parts(components, column, of_each)}"
+            for name, p, column, of_each in (("P(DE)", p_de, de, weights.de), ("P(up | DE)", p_up, up, weights.up))
+        ]
+        prediction = Prediction(
+            *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
+            flags=flags_of(row, de, up),
+            tokens=None if math.isnan(tokens[i]) else int(tokens[i]),
+            prompt_tokens=row.prompt_tokens,
+            tool_calls=row.tool_calls,
+        )
+        results.append(RowResult(prediction, (TraceEvent("blend", "BLEND", "arithmetic", "\n".join(lines), tokens=0),)))
+    return results
+
+
+def _describe_parts(components: Sequence[Component], values: Floats, weights: Floats) -> str:
+    parts = zip(components, values.tolist(), weights.tolist(), strict=True)
+    known = [f"{value:.6f} ({each.name}, weight {weight:.4g})" for each, value, weight in parts if not math.isnan(value)]
+    return " and ".join(known) or "nothing: no component covers this row, 0.5 stands in"
+
+
+class Blend(DerivedMethod):
+    """Averages the probabilities of runs."""
+
+    name = "blend"
+    version = 1
+    about = (
+        "Weighted mean of the probabilities of runs on the same rows, such as replicates under several seeds; it calls no model."
+    )
+    inherits_track = True
+    options: tuple[Option, ...] = (
+        Option("base", "run", "", "The run whose rows are blended, by name or id."),
+        Option("with", "runs", "", "Runs to blend with it, with commas between them."),
+        Option("w_de", "text", "", "Their weights for P(DE), with commas; the base takes what is left of 1. Empty: all equal."),
+        Option("w_dir", "text", "", "Their weights for P(up | DE). Empty: all equal."),
+    )
+
+    def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
+        """Returns runs by id, and all weights as numbers.
+
+        Raises InputError for weights off the simplex, and for a run of which only ranks are known.
+        """
+        settings = _settings_of(options)
+        refuse_other_dataset(components, settings.base)
+        base, *others = (components.run(name) for name in (settings.base, *map(str, settings.others)))
+        ranked = next((run.name for run in (base, *others) if run.method in RANK_METHODS), None)
+        if ranked is not None:
+            raise InputError(f"{ranked}: its numbers are ranks, expected probabilities; fusion takes ranks")
+        named = FusionSettings(base.id, tuple(run.id for run in others), settings.w_de, settings.w_dir)
+        named.weights()
+        return {name: value for name, value in fusion_options(named).items() if name in _OPTIONS}
+
+    def parents(self, options: Mapping[str, Any]) -> tuple[str, ...]:
+        """Returns the base and the others."""
+        settings = _settings_of(options)
+        return (settings.base, *map(str, settings.others))
+
+    def default_rows(self, options: Mapping[str, Any], components: ComponentLoader) -> Sequence[str]:
+        """Returns the rows of the base."""
+        rows: list[str] = components.predictions(components.run(options["base"]).id)["pair_id"].tolist()
+        return rows
+
+    def check(self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader) -> None:
+        """Raises InputError or StateError as `load_components` does, and for a row that the base does not have."""
+        _blend_rows(pair_ids, options, components)
+
+    def evaluation(
+        self, pair_ids: Sequence[str], options: Mapping[str, Any], components: ComponentLoader
+    ) -> dict[str, Any] | None:
+        """Returns the protocols of the runs that are blended, and the scores of ten cuts of their folds."""
+        return evaluate_blend(_settings_of(options), pair_ids, components)
+
+    def predict_batch(self, pairs: Sequence[Pair], context: Context) -> list[RowResult]:
+        """Returns the blended rows. Raises what `check` raises."""
+        if context.components is None:
+            raise InputError("blend: got no runs to blend; expected a run of a workspace")
+        return _blend_rows([pair.pair_id for pair in pairs], context.options, context.components)
+
+
+_OPTIONS = frozenset(option.name for option in Blend.options)
+
+
+def _settings_of(options: Mapping[str, Any]) -> FusionSettings:
+    """Returns the settings that options describe; weights that are left out are equal."""
+    n = len(split_names(options["with"]))
+    equal = ",".join([repr(1 / (n + 1))] * n)
+    weights = {name: str(options[name]).strip() or equal for name in ("w_de", "w_dir")}
+    return read_fusion_settings({**options, **weights, "reference": "population"})
+
+
+def _blend_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: ComponentLoader) -> list[RowResult]:
+    settings = _settings_of(options)
+    rows, components = load_components(loader, settings)
+    ids = rows["pair_id"].tolist()
+    parts = [
+        loader.predictions(loader.run(str(part)).id).set_index("pair_id")["tokens"] for part in (settings.base, *settings.others)
+    ]
+    tokens = np.sum([part.reindex(ids).to_numpy(dtype=np.float64, na_value=np.nan) for part in parts], axis=0)
+    results = build_results(base_rows_of(rows), components, settings.weights(), tokens)
+    by_id = {result.prediction.pair_id: result for result in results}
+    missing = next((pair_id for pair_id in pair_ids if pair_id not in by_id), None)
+    if missing is not None:
+        raise InputError(f"blend: row {missing!r} is not in the base run; expected rows that it has")
+    return [by_id[pair_id] for pair_id in pair_ids]
+
+
+METHOD: BatchMethod = Blend()

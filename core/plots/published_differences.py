@@ -1,0 +1,69 @@
+"""Figure: how far our numbers are from the published ones, in units of what is tolerated."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, theme
+
+COLUMNS = ("group", "name", "published", "ours", "tolerance", "verdict", "why")
+EDGE = 3.0  # tolerances; what is farther away is drawn here, and the hover says how far it is
+_COLOURS = {"agrees": theme.CHOSEN, "differs": theme.WARNING}
+_SYMBOLS = {"agrees": "circle", "differs": "diamond"}
+
+
+def figure(table: pd.DataFrame) -> go.Figure:
+    """One row for each group of numbers, one dot for each number that was computed, between lines at the tolerance.
+
+    table: group, name, published, ours (NaN: not computed, no dot), tolerance, verdict (agrees, differs, not computed), why.
+    Raises InputError for missing columns.
+    """
+    drawing.require_columns("published_differences", table, COLUMNS)
+    groups = list(dict.fromkeys(table["group"]))
+    drawn = table[table["ours"].notna()]
+    figure = go.Figure()
+    for verdict, part in drawn.groupby("verdict", sort=False):
+        figure.add_scatter(
+            x=[_distance(row) for row in part.itertuples()],
+            y=[groups.index(group) for group in part["group"]],
+            mode="markers",
+            name=str(verdict),
+            marker={"color": _COLOURS[str(verdict)], "symbol": _SYMBOLS[str(verdict)], "size": 9, "opacity": 0.7},
+            hovertext=[_hover(row) for row in part.itertuples()],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+        )
+    lines = [drawing.Line(at, f"{at:+.0f} tolerance".replace("-", "−"), dash="dot") for at in (-1.0, 1.0)]
+    span = (-EDGE - 0.3, EDGE + 0.3)
+    above = drawing.draw_vertical(figure, [*lines, drawing.Line(0.0, "as published")], span)
+    names = [f"{drawing.escape(group)}  {_counted(table[table['group'] == group])}" for group in groups]
+    figure.update_layout(height=above + 70 + theme.ROW_PX * len(groups), margin_t=8 + above)
+    figure.update_xaxes(title="ours less published, in tolerances", range=span, zeroline=False)
+    figure.update_yaxes(
+        range=[len(groups) - 0.5, -0.5], tickvals=list(range(len(groups))), ticktext=names, zeroline=False, automargin=True
+    )
+    return figure
+
+
+def _distance(row: Any) -> float:
+    difference = row.ours - row.published
+    if difference == 0:
+        return 0.0
+    return float(np.clip(difference / row.tolerance if row.tolerance else np.copysign(np.inf, difference), -EDGE, EDGE))
+
+
+def _hover(row: Any) -> str:
+    within = f" ± {row.tolerance:g}" if row.tolerance else ""
+    words = f"{drawing.escape(row.name)}<br>published {row.published:g}{within}, ours {row.ours:.6g}: {row.verdict}"
+    return f"{words}<br>{drawing.escape(row.why, 120)}" if row.why else words
+
+
+def _counted(part: pd.DataFrame) -> str:
+    computed = int(part["ours"].notna().sum())
+    if not computed:
+        return f"none of {len(part):,} computed"
+    return f"{(part['verdict'] == 'agrees').sum():,} of {computed:,}"

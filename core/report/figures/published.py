@@ -1,0 +1,40 @@
+"""Published numbers, recomputed: ours beside them, with the reason where they differ or cannot be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.experiments.published.reproduce import Reproduced
+from core.experiments.published.shapes import as_table, summarize
+from core.plots import published_differences
+from core.report.captioned import CaptionedFigure, FigureKind
+from core.report.material import Material
+
+TITLE = "Published numbers, recomputed"
+_CAPTION = (
+    "{n:,} published numbers · each computed anew from the files of this workspace, with its tolerance; those that cannot be "
+    "computed here have no dot, and the table says why"
+)
+
+
+def of_numbers(found: Sequence[Reproduced], whose: str) -> CaptionedFigure:
+    """The numbers of `reproduce`. whose: the dataset's name."""
+    table, sentence = as_table(found), summarize(found)
+    if table["ours"].isna().all():
+        reasons = "; ".join(dict.fromkeys(each.why for each in found[:1]))
+        return CaptionedFigure(TITLE, whose, f"{sentence} {reasons}.", table=table)
+    return CaptionedFigure(TITLE, whose, sentence, _CAPTION.format(n=len(table)), published_differences.figure(table), table)
+
+
+def _make(material: Material) -> Sequence[CaptionedFigure]:
+    return [of_numbers(material.published(), material.dataset.name)]
+
+
+FIGURE = FigureKind(
+    "published",
+    TITLE,
+    "Which published numbers come out again; computing them takes seconds, and a minute with a sentence encoder.",
+    90,
+    _make,
+    by_default=False,
+)

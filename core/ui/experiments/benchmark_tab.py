@@ -1,0 +1,122 @@
+"""Experiments, tab Benchmark: arms compared blinded and in pairs, one of them at a time, and a form that starts one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.actions.benchmark_process import start_apart
+from core.actions.benchmarks import SavedBenchmark
+from core.experiments.arm_differences import check_arms
+from core.experiments.benchmark_report import ArmResult, BenchmarkReport
+from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
+from core.experiments.benchmark_words import noise_sentence, result_sentences
+from core.experiments.delta_table import delta_table
+from core.plots import benchmark_deltas
+from core.scoring import terms
+from core.scoring.sentences import interval_text
+from core.texts import number_text
+from core.ui.experiments.spec_box import show_spec_box
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import choose_one
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+
+
+def show(context: PageContext) -> None:
+    """Show one of the benchmarks of this dataset, and the form that starts one."""
+    saved = [each for each in loaders.saved_benchmarks() if context.dataset and each.dataset == context.dataset.id]
+    if not saved:
+        show_empty(
+            "No benchmark was started here. It compares arms that differ in one thing, each a run that saw no label of "
+            "a row's perturbation or gene, inside the same cells."
+        )
+    else:
+        names = {each.spec.name: each.spec.name for each in saved}
+        chosen = choose_one(st.selectbox, "benchmark", "Benchmark", names, next(iter(names)))
+        one = next((each for each in saved if each.spec.name == chosen), saved[0])
+        with explain_errors():
+            _show_benchmark(context, one)
+    if not context.workspace.settings.read_only:
+        with st.expander("Start a benchmark", expanded=not saved):
+            _show_start(context)
+
+
+def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
+    if saved.spec.question:
+        st.markdown(as_text(saved.spec.question))
+    if not saved.is_done:
+        done = sum(len(of_arm) for of_arm in saved.runs.values())
+        st.markdown(f"Not finished: {done:,} of its runs are recorded. Started again, it goes on where it was.")
+        if not context.workspace.settings.read_only and st.button("Resume", key=f"resume-{saved.spec.name}"):
+            with explain_errors():
+                start_apart(context.workspace, saved.spec)
+                confirm(f"{saved.spec.name} goes on in a process of its own.")
+        return
+    with st.spinner("Comparing the arms …"):
+        found = loaders.benchmark_report(saved.spec.name)
+    for each in found.results:
+        _show_result(each, found)
+    st.text(noise_sentence(found.noise))
+    _show_arms(found)
+    _show_specification(saved.spec)
+
+
+def _show_result(each: ArmResult, found: BenchmarkReport) -> None:
+    verdict, *rest = result_sentences(each, found.spec)
+    st.markdown(f"**{as_text(verdict)}**")
+    st.text(" ".join(rest), help=terms.explain(" ".join(rest)))
+    table = delta_table(each, found.noise).dropna(subset="estimate")
+    pair = each.found.pair
+    chances = ", ".join(f"{name} {number_text(part.p_gt_0, '.2f')}" for name, part in each.found.comparison.parts.items())
+    show_figure(
+        benchmark_deltas.figure(table, found.spec.smallest_effect),
+        table,
+        f"benchmark-{each.arm.name}",
+        f"{each.arm.name} minus {each.control.name}",
+        f"{found.spec.name} · {each.found.comparison.n_labelled:,} labelled rows, {pair.scored} · paired 95% intervals · "
+        f"P(>0) {chances} · ■ how far the arm is from itself · ◆ what the change cannot touch",
+    )
+
+
+def _show_arms(found: BenchmarkReport) -> None:
+    """Show every arm with its score inside the cells of the benchmark, and a link to the first of its runs."""
+    first = found.results[0]
+    scores = {first.control.name: {name: part.a.shown for name, part in first.found.comparison.parts.items()}}
+    scores |= {
+        each.arm.name: {name: part.b.shown for name, part in each.found.comparison.parts.items()} for each in found.results
+    }
+    table = pd.DataFrame(
+        [
+            {
+                "arm": arm.name,
+                **{name: interval_text(value) for name, value in scores[arm.name].items()},
+                "runs": len(set(found.runs.get(arm.name, {}).values())),
+                "first run": links.page_address("compare", run=next(iter(found.runs[arm.name].values()))),
+            }
+            for arm in found.spec.arms
+            if arm.name in scores
+        ]
+    )
+    columns = {
+        "first run": st.column_config.LinkColumn(display_text="compare"),
+        "runs": st.column_config.NumberColumn(format="localized"),
+    }
+    tables.show_table(table, "arms", columns)
+    st.caption(f"Scores of the arms, {first.found.pair.scored} · 95% intervals allowing for shared perturbations and genes")
+
+
+def _show_specification(spec: BenchmarkSpec) -> None:
+    with st.expander("Specification"):
+        st.code(spec.text, language="toml")
+
+
+def _show_start(context: PageContext) -> None:
+    text = show_spec_box("benchmark")
+    if st.button("Start benchmark", type="primary", disabled=not text.strip()):
+        with explain_errors():
+            spec = parse_benchmark(text)
+            check_arms(spec)
+            start_apart(context.workspace, spec)
+            confirm(f"{spec.name} was started in a process of its own; its runs are listed on Launch.")

@@ -1,0 +1,143 @@
+"""Forms of the ledger: register a hypothesis, record its result, import what others published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from core.actions import ledger
+from core.actions.ledger import Recording, Registration
+from core.errors import DeskError
+from core.experiments.decision import LEVELS, METRICS, UNITS, DecisionRule
+from core.experiments.ledger import LedgerLine
+from core.experiments.ledger_words import SEEN
+from core.store.hypotheses import HERE, Entry
+from core.ui.shared import links
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.shell import PageContext, explain_errors, show_error
+from core.ui.shared.widgets import as_text
+
+
+def show(context: PageContext, lines: Sequence[LedgerLine]) -> None:
+    """Show the forms; a reader has none."""
+    if context.workspace.settings.read_only:
+        return
+    waiting = {line.registration.first: line.registration for line in lines if line.registration and line.entry.source == HERE}
+    with st.expander("Register a hypothesis", key="ledger-register"):
+        _show_registration(context)
+    with st.expander("Record a result", key="ledger-record"):
+        _show_recording(context, waiting)
+    with st.expander("Import what others published", key="ledger-import", expanded=not lines):
+        _show_import(context)
+
+
+def _show_registration(context: PageContext) -> None:
+    if context.dataset is None:
+        st.markdown("A hypothesis is about a dataset, and there is none yet: import one on Data.")
+        return
+    left, right = st.columns(2, gap="medium")
+    with left:
+        name = st.text_input("Name", key="note-ledger-name", max_chars=120)
+        claim = st.text_area("Hypothesis", key="note-ledger-claim", placeholder="what is claimed", height=68)
+        prediction = st.text_area(
+            "Prediction", key="note-ledger-prediction", placeholder="what will be seen if it is true", height=68
+        )
+    with right:
+        rule = _choose_rule()
+        a, b = _choose_runs(context, "planned", optional=True)
+    if st.button("Register", type="primary", key="register-hypothesis", disabled=not (name and claim and prediction)):
+        wanted = Registration(name, claim, prediction, rule, a, b, context.dataset.name)
+        with explain_errors():
+            entry = ledger.register(context.workspace, wanted)
+            late = f", {SEEN}" if entry.seen_before else ""
+            confirm(f"Registered {entry.name}{late}.", _link_to_changes)
+            st.rerun()
+    st.caption(
+        "A registration stands for good. A later one of the same name is added to it; the rule of the first goes on deciding."
+    )
+
+
+def _choose_rule() -> DecisionRule:
+    one, two = st.columns(2)
+    metric = choose_one(one.selectbox, "ledger_metric", "Primary metric", METRICS, "mean")
+    level = choose_one(two.selectbox, "ledger_level", "Level that decides", LEVELS, "fused")
+    unit = choose_one(one.selectbox, "ledger_unit", "Resampled", UNITS, "two-way")
+    smallest = two.number_input("Smallest effect worth having", 0.001, 0.5, 0.01, 0.001, format="%.3f", **bind("ledger_effect"))
+    return DecisionRule(metric, level, unit, smallest)  # type: ignore[arg-type]  # each is one of those offered
+
+
+def _choose_runs(context: PageContext, name: str, *, optional: bool = False) -> tuple[str, str]:
+    """Show the choice of two runs of the dataset, as ids; "" for one that is not chosen."""
+    titles = {run.id: run.name for run in context.runs}
+    words = "not made yet" if optional else "choose a run"
+    sides = (("a", "Run to beat"), ("b", "Run that is to beat it"))
+    a, b = (
+        choose_one(column.selectbox, f"ledger_{name}_{side}", title, titles, index=None, placeholder=words) or ""
+        for column, (side, title) in zip(st.columns(2), sides, strict=True)
+    )
+    return a, b
+
+
+def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
+    if not waiting:
+        st.markdown("No hypothesis is registered here yet.")
+        return
+    titles = {key: f"{entry.name} ({entry.dataset})" for key, entry in waiting.items()}
+    chosen = choose_one(st.selectbox, "ledger_of", "Hypothesis", titles, index=None, placeholder="choose one")
+    if chosen is None:
+        return
+    registration = waiting[chosen]
+    has_runs = registration.name_a is not None and registration.name_b is not None
+    if has_runs:
+        st.markdown(as_text(f"It was registered for {registration.name_b} against {registration.name_a}."))
+        a, b = "", ""
+    else:
+        a, b = _choose_runs(context, "compared")
+    is_public = st.toggle("Compare public scores instead of labelled rows", **bind("ledger_public"))
+    noise = None
+    if is_public:
+        st.caption("What public scores can show comes from two labelled runs that were made alike.")
+        noise = _choose_runs(context, "noise")
+    ready = (has_runs or bool(a and b)) and (noise is None or all(noise))
+    st.caption("The result is computed from the two runs; it cannot be typed in.")
+    if st.button("Record result", type="primary", key="record-result", disabled=not ready):
+        _record(context, registration, Recording(a, b, noise))
+
+
+def _record(context: PageContext, registration: Entry, wanted: Recording) -> None:
+    with explain_errors():
+        with st.spinner("Comparing …"):
+            entry = ledger.record_result(context.workspace, registration.first, wanted)
+        late = f", {SEEN}" if entry.seen_before else ""
+        confirm(f"{entry.name}: {entry.verdict}{late}.", _link_to_changes)
+        st.rerun()
+
+
+def _show_import(context: PageContext) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown("The nine steps that the challenge's published entry took, with their public scores and paired z.")
+        if st.button("Import the published ladder", key="import-ladder", icon=":material/stairs:"):
+            with explain_errors():
+                _say_imported(ledger.import_published_ladder(context.workspace))
+    with right:
+        file = st.file_uploader("A CSV or TOML file of hypotheses with their results", ["csv", "toml"], key="upload-ledger")
+        if st.button("Import file", key="import-ledger-file", disabled=file is None) and file is not None:
+            try:
+                _say_imported(ledger.import_file(context.workspace, file.getvalue(), file.name))
+            except DeskError as error:
+                show_error(error)
+
+
+def _say_imported(added: Sequence[Entry]) -> None:
+    words = (
+        f"Imported {len(added)} entries, published elsewhere." if added else "Nothing new: every line is in the ledger already."
+    )
+    confirm(words, _link_to_changes)
+    st.rerun()
+
+
+def _link_to_changes() -> None:
+    links.to_data("Changes", tab="Changes")

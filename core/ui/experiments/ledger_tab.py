@@ -1,0 +1,83 @@
+"""Experiments, tab Ledger: every hypothesis with its verdict, the scores over time, and how to add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.experiments.ledger import LedgerLine, ledger_lines
+from core.experiments.ledger_words import compared_text, detectable_text, result_text, rule_text, summary_sentences, verdict_text
+from core.report.figures import ledger as figures
+from core.ui.experiments import ledger_forms
+from core.ui.shared import loaders, tables
+from core.ui.shared.shell import PageContext
+from core.ui.shared.widgets import as_text, show_captioned, show_empty
+
+_HELP = {
+    "p": "Two-sided, of a difference of 0.",
+    "p (Holm)": "Corrected for all results of the same source and dataset: below 0.05, some claim among them is wrong in 5%.",
+    "p (BH)": "Benjamini and Hochberg: of the claims with less than 0.05, 5% are wrong on average.",
+    "detectable": "The smallest true difference that would have been seen with 80% power.",
+}
+
+
+def show(context: PageContext) -> None:
+    """Show the ledger of the workspace, of all datasets, and the forms that add to it."""
+    lines = ledger_lines(loaders.ledger_entries())
+    if not lines:
+        can_write = not context.workspace.settings.read_only
+        words = "No hypothesis has been written down yet: register one below before its runs are made"
+        show_empty(f"{words}, or import the published ladder. Runs come from Launch and Data." if can_write else f"{words}.")
+    for sentence in summary_sentences(lines):
+        st.markdown(as_text(sentence))
+    if lines:
+        _show_table(lines)
+        for number, found in enumerate(figures.histories(lines)):
+            st.markdown(f"**{as_text(found.subject)}**")
+            show_captioned(found, f"ledger-{number}")
+    ledger_forms.show(context, lines)
+
+
+def _show_table(lines: Sequence[LedgerLine]) -> None:
+    """Show one line for each result, and for each registration that has none yet."""
+    table = build_table(lines)
+    columns: dict[str, Any] = {
+        **{name: st.column_config.NumberColumn(name, format="%.4f", help=_HELP[name]) for name in ("p", "p (Holm)", "p (BH)")},
+        "detectable": st.column_config.TextColumn("detectable", help=_HELP["detectable"]),
+    }
+    tables.show_table(table, "ledger of hypotheses", columns, alt="The ledger of hypotheses")
+    st.caption("Lines are only ever added: nothing here can be changed or deleted.")
+
+
+def build_table(lines: Sequence[LedgerLine]) -> pd.DataFrame:
+    """The ledger as a table of texts and p-values."""
+    return pd.DataFrame([_row(line) for line in lines])
+
+
+def _row(line: LedgerLine) -> dict[str, object]:
+    entry, found, rule = line.entry, line.adjusted, line.registration or line.entry
+    nan = float("nan")
+    return {
+        "hypothesis": entry.name,
+        "verdict": verdict_text(line),
+        "difference": result_text(entry),
+        "detectable": detectable_text(entry),
+        "p": found.p if found else nan,
+        "p (Holm)": found.holm if found else nan,
+        "p (BH)": found.benjamini_hochberg if found else nan,
+        "reason": entry.reason or "–",
+        "claim": entry.hypothesis,
+        "prediction": rule.prediction or "–",
+        "rule": rule_text(rule),
+        "compared": compared_text(entry),
+        "measured on": " ".join(filter(None, (entry.measured_on, entry.scored and f"({entry.scored})"))) or "–",
+        "source": entry.source,
+        "dataset": entry.dataset or "–",
+        "by": entry.author,
+        "when": f"{entry.written_at:%Y-%m-%d %H:%M}" if entry.written_at else "–",
+        "code": entry.code_version,
+        "note": entry.note or "–",
+    }

@@ -1,0 +1,126 @@
+"""Experiments, tab Published numbers: which of them come out again from the files of this workspace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from core.actions.reproduction import find_sources, reproduce_numbers
+from core.experiments.published.registry import load_registry
+from core.experiments.published.reproduce import Reproduced
+from core.report.figures.published import of_numbers
+from core.ui.shared import loaders, tables
+from core.ui.shared.background import Result, background
+from core.ui.shared.loaders.cache import cache_by
+from core.ui.shared.shell import PageContext
+from core.ui.shared.space_numbers import draw_until_ready
+from core.ui.shared.widgets import as_text, show_captioned
+
+_ABOUT = (
+    "Every published number that the files of this workspace allow, computed anew by the functions that pages and commands use. "
+    "Nothing is saved. `perturbdesk reproduce` prints the same."
+)
+Found = tuple[Reproduced, ...]
+MOST_NAMED = 4  # numbers of one reason that are named one by one
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a computation is."""
+
+    share: float = 0.0
+    name: str = ""
+
+
+@st.cache_resource(show_spinner=False)
+def _asked() -> dict[str, _Progress]:
+    """What visitors of this server have asked for, by the content of the files at hand."""
+    return {}
+
+
+@cache_by("datasets", "runs", "spaces", entries=2)
+def _key() -> str:
+    return repr(find_sources(loaders.workspace()))
+
+
+def show(context: PageContext) -> None:
+    """Show the published numbers beside ours once somebody has asked for them; until then, the published ones alone."""
+    st.caption(_ABOUT)
+    key, asked = _key(), _asked()
+    if key not in asked:
+        if st.button("Compute the published numbers anew", icon=":material/replay:"):
+            asked[key] = _Progress()
+            st.rerun()
+        _show_published()
+        return
+    whose = context.dataset.name if context.dataset is not None else ""
+    draw_until_ready(lambda: _draw(key, whose), lambda: _ask(key).ready)
+
+
+def _ask(key: str) -> Result:
+    workspace, state = loaders.workspace(), _asked()[key]
+
+    def compute(give_way: Callable[[float], object]) -> Found:
+        def report(share: float, name: str) -> None:
+            state.share, state.name = share, name
+            give_way(share)
+
+        return reproduce_numbers(workspace, progress=report)
+
+    return background().ask(("published", key), compute)
+
+
+def _draw(key: str, whose: str) -> None:
+    found, state = _ask(key), _asked()[key]
+    if not found.ready:
+        st.progress(state.share, as_text(f"computing {state.name}" if state.name else "waiting to begin"))
+        return
+    if found.value is None:
+        st.error("The published numbers could not be computed: the log says why.")
+        return
+    figure = of_numbers(found.value, whose)
+    st.markdown(as_text(figure.sentence))
+    show_captioned(figure, "published")
+    _show_reasons(figure.table)
+    st.markdown("**All numbers**")
+    _show_table(figure.table)
+
+
+def _show_reasons(table: pd.DataFrame) -> None:
+    """Show why numbers differ or cannot be computed, each reason once with the numbers that it is of."""
+    for verdict, title in (("differs", "What differs"), ("not computed", "What cannot be computed here")):
+        part = table[table["verdict"] == verdict]
+        if part.empty:
+            continue
+        st.markdown(f"**{title}**")
+        reasons = part.groupby("why", sort=False)["name"].agg(_list_names)
+        st.markdown("\n".join(f"- {as_text(names)}: {as_text(why)}" for why, names in reasons.items()))
+
+
+def _list_names(names: pd.Series) -> str:
+    """The names, or the groups that many of them are of with their numbers."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    counts = names.str.partition(".")[0].value_counts(sort=False)
+    return ", ".join(f"{group} ({n})" for group, n in counts.items())
+
+
+def _show_table(table: pd.DataFrame) -> None:
+    number = st.column_config.NumberColumn
+    columns = {name: number(format="%.4g") for name in ("published", "ours", "tolerance")}
+    tables.show_table(
+        table[["group", "name", "published", "ours", "tolerance", "verdict"]], "published numbers", columns, height=560
+    )
+
+
+def _show_published() -> None:
+    numbers = load_registry().numbers
+    table = pd.DataFrame(
+        [(each.title, each.name, each.published, each.tolerance, each.source) for each in numbers],
+        columns=["group", "name", "published", "tolerance", "source"],
+    )
+    columns = {name: st.column_config.NumberColumn(format="%.4g") for name in ("published", "tolerance")}
+    tables.show_table(table, "published numbers", columns, height=560)

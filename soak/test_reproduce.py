@@ -1,0 +1,31 @@
+"""Every published number at full strength: means over twenty cuts, and the sentence encoder where it is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions.imports import import_paths
+from core.actions.reproduction import reproduce_numbers
+from core.actions.workspace import open_workspace
+from core.config import Settings
+from core.experiments.published import shapes
+from soak.conftest import Record
+from tests.conftest import SHARED_DATA
+from tests.real.test_reproduce import DIFFER
+
+CUTS = 20
+
+
+@pytest.mark.skipif(not SHARED_DATA.is_dir(), reason=f"needs the published files in {SHARED_DATA}")
+def test_published_numbers_over_twenty_cuts(tmp_path: Path, record: Record, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace = open_workspace(Settings(workspace=tmp_path, author="tester"))
+    import_paths(workspace, [SHARED_DATA / name for name in ("challenge", "perturbagent", "knowledge")])
+    found = reproduce_numbers(workspace, cuts=CUTS)
+    with capsys.disabled():
+        print("", *map(shapes.describe, found), sep="\n")
+    record(
+        numbers=len(found), agree=sum(each.agrees is True for each in found), differ=sum(each.agrees is False for each in found)
+    )
+    assert {each.number.name for each in found if each.agrees is False} <= DIFFER

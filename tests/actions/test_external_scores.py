@@ -1,0 +1,145 @@
+"""External scores as runs: imported, undone, scored for the question that they answer, fused and compared."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from core.actions.external_scores import MOST_RUNS, runs_of
+from core.actions.imports import ImportOptions, import_paths, import_upload, import_uploads
+from core.actions.undo import undo
+from core.actions.workspace import Workspace
+from core.errors import InputError
+from core.methods.fusion_settings import FusionSettings
+from core.scoring import sentences
+from core.scoring.compare_runs import compare_runs
+from core.scoring.run_scores import RunRows, load_scored_rows, score_run
+from core.store import runs
+from core.types import Flag
+from tests import cases, derived, worlds
+from tests.datasets.test_external_scores import table
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return worlds.template(tmp_path_factory.mktemp("screen"), worlds.furnish)
+
+
+@pytest.fixture
+def here(made: Path, workspace: Workspace) -> Workspace:
+    return worlds.copied(made, workspace)
+
+
+def content() -> bytes:
+    """Numbers that rank the screen's labelled rows by their labels: `change` by an effect, `rise` by up."""
+    screen = worlds.screen()
+    known = list(zip(screen.ids, screen.labels, strict=True))[: screen.n_train]
+    rise = {"up": 9, "down": -9, "none": 0}
+    return cases.as_csv(["id", "change", "rise"], [[key, label != "none", rise[str(label)]] for key, label in known])
+
+
+def loaded(workspace: Workspace, name: str) -> RunRows:
+    with workspace.store.read() as db:
+        return load_scored_rows(db, name)
+
+
+def test_every_column_becomes_a_run_that_can_be_undone(here: Workspace) -> None:
+    outcomes = import_uploads(here, [("tools/graph.csv", content())])
+    assert [(each.kind, each.name, each.rows) for each in outcomes] == [
+        ("external_score", "graph change", 70),
+        ("external_score", "graph rise", 70),
+    ]
+    again = import_uploads(here, [("other.csv", content())])
+    assert [each.new for each in again] == [False, False]
+    undo(here, "graph.csv [rise]")
+    with here.store.read() as db:
+        assert "graph rise" not in [run.name for run in runs.list_all(db)]
+        assert runs.find(db, "graph change").has_rank_scores
+
+
+def test_a_question_that_is_not_answered_has_no_score(here: Workspace) -> None:
+    import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
+    import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
+    effect, direction = score_run(loaded(here, "by effect")).whole, score_run(loaded(here, "by direction")).whole
+    assert (effect.de.value, direction.dir.value) == (1.0, 1.0)
+    assert all(math.isnan(part.value) for part in (effect.dir, effect.mean, direction.de, direction.mean))
+    assert "no score: the run does not rank rows by it" in sentences.score_sentences(score_run(loaded(here, "by effect")))[2]
+
+
+def test_they_are_compared_in_the_question_that_both_answer(here: Workspace) -> None:
+    import_upload(here, content(), "graph.csv", ImportOptions(name="by effect", de="change"))
+    import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
+    words = sentences.comparison_sentences(compare_runs(loaded(here, "llm train"), loaded(here, "by effect")), "llm", "graph")
+    assert words[0].startswith("graph is better than llm: DE +")
+    assert words[1].startswith("Only DE can be compared")
+    [nothing] = sentences.comparison_sentences(compare_runs(loaded(here, "by effect"), loaded(here, "by direction")), "a", "b")
+    assert "no comparison" in nothing
+
+
+def test_they_are_components_of_fusions(here: Workspace) -> None:
+    import_upload(here, content(), "graph.csv", ImportOptions(name="by direction", dir="rise"))
+    derived.save_fusion(here, FusionSettings("llm train", ("by direction",), (1.0,), (1.0,)), "fused")
+    alone, fused = score_run(loaded(here, "llm train")).whole, score_run(loaded(here, "fused")).whole
+    assert fused.de.value == alone.de.value  # for which the score says nothing: the LLM counts alone
+    assert fused.dir.value == 1.0
+
+
+def test_options_and_names_that_fit_nothing_are_refused(here: Workspace, tmp_path: Path) -> None:
+    pairs = tmp_path / "train.csv"
+    pairs.write_bytes(cases.TRAIN)
+    [outcome] = import_paths(here, [pairs], ImportOptions(de="change"))
+    assert outcome.kind == "failed"
+    assert "kind challenge_train" in outcome.message
+    named = import_upload(here, content(), "graph.csv", ImportOptions(name="one"))
+    assert "brings 2 runs" in named.message
+    ids = worlds.screen().ids[:3]
+    odd = cases.as_csv(["id", "s"], [[ids[0], 1], ["Zz_Qq", 2], [ids[1], "a"], [ids[2], 2]])
+    rejected = import_upload(here, odd, "odd.csv").rejected
+    assert [(bad.line, bad.reason) for bad in rejected] == [(4, "not a number"), (3, "unknown id")]
+
+
+def test_a_column_for_each_question() -> None:
+    [(name, run)] = runs_of(table(), "effect", "reachable")
+    assert (name, run.method, run.track) == ("effect, reachable", "external_score", None)
+    by_id = {row.prediction.pair_id: row.prediction for row in run.rows}
+    # effect: -1 < 3.5 < 100, of three: percentiles 1/4, 2/4, 3/4. reachable: 0 < 1 = 1, of three: 1/4, 2.5/4, 2.5/4
+    assert by_id["A_G"].p_de == 0.5
+    assert by_id["A_G"].p_up_given_de == 0.625
+    assert by_id["A_H"].prediction_up == 0.0625
+    assert by_id["A_G"].flags == ()
+    assert by_id["B_G"].flags == (Flag.NO_DE,)
+    assert by_id["B_H"].flags == (Flag.NO_DIR,)
+    assert by_id["B_H"].p_up_given_de is None
+    assert dict(run.rows[0].events[0].meta) == {"effect": 3.5, "reachable": 1.0}
+
+
+def test_one_column_leaves_the_other_question_without_a_score() -> None:
+    [(_, run)] = runs_of(table(), None, "effect")
+    assert [row.prediction.pair_id for row in run.rows] == ["A_G", "A_H", "B_H"]
+    assert all(row.prediction.flags == (Flag.NO_DE,) for row in run.rows)
+    assert run.note == "External score: no score for an effect; column effect ranks them by up given an effect."
+
+
+def test_without_options_every_column_is_a_run() -> None:
+    found = dict(runs_of(table(), None, None))
+    assert list(found) == ["reachable", "effect"]
+    assert len({run.sha256 for run in found.values()}) == 2
+    assert all(not math.isnan(row.prediction.p_de) for row in found["effect"].rows)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [("height", "--de height: not in the file; expected .*reachable, effect"), ("word", "--de word: holds no numbers")],
+)
+def test_a_column_that_cannot_be_a_score_is_refused(chosen: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        runs_of(table(), chosen, None)
+
+
+def test_too_many_columns_are_refused() -> None:
+    names = [f"c{i}" for i in range(MOST_RUNS + 1)]
+    many = table(cases.as_csv(["id", *names], [["A_G", *range(len(names))]]))
+    with pytest.raises(InputError, match="21 columns of numbers, expected at most 20"):
+        runs_of(many, None, None)

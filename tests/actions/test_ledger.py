@@ -1,0 +1,179 @@
+"""The ledger is only ever added to: registrations, results computed from runs, and what others published."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.actions import backups, ledger, runs
+from core.actions.ledger import Recording, Registration
+from core.actions.workspace import Workspace, open_workspace
+from core.config import REPOSITORY, Settings
+from core.errors import DeskError, InputError, NotFound, StateError
+from core.experiments.decision import DecisionRule
+from core.experiments.ledger import LedgerLine, ledger_lines
+from core.experiments.ledger_words import verdict_text
+from core.scoring.compare_runs import compare_runs
+from core.scoring.run_scores import load_scored_rows
+from core.store import hypotheses
+from core.store import runs as stored_runs
+
+A, B = "simulated collapsed debate", "simulated debate"
+
+
+@pytest.fixture(scope="module")
+def filled(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """A copy of the simulated workspace that the tests of this file write to."""
+    folder = tmp_path_factory.mktemp("ledger") / "workspace"
+    shutil.copytree(demo_workspace.settings.workspace, folder)
+    return open_workspace(Settings(workspace=folder, author="Ada"))
+
+
+def wanted(name: str, a: str = A, b: str = B, **rule: object) -> Registration:
+    given: dict[str, object] = {"level": "other", "smallest_effect": 0.01, **rule}
+    return Registration(name, "A debate that argues is better", "the mean rises", DecisionRule(**given), a, b)  # type: ignore[arg-type]
+
+
+def line_of(workspace: Workspace, name: str) -> LedgerLine:
+    return next(line for line in ledger_lines(ledger.list_entries(workspace)) if line.entry.name == name)
+
+
+def test_a_result_is_the_comparison_of_two_runs(filled: Workspace) -> None:
+    registration = ledger.register(filled, wanted("arguing"))
+    result = ledger.record_result(filled, "arguing", Recording(note="first look"))
+    with filled.store.read() as db:
+        change = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered.mean
+    shown = change.change.shown
+    assert (result.estimate, result.low, result.high, result.se) == (shown.estimate, shown.low, shown.high, shown.se)
+    assert (result.n, result.detectable) == (shown.n, change.detectable)
+    assert (result.score_a, result.score_b) == (change.a.value, change.b.value)
+    assert (result.kind, result.first, result.author, result.note) == ("result", registration.id, "Ada", "first look")
+    assert (result.name_a, result.name_b) == (A, B)
+    assert result.verdict == ("confirmed" if shown.low > 0 and shown.estimate >= 0.01 else result.verdict)
+    assert result.code_version
+
+
+@pytest.mark.parametrize(("metric", "unit"), [("de", "row"), ("dir", "pert"), ("mean", "gene")])
+def test_the_rule_chooses_metric_and_unit(filled: Workspace, metric: str, unit: str) -> None:
+    ledger.register(filled, wanted(f"{metric} by {unit}", metric=metric, unit=unit))
+    result = ledger.record_result(filled, f"{metric} by {unit}", Recording())
+    with filled.store.read() as db:
+        found = compare_runs(load_scored_rows(db, A), load_scored_rows(db, B)).covered
+    assert result.se == getattr(getattr(found, metric).change, unit).se
+
+
+def test_a_registration_after_its_result_says_so(filled: Workspace) -> None:
+    """Both runs are there, with labels: whoever registers now can have looked."""
+    assert ledger.register(filled, wanted("late")).seen_before
+    assert verdict_text(line_of(filled, "late")) == "no result yet, registered after its result was seen"
+    assert ledger.record_result(filled, "late", Recording()).seen_before
+    assert "registered after its result was seen" in verdict_text(line_of(filled, "late"))
+
+
+def test_a_registration_before_its_run_does_not(filled: Workspace) -> None:
+    """The run that is to win is made after the registration, which knows it by its name."""
+    ledger.register(filled, wanted("early", b="a run to come"))
+    with filled.store.write() as db:
+        found = stored_runs.find(db, B)
+        db.execute("UPDATE run SET name = 'a run to come', created_at = now()::TIMESTAMP WHERE id = ?", [found.id])
+    try:
+        result = ledger.record_result(filled, "early", Recording())
+    finally:
+        runs.rename(filled, found.id, B)
+    assert (result.seen_before, result.run_b) == (False, found.id)
+    assert "seen" not in verdict_text(line_of(filled, "early"))
+
+
+def test_a_second_entry_is_linked_to_the_first_whose_rule_decides(filled: Workspace) -> None:
+    first = ledger.register(filled, wanted("twice", smallest_effect=0.9))
+    assert ledger.register(filled, wanted("twice", smallest_effect=0.9)) == first  # the same again adds nothing
+    second = ledger.register(filled, wanted("twice", smallest_effect=0.001))
+    result = ledger.record_result(filled, "twice", Recording())
+    assert (second.id != first.id, second.first, result.first) == (True, first.id, first.id)
+    assert result.smallest_effect == 0.9
+    assert ledger.record_result(filled, "twice", Recording()) == result
+
+
+def test_the_published_ladder_is_imported_once(filled: Workspace) -> None:
+    assert len(ledger.import_published_ladder(filled)) == 9
+    assert ledger.import_published_ladder(filled) == []
+    added = ledger.import_file(filled, b"name,hypothesis,dataset,z\nscGPT,again,challenge,2.0\n", "more.csv")
+    [first] = [one for one in ledger.list_entries(filled) if one.name == "scGPT" and one.id != added[0].id]
+    assert added[0].first == first.id
+
+
+def test_a_file_with_one_wrong_line_adds_nothing(filled: Workspace) -> None:
+    before = ledger.list_entries(filled)
+    with pytest.raises(InputError, match=r"bad\.csv, line 3: z"):
+        ledger.import_file(filled, b"name,hypothesis,dataset,z\nx,h,d,1\ny,h,d,?\n", "bad.csv")
+    assert ledger.list_entries(filled) == before
+
+
+def test_public_scores_are_held_against_what_a_half_can_show(filled: Workspace) -> None:
+    with filled.store.read() as db:
+        [test_run, *_] = [run.name for run in stored_runs.list_all(db) if "test" in run.name]
+    ledger.register(filled, wanted("public", test_run, test_run, unit="row", smallest_effect=0.001))
+    with pytest.raises(StateError, match="no public score is recorded"):
+        ledger.record_result(filled, "public", Recording(noise=(A, B)))
+    runs.set_values(filled, test_run, {"public_score": "0.6"})
+    result = ledger.record_result(filled, "public", Recording(noise=(A, B)))
+    assert (result.estimate, result.measured_on, result.verdict) == (0, "public leaderboard", "underpowered")
+    assert "No claim: +0.000 lies below" in str(result.reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "recording", "error", "words"),
+    [
+        ("nobody", Recording(), NotFound, "hypothesis 'nobody': not registered here, where there are"),
+        ("arguing", Recording(b=A), InputError, f"registered for the run {B}"),
+        ("no runs", Recording(), InputError, "names no runs"),
+        ("no runs", Recording(a=A, b="absent"), NotFound, "run 'absent'"),
+    ],
+)
+def test_a_result_that_cannot_be_computed_is_refused(
+    filled: Workspace, name: str, recording: Recording, error: type[DeskError], words: str
+) -> None:
+    ledger.register(filled, wanted("arguing"))
+    ledger.register(filled, wanted("no runs", "", ""))
+    with pytest.raises(error, match=words):
+        ledger.record_result(filled, name, recording)
+
+
+def test_texts_are_needed(filled: Workspace) -> None:
+    with pytest.raises(InputError, match="prediction: 0 characters"):
+        ledger.register(filled, Registration("x", "claim", " "))
+    with pytest.raises(InputError, match="name of a hypothesis"):
+        ledger.register(filled, Registration("", "claim", "it rises"))
+
+
+def test_an_empty_workspace_has_nothing_to_have_a_hypothesis_about(workspace: Workspace) -> None:
+    with pytest.raises(StateError, match="no dataset yet"):
+        ledger.register(workspace, wanted("x", "", ""))
+
+
+def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(filled: Workspace, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(filled.settings.workspace, folder)
+    copy = open_workspace(Settings(workspace=folder, author="Ada"))
+    before = ledger.list_entries(copy)
+    runs.delete(copy, B)
+    assert ledger.list_entries(copy) == before
+    assert before
+    backups.back_up(copy, tmp_path / "b.zip")
+    other = open_workspace(Settings(workspace=tmp_path / "other", author="Bob"))
+    backups.restore(other, tmp_path / "b.zip")
+    assert ledger.list_entries(other) == before
+
+
+def test_nothing_in_the_code_changes_or_deletes_an_entry() -> None:
+    """No statement of any room does, and the module of the table, its actions and its commands only add and list."""
+    forbidden = re.compile(
+        r"(UPDATE|DELETE\s+FROM|INSERT\s+OR\s+REPLACE\s+INTO|TRUNCATE|DROP\s+TABLE|ALTER\s+TABLE)\s+hypothesis", re.I
+    )
+    places = [*(REPOSITORY / "core").rglob("*.py"), *(REPOSITORY / "pages").glob("*.py")]
+    assert [str(path) for path in places if forbidden.search(path.read_text("utf-8"))] == []
+    changing = ("delete", "update", "remove", "edit", "change", "set_", "undo")
+    assert [name for module in (hypotheses, ledger) for name in vars(module) if name.startswith(changing)] == ["changes"]

@@ -1,0 +1,101 @@
+"""What a specification may say; errors name file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.config import REPOSITORY
+from core.errors import InputError
+from core.experiments.arm_differences import arm_difference, check_arms
+from core.experiments.benchmark_spec import parse_benchmark, read_benchmark
+
+GOOD = """\
+name = "b"
+primary = "mean"
+smallest_effect = 0.01
+
+[rows]
+run = "r"
+
+[folds]
+k = 2
+cuts = [0, 1]
+
+[[arms]]
+name = "A"
+method = "debate"
+[arms.options]
+rounds = 1
+
+[[arms]]
+name = "B"
+method = "debate"
+placebo = "DIR"
+[arms.options]
+rounds = 2
+
+[noise]
+arm = "A"
+seeds = [3]
+"""
+
+
+def test_examples_are_read() -> None:
+    files = sorted((REPOSITORY / "docs" / "examples").glob("*.toml"))
+    assert files
+    for file in files:
+        spec = read_benchmark(file)
+        assert all(difference.known for difference in check_arms(spec)), file
+
+
+def test_what_a_file_says() -> None:
+    spec = parse_benchmark(GOOD)
+    assert (spec.rows.run, spec.folds.k, spec.folds.cuts, spec.seeds) == ("r", 2, (0, 1), (0,))
+    assert spec.arm("B").options == {"rounds": 2}
+    assert spec.arm("B").placebo == ("DIR",)
+    assert spec.control_of(spec.arm("B")).name == "A"
+    assert arm_difference(spec, spec.arm("B")).things == ("rounds: 1 → 2",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('primary = "mean"', 'primary = "AUC"', "file, line 2: primary is 'AUC', expected DE, DIR, mean"),
+        ("smallest_effect = 0.01\n", "", "file: smallest_effect is missing, expected a number from 1e-06 to 0.5"),
+        ("k = 2", "k = 1", "file, line 9: folds.k is 1, expected a whole number of at least 2"),
+        ("cuts = [0, 1]", "cuts = [1, 1]", "file, line 10: folds.cuts is [1, 1], expected a list of different whole numbers"),
+        ('placebo = "DIR"', 'placebo = "ACC"', "file, line 21: arms.2.placebo has 'ACC', expected DE, DIR"),
+        ('placebo = "DIR"', "colour = 1", "file, line 21: arms.2.colour is not known, expected name"),
+        ('name = "B"', 'name = "A"', "file, line 19: arms.2.name is 'A', which is an arm already"),
+        ('arm = "A"', 'arm = "C"', "file, line 26: noise.arm is 'C', expected A, B"),
+        ('run = "r"', 'run = ""', "file, line 6: rows.run is '', expected a text"),
+        ('method = "debate"\n[', "[", "file, line 13: arms.1.name has nothing to be made from"),
+        ("k = 2", "k = ", "file: Invalid value (at line 9, column 5), expected TOML"),
+        ("[noise]", '[plan]\nlike = ["r", "r"]\n[noise]', "file, line 26: plan.like names 1 runs, expected two"),
+        ("[rows]", "[rows]\nseed = 1", "file, line 6: rows.seed has no effect without a sample"),
+    ],
+)
+def test_errors_name_line_and_key(old: str, new: str, message: str) -> None:
+    assert old in GOOD
+    with pytest.raises(InputError) as error:
+        parse_benchmark(GOOD.replace(old, new, 1), "file")
+    assert str(error.value).startswith(message), error.value
+
+
+def test_arms_differ_in_one_thing() -> None:
+    two = GOOD.replace("rounds = 2", 'rounds = 2\njudge = "logprob"')
+    with pytest.raises(InputError, match="differs from 'A' in 2 things"):
+        check_arms(parse_benchmark(two))
+    [difference] = check_arms(parse_benchmark(two.replace('placebo = "DIR"', "several = true")))
+    assert len(difference.things) == 2
+    with pytest.raises(InputError, match="is the same as 'A'"):
+        check_arms(parse_benchmark(GOOD.replace("rounds = 2", "rounds = 1")))
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "spec.toml"
+    file.write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="cannot be read as UTF-8"):
+        read_benchmark(file)

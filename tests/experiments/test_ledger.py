@@ -1,0 +1,79 @@
+"""Families, corrected p-values and what stands beside a verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t
+
+from core.experiments.ledger import ledger_lines
+from core.experiments.ledger_words import summary_sentences, verdict_text
+from core.store.hypotheses import HERE, PUBLISHED, Entry, EntryKind
+from tests.experiments.cases import numbered
+
+
+def entry(name: str, z: float | None = None, **values: object) -> Entry:
+    kind: EntryKind = "registration" if z is None else "result"
+    given: dict[str, object] = {"source": HERE, "dataset": "d", "estimate": None if z is None else z / 100, **values}
+    return Entry(kind=kind, name=name, hypothesis="h", z=z, **given)  # type: ignore[arg-type]
+
+
+def test_results_of_one_dataset_and_source_are_corrected_together() -> None:
+    """p of z 3, 2 and 2.5: 0.0027, 0.0455, 0.0124; Holm: 3·, 1·, 2·."""
+    entries = [
+        entry("one", 3.0),
+        entry("two", 2.0),
+        entry("three", 2.5),
+        entry("else", 2.0, dataset="other"),
+        entry("read", 2.0, source=PUBLISHED),
+    ]
+    lines = ledger_lines(numbered(entries))
+    found = {line.entry.name: line.adjusted for line in lines}
+    holm = {name: round(p.holm, 4) for name, p in found.items() if p}
+    assert holm == {"one": 0.0081, "two": 0.0455, "three": 0.0248, "else": 0.0455, "read": 0.0455}
+    assert [line.tests for line in lines] == [3, 3, 3, 1, 1]
+
+
+def test_a_second_result_counts_as_a_second_test() -> None:
+    lines = ledger_lines(numbered([entry("one"), entry("one", 2.1), entry("one", 2.2)]))
+    assert [(line.tests, line.again) for line in lines] == [(2, False), (2, True)]
+    assert not any(line.survives for line in lines)  # 2 · 0.0278
+    assert [verdict_text(line) for line in lines] == ["no result yet", "no result yet, not its first result"]
+
+
+def test_few_clusters_have_students_t() -> None:
+    [line] = ledger_lines(numbered([entry("one", 2.5, df=9.0)]))
+    assert line.adjusted is not None
+    assert line.adjusted.p == pytest.approx(2 * t.sf(2.5, 9))
+
+
+def test_a_significant_loss_survives_nothing() -> None:
+    [line] = ledger_lines(numbered([entry("one", -9.0)]))
+    assert line.adjusted is not None
+    assert (line.adjusted.holm < 1e-9, line.survives) == (True, False)
+
+
+def test_what_was_registered_late_is_said_everywhere() -> None:
+    entries = numbered([entry("late", seen_before=True), entry("late", 3.0, verdict="confirmed"), entry("open")])
+    late, waiting = ledger_lines(entries)
+    assert verdict_text(late) == "confirmed, registered after its result was seen"
+    assert verdict_text(waiting) == "no result yet"
+    assert summary_sentences([late, waiting])[1:] == [
+        "Registered after the result was seen, so no test of a prediction: late.",
+        "Here, d: no result yet of open.",
+    ]
+
+
+def test_an_empty_ledger_says_nothing() -> None:
+    assert ledger_lines([]) == []
+    assert summary_sentences([]) == []
+
+
+def test_ledgers_without_an_effect_seldom_survive_holm() -> None:
+    """Five tests of nothing in each of 400 ledgers: some p is below 5% in 23% of them, after Holm in 5%."""
+    z = np.random.default_rng(0).standard_normal((400, 5))
+    ledgers = [ledger_lines(numbered([entry(str(i), float(one)) for i, one in enumerate(row)])) for row in z]
+    below = [any(line.adjusted and line.adjusted.holm < 0.05 for line in lines) for lines in ledgers]
+    raw = [any(line.adjusted and line.adjusted.p < 0.05 for line in lines) for lines in ledgers]
+    assert 0.16 < np.mean(raw) < 0.30
+    assert np.mean(below) < 0.09

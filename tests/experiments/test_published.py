@@ -1,0 +1,106 @@
+"""Published numbers: the registry, and what is said where nothing can be computed."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions.reproduction import reproduce_numbers
+from core.actions.workspace import Workspace
+from core.errors import NotFound
+from core.experiments.published import shapes
+from core.experiments.published.registry import PublishedNumber, load_registry
+from core.experiments.published.reproduce import Reproduced, is_within
+from core.report.figures.published import of_numbers
+from core.report.figures.registry import DEFAULTS, KINDS
+from tests.commands import core, core_json
+
+NUMBER = PublishedNumber("g.n", "A group", "a source", 0.58, 0.003, "missing", (), {})
+
+
+def files_in(folder: Path) -> dict[str, tuple[int, int]]:
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
+
+
+def test_every_number_has_a_name_of_its_own_a_module_and_known_sources() -> None:
+    registry = load_registry()
+    names = [number.name for number in registry.numbers]
+    assert len(set(names)) == len(names) > 100
+    for number in registry.numbers:
+        module = importlib.import_module(f"core.experiments.published.computed.{number.compute}")
+        assert callable(module.compute)
+        assert set(number.needs) <= registry.sources.keys()
+        assert number.source
+        assert number.tolerance >= 0
+
+
+def test_numbers_are_chosen_by_name_beginning_and_pattern() -> None:
+    registry = load_registry()
+    assert registry.choose(None) == registry.choose("") == registry.numbers
+    assert [number.name for number in registry.choose("knn.text.loo.de")] == ["knn.text.loo.de"]
+    assert {number.group for number in registry.choose("knn")} == {"knn"}
+    assert {number.wanted["column"] for number in registry.choose("knn.*.folds.*")} == {"folds"}
+    with pytest.raises(NotFound, match=r"published numbers 'nothing': none is called so; expected .*challenge, pool"):
+        registry.choose("nothing")
+
+
+def test_agreement_is_within_the_tolerance() -> None:
+    assert is_within(NUMBER, 0.583)  # the difference is 0.0030000000000000027
+    assert not is_within(NUMBER, 0.5831)
+    assert is_within(replace(NUMBER, published=31, tolerance=0.0), 31)
+    assert not is_within(replace(NUMBER, published=31, tolerance=0.0), 32)
+
+
+def test_a_summary_counts_agreeing_differing_and_missing_numbers() -> None:
+    found = [Reproduced(NUMBER, 0.58, ""), Reproduced(NUMBER, 0.6, "another cut"), Reproduced(NUMBER, None, "no file")]
+    assert shapes.summarize(found) == "1 of 3 published numbers agree, 1 differ, 1 cannot be computed here."
+    assert [each["agrees"] for each in shapes.as_json(found)["numbers"]] == [True, False, None]
+    assert shapes.as_table(found)["verdict"].tolist() == ["agrees", "differs", "not computed"]
+    assert shapes.describe(found[1]).endswith("differs: another cut")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(7705, "7,705"), (0, "0"), (0.5788, "0.5788"), (2e-6, "2.0e-06"), (-0.9, "-0.9000"), (3.1, "3.1000")]
+)
+def test_values_are_written_as_they_are_published(value: float, text: str) -> None:
+    assert shapes.value_text(value) == text
+
+
+def test_a_figure_says_how_many_agree_or_why_none_was_computed() -> None:
+    drawn = of_numbers([Reproduced(NUMBER, 0.58, ""), Reproduced(NUMBER, None, "no file")], "bmdm")
+    assert drawn.chart is not None
+    assert drawn.sentence == "1 of 2 published numbers agree, 0 differ, 1 cannot be computed here."
+    empty = of_numbers([Reproduced(NUMBER, None, "no file")], "bmdm")
+    assert empty.chart is None
+    assert empty.sentence.endswith("1 cannot be computed here. no file.")
+
+
+def test_a_report_shows_the_figure_only_if_it_is_asked_for() -> None:
+    assert "published" in KINDS
+    assert "published" not in DEFAULTS
+
+
+def test_on_the_demo_nothing_is_computed_and_each_number_says_what_is_missing(demo_workspace: Workspace) -> None:
+    folder = demo_workspace.settings.workspace
+    before = files_in(folder)
+    shares: list[float] = []
+    found = reproduce_numbers(demo_workspace, progress=lambda share, _name: shares.append(share))
+    assert [each.ours for each in found] == [None] * len(load_registry().numbers)
+    assert {each.why for each in found} == {"train.csv is not in this workspace; try: perturbdesk fetch challenge"}
+    assert shares == sorted(shares)
+    assert len(shares) == len(found)
+    assert files_in(folder) == before
+
+
+def test_through_the_command(demo_workspace: Workspace) -> None:
+    folder = demo_workspace.settings.workspace
+    [row] = core_json(folder, "reproduce", "--only", "knn.text.loo.de")["numbers"]
+    expected = {"name": "knn.text.loo.de", "published": 0.54, "tolerance": 0.003, "ours": None, "agrees": None}
+    assert {key: row[key] for key in expected} == expected
+    assert row["why"].startswith("train.csv is not in this workspace")
+    wrong = core(folder, "reproduce", "--only", "nothing")
+    assert wrong.status == 1
+    assert "none is called so" in wrong.err

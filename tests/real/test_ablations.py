@@ -1,0 +1,35 @@
+"""Ablations and external scores on the published files, against figures measured with independent code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import core_json
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module")
+def place(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ablations")
+    files = ["challenge/train.csv", "knowledge/collectri_mouse_signed.json"]
+    core_json(folder, "import", *(str(shared_data / name) for name in files))
+    graph = str(shared_data / "perturbagent" / "grn_features_train.csv")
+    core_json(folder, "import", graph, "--de", "connectivity", "--dir", "kd_up_score", "--name", "graph")
+    return folder
+
+
+def test_published_graph_features_say_little_of_an_effect(place: Path) -> None:
+    assert core_json(place, "score", "graph")["de"]["estimate"] == pytest.approx(0.51, abs=0.002)
+    found = core_json(place, "ablation", "run", "graph_features")
+    own = {(row["arm"], row["metric"]): row["estimate"] for row in found["table"]}
+    assert own["connectivity", "DE"] == pytest.approx(0.5, abs=0.01)
+    assert own["file: graph", "DE"] == pytest.approx(0.51, abs=0.002)
+    assert found["details"][0]["n"] == 7705
+
+
+def test_the_cell_cycle_does_not_go_down(place: Path) -> None:
+    found = core_json(place, "ablation", "run", "program_priors")
+    assert "ell cycle expected down, 19 up and 11 down: not borne out" in found["sentence"]

@@ -1,0 +1,51 @@
+"""Published numbers come out again on the published files; soak/test_reproduce.py does so at full strength."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.actions.imports import import_paths
+from core.actions.reproduction import reproduce_numbers
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.experiments.published.registry import load_registry
+from core.experiments.published.reproduce import Reproduced
+
+pytestmark = pytest.mark.real
+
+PACKS = ("gene_desc", "string_edges", "hagai_lps_prior")
+# Measured with spaces or runs that are not public: what differs says so.
+DIFFER = {"detectable.embedding", "detectable.weight", "z.w_dir", "detectable.knn", "z.knn_fusion"}
+
+
+@pytest.fixture(scope="module")
+def found(shared_data: Path, real_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Reproduced]:
+    """Every published number, computed in a workspace that is opened for reading only."""
+    folder = tmp_path_factory.mktemp("reproduce") / "workspace"
+    shutil.copytree(real_workspace.settings.workspace, folder)
+    import_paths(
+        open_workspace(Settings(workspace=folder, author="tester")),
+        [shared_data / "knowledge" / f"{name}.json" for name in PACKS],
+    )
+    before = {path for path in folder.rglob("*") if path.is_file()}
+    numbers = reproduce_numbers(open_workspace(Settings(workspace=folder, read_only=True)))
+    assert {path for path in folder.rglob("*") if path.is_file()} == before  # no space and no run is left
+    return {each.number.name: each for each in numbers}
+
+
+@pytest.mark.parametrize("group", dict.fromkeys(number.group for number in load_registry().numbers))
+def test_a_group_comes_out_again(found: dict[str, Reproduced], group: str) -> None:
+    of_group = {name: each for name, each in found.items() if each.number.group == group}
+    differ = {name for name, each in of_group.items() if each.agrees is False}
+    assert differ <= DIFFER
+    assert all("not explained" not in of_group[name].why for name in differ)
+    missing = {name: each.why for name, each in of_group.items() if each.ours is None}
+    for name, why in missing.items():
+        if "minilm" in name:
+            assert "requirements-models.txt" in why
+        else:
+            assert group in ("public", "z_not_here"), name
+            assert why.startswith("needs ")

@@ -1,0 +1,73 @@
+"""The commands of the ledger; nothing here changes or deletes an entry."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from core.actions.workspace import Workspace
+from core.cli.ledger import app
+from tests.commands import core, core_json
+
+A, B = "simulated collapsed debate", "simulated debate"
+
+
+@pytest.fixture(scope="module")
+def place(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ledger") / "workspace"
+    shutil.copytree(demo_workspace.settings.workspace, folder)
+    return folder
+
+
+def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:
+    assert core_json(place, "ledger", "list") == {"hypotheses": [], "sentences": []}
+    claim = ("--hypothesis", "Arguing helps", "--prediction", "the mean rises", "--smallest", "0.01")
+    added = core_json(place, "ledger", "add", "arguing", *claim, "--level", "other", "--runs", f"{A},{B}")
+    assert (added["verdict"], added["seen_before"], added["p"]) == (None, True, None)
+    result = core_json(place, "ledger", "result", "arguing")
+    compared = core_json(place, "compare", A, B)
+    assert result["result"]["estimate"] == compared["delta_mean"]["estimate"]
+    assert result["p"] == result["p_holm"] == result["p_bh"] == pytest.approx(compared["p"])
+    assert result["first"] == added["id"]
+    assert core_json(place, "ledger", "list")["hypotheses"] == [result]
+    assert "registered after its result was seen" in core(place, "ledger", "list").out
+
+
+def test_the_published_ladder_by_one_command(place: Path) -> None:
+    found = core_json(place, "ledger", "import", "--published")
+    assert (found["imported"], len(found["hypotheses"])) == (9, 9)
+    assert [line["name"] for line in found["hypotheses"] if line["survives_holm"]] == ["kNN fusion"]
+    again = core(place, "ledger", "import", "--published")
+    assert (again.status, "nothing new" in again.err) == (0, True)
+
+
+def test_a_file_is_imported(place: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text('[[hypothesis]]\nname = "ours"\nhypothesis = "h"\ndataset = "d"\nestimate = 0.03\nse = 0.01\n', "utf-8")
+    [line] = core_json(place, "ledger", "import", str(file))["hypotheses"]
+    assert (line["source"], line["verdict"]) == ("published elsewhere", "confirmed")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("import",), "expected either a file or --published"),
+        (("import", "absent.csv"), "absent.csv"),
+        (("result", "nobody"), "not registered here"),
+        (("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0"), "smallest effect: got 0"),
+        (
+            ("add", "x", "--hypothesis", "h", "--prediction", "p", "--smallest", "0.1", "--runs", "one"),
+            "expected two runs as A,B",
+        ),
+    ],
+)
+def test_what_is_wrong_is_one_line(place: Path, words: tuple[str, ...], said: str) -> None:
+    done = core(place, "ledger", *words)
+    assert (done.status, said in done.err, done.err.count("\n")) == (1, True, 1)
+
+
+def test_there_is_no_command_that_changes_or_deletes() -> None:
+    assert set(get_command(app).commands) == {"list", "add", "result", "import"}  # type: ignore[attr-defined]

@@ -1,0 +1,26 @@
+"""Experiments, tab Ablations."""
+
+from __future__ import annotations
+
+from core.actions.workspace import Workspace
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of
+
+
+def test_an_ablation_is_run_and_says_what_came_out(visit: Visit, demo_workspace: Workspace) -> None:
+    app = visit(demo_workspace, "experiments", tab="Ablations", ablation="program_priors")
+    assert "Do the genes of known programs" in text_of(app)
+    assert "Computed in" not in text_of(app)
+    app = press(app, "Run")
+    assert not app.exception
+    assert "In the mean of DE and DIR" in text_of(app)
+    assert "changes are paired, against base rate" in text_of(app)
+    assert "Computed in" in text_of(app)
+
+
+def test_what_an_ablation_lacks_is_said_with_how_to_get_it(visit: Visit, small_workspace: Workspace) -> None:
+    app = visit(small_workspace, "experiments", tab="Ablations", ablation="embedding_ladder")
+    assert "It needs a gene space" in text_of(app)
+    assert not any(button.label == "Run" for button in app.button)
+    app = visit(small_workspace, "experiments", tab="Ablations", ablation="rounds")
+    assert "differ in rounds alone" in text_of(app)

@@ -1,0 +1,66 @@
+"""The tabs Benchmark and Plan of Experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions import benchmark_process, benchmarks
+from core.actions.workspace import Workspace
+from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
+from core.store import notes
+from tests import worlds
+from tests.actions.test_benchmarks import FUSED
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small screen with a benchmark that is done, and one that has no run yet."""
+
+    def fill(workspace: Workspace) -> None:
+        worlds.furnish(workspace)
+        benchmarks.run_benchmark(workspace, parse_benchmark(FUSED))
+        benchmarks.save_benchmark(workspace, parse_benchmark(FUSED.replace('name = "b"', 'name = "later"')))
+
+    return worlds.template(tmp_path_factory.mktemp("benchmarks"), fill)
+
+
+@pytest.fixture
+def workspace_with_benchmarks(workspace: Workspace, made: Path) -> Workspace:
+    return worlds.copied(made, workspace)
+
+
+def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="b")
+    assert not app.exception
+    shown = text_of(app).replace("\\", "")
+    assert "LLM + kNN against LLM: mean" in shown
+    assert "Placebo DE within gene, which the change cannot touch, did not move" in shown
+    assert "Noise floor: LLM + kNN under another cut" in shown
+    arms = app.dataframe[-1].value
+    assert arms["arm"].tolist() == ["LLM", "LLM + kNN"]
+    assert arms["runs"].tolist() == [1, 2]
+    app = visit(workspace_with_benchmarks, "experiments", tab="Plan", plan="b")
+    assert "Variances are from the benchmark's own runs" in text_of(app)
+    assert app.dataframe[0].value["unit"].tolist()[:3] == ["rows alone", "perturbations", "genes"]
+
+
+def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[BenchmarkSpec] = []
+    monkeypatch.setattr(benchmark_process, "_start_process", lambda _workspace, spec: started.append(spec))
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
+    assert "Not finished: 0 of its runs are recorded" in text_of(app)
+    press(app, "Resume")
+    assert [spec.name for spec in started] == ["later"]
+    app.text_area[0].set_value(FUSED.replace('name = "b"', 'name = "new"'))
+    app = press(app, "Start benchmark")
+    assert not app.error
+    assert [spec.name for spec in started] == ["later", "new"]
+    with workspace_with_benchmarks.store.read() as db:
+        assert set(notes.presets_of_page(db, benchmarks.PAGE)) == {"b", "later", "new"}
+    app.text_area[0].set_value(FUSED.replace("k = 2", "k = 1"))
+    app = press(app, "Start benchmark")
+    assert "line 7: folds.k is 1" in app.error[0].value.replace("\\", "")

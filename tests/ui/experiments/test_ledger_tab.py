@@ -1,0 +1,81 @@
+"""Experiments, tab Ledger, without a browser: the published ladder by one click, a hypothesis from its form to its verdict."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core.actions import ledger
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.experiments.ledger import ledger_lines
+from core.ui.experiments.ledger_tab import build_table
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of, the_run
+
+A, B = "simulated collapsed debate", "simulated debate"
+
+
+@pytest.fixture(scope="module")
+def filled(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    folder = tmp_path_factory.mktemp("ledger") / "workspace"
+    shutil.copytree(demo_workspace.settings.workspace, folder)
+    return open_workspace(Settings(workspace=folder, author="tester"))
+
+
+def fill(app: AppTest, key: str, text: str) -> None:
+    next(field for field in (*app.text_input, *app.text_area) if field.key == key).set_value(text)
+
+
+def test_the_published_ladder_by_one_click(visit: Visit, filled: Workspace) -> None:
+    app = press(visit(filled, "experiments"), "Import the published ladder")
+    assert not app.exception
+    text = text_of(app)
+    assert "of 9 results 1 survives Holm's correction: kNN fusion" in text.replace("\\", "")
+    assert "Below what one leaderboard half (904 rows) shows" in text.replace("\\", "")
+    table = app.dataframe[0].value
+    assert table["verdict"].tolist() == ["confirmed"] + ["underpowered"] * 8
+    assert table["source"].unique().tolist() == ["published elsewhere"]
+    assert table["p (Holm)"].iloc[0] == pytest.approx(0.0174, abs=1e-4)
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, filled: Workspace) -> None:
+    a, b = (the_run(filled, name).id for name in (A, B))
+    app = visit(filled, "experiments", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
+    for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises")):
+        fill(app, f"note-ledger-{field}", words)
+    app = press(app.run(), "Register")
+    assert not app.error
+    entry = ledger.list_entries(filled)[-1]
+    assert (entry.name, entry.run_a, entry.run_b, entry.level, entry.seen_before) == ("arguing", a, b, "other", True)
+    app = press(visit(filled, "experiments", ledger_of=entry.first), "Record result")
+    assert not app.error
+    result = ledger.list_entries(filled)[-1]
+    assert (result.kind, result.first) == ("result", entry.id)
+    assert "Registered after the result was seen" in text_of(app)
+    table = build_table(ledger_lines(ledger.list_entries(filled)))
+    assert "registered after its result was seen" in table.set_index("hypothesis").loc["arguing", "verdict"]
+
+
+def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.import_published_ladder(filled)
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    app = visit(filled, "experiments")
+    assert "kNN fusion" in app.dataframe[0].value["hypothesis"].tolist()
+    labels = {button.label for button in app.button}
+    assert not labels & {"Register", "Record result", "Import the published ladder", "Import file"}
+    assert not app.text_area
+
+
+def test_nothing_on_the_page_changes_or_deletes_an_entry() -> None:
+    """What it can call: its only actions are those that add."""
+    source = "".join(
+        path.read_text("utf-8") for path in (Path(__file__).resolve().parents[3] / "core/ui/experiments").glob("ledger*.py")
+    )
+    used = {word.split("(")[0] for word in source.split("ledger.")[1:]}
+    called = {name for name in used if callable(getattr(ledger, name, None)) and name[0].islower()}
+    assert called <= {"register", "record_result", "import_file", "import_published_ladder"}
