@@ -15,9 +15,10 @@ from tests.commands import core, core_json
 A, B = "simulated collapsed debate", "simulated debate"
 
 
-@pytest.fixture(scope="module")
-def place(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ledger") / "workspace"
+@pytest.fixture
+def place(demo_workspace: Workspace, tmp_path: Path) -> Path:
+    """A workspace for each test: what one adds to the ledger stays there for good."""
+    folder = tmp_path / "workspace"
     shutil.copytree(demo_workspace.settings.workspace, folder)
     return folder
 
