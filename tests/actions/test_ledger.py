@@ -24,10 +24,10 @@ from core.store import runs as stored_runs
 A, B = "simulated collapsed debate", "simulated debate"
 
 
-@pytest.fixture(scope="module")
-def filled(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """A copy of the simulated workspace that the tests of this file write to."""
-    folder = tmp_path_factory.mktemp("ledger") / "workspace"
+@pytest.fixture
+def filled(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+    """A copy of the simulated workspace for each test: what one adds to the ledger stays there for good."""
+    folder = tmp_path / "workspace"
     shutil.copytree(demo_workspace.settings.workspace, folder)
     return open_workspace(Settings(workspace=folder, author="Ada"))
 
@@ -155,14 +155,12 @@ def test_an_empty_workspace_has_nothing_to_have_a_hypothesis_about(workspace: Wo
 
 
 def test_a_deleted_run_takes_no_entry_with_it_and_a_backup_has_them_all(filled: Workspace, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(filled.settings.workspace, folder)
-    copy = open_workspace(Settings(workspace=folder, author="Ada"))
-    before = ledger.list_entries(copy)
-    runs.delete(copy, B)
-    assert ledger.list_entries(copy) == before
+    ledger.register(filled, wanted("arguing"))
+    before = ledger.list_entries(filled)
     assert before
-    backups.back_up(copy, tmp_path / "b.zip")
+    runs.delete(filled, B)
+    assert ledger.list_entries(filled) == before
+    backups.back_up(filled, tmp_path / "b.zip")
     other = open_workspace(Settings(workspace=tmp_path / "other", author="Bob"))
     backups.restore(other, tmp_path / "b.zip")
     assert ledger.list_entries(other) == before

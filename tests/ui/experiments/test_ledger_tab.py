@@ -19,9 +19,9 @@ from tests.ui.test_apptest import press, text_of, the_run
 A, B = "simulated collapsed debate", "simulated debate"
 
 
-@pytest.fixture(scope="module")
-def filled(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    folder = tmp_path_factory.mktemp("ledger") / "workspace"
+@pytest.fixture
+def filled(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+    folder = tmp_path / "workspace"
     shutil.copytree(demo_workspace.settings.workspace, folder)
     return open_workspace(Settings(workspace=folder, author="tester"))
 
