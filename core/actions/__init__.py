@@ -32,6 +32,7 @@ site           a run as a folder of plain files that a browser shows
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
+prompt_files   files of prompts that runs ask: read, check, keep
 ablations      ready ablations: what each needs and has, and running one
 demo           makes the simulated workspace
 backups        the whole workspace as one file, and a workspace made from such a file

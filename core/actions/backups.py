@@ -1,10 +1,11 @@
 """Backups: the whole workspace as one file, also while runs write, and a workspace made from such a file.
 
-What goes in, and why in this order. The store comes first, under its lock, with the packs and gene spaces, which change under
-that lock alone. Then, without the lock, the folder of each run that the store knows: a journal only grows, and a row is in the
-store only after its line is in the journal, so that a journal copied after the store has every byte that the store counts as
-ingested (`folded_bytes`); what it has beyond that is ingested when the run is settled, and a torn last line is cut off. The
-other way round, the store could count rows whose lines the copy lacks, and rows that are then finished would never come in.
+What goes in, and why in this order. The store comes first, under its lock, with the packs, gene spaces and files of prompts,
+which change under that lock alone. Then, without the lock, the folder of each run that the store knows: a journal only grows,
+and a row is in the store only after its line is in the journal, so that a journal copied after the store has every byte that the
+store counts as ingested (`folded_bytes`); what it has beyond that is ingested when the run is settled, and a torn last line is
+cut off. The other way round, the store could count rows whose lines the copy lacks, and rows that are then finished would never
+come in.
 Of a run's folder, how the run ended (`done.json`) counts only if it was the same before and after its journal was copied: a
 run that ends meanwhile is copied as one that was interrupted, and can be resumed. Its spending log is copied after the journal,
 so that no row in it is missing from what was spent.
@@ -29,7 +30,7 @@ from core.log import LOGGER
 from core.store import file_copy, open_store, runs
 from core.system_errors import explain
 
-FOLDERS = ("knowledge", "embeddings")  # beside the store in data/, and as precious
+FOLDERS = ("knowledge", "embeddings", "prompts")  # beside the store in data/, and as precious
 _DATA, _RUNS = "data", "runs"
 # Of a run's folder: what a worker may change comes in this order, `done.json` apart.
 _OF_RUNS = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
@@ -72,7 +73,7 @@ def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup
 
 
 def _files_beside(settings: Settings) -> Iterator[Path]:
-    """Yields the files of packs and spaces; those that are being written have other names."""
+    """Yields the files of packs, spaces and prompts; those that are being written have other names."""
     for folder in FOLDERS:
         for path in sorted((settings.data / folder).rglob("*")):
             if path.is_file() and not (path.name.startswith(".") and path.name.endswith(".part")):

@@ -204,7 +204,7 @@ def _store_run(
     db: Cursor, workspace: Workspace, file: BundleFile, path: str, options: ImportOptions, detail: dict[str, Any]
 ) -> Imported:
     bundled = file.bundle.run
-    _refuse_unusable(db, bundled, path)
+    _refuse_unusable(db, workspace, bundled, path)
     target, keep, rejected = _match_rows(db, file.bundle, path, options)
     existing = _find_run(db, bundled.id)
     if existing is not None:
@@ -229,13 +229,13 @@ def _store_run(
     return Imported(path, file.kind, name, sum(keep), tuple(rejected), message=message)
 
 
-def _refuse_unusable(db: Cursor, bundled: BundledRun, path: str) -> None:
+def _refuse_unusable(db: Cursor, workspace: Workspace, bundled: BundledRun, path: str) -> None:
     """Raises InputError for a record that pages could not show: an unreadable specification, or a run made from itself."""
     run = Run(**_record_values(bundled), dataset="")
     try:
         if bundled.method == "knn":
             read_knn_settings(bundled.spec).describe()
-        prompts_of([run])
+        prompts_of(workspace, db, [run])
         int(bundled.spec.get("options", {}).get("shots", 0))
     except (InputError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"{path}: the specification of its {bundled.method} cannot be read ({error!r})") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
-from core.actions import run_control, run_states
+from core.actions import prompt_files, run_control, run_states
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
@@ -17,7 +18,7 @@ from core.errors import InputError, Unreachable
 from core.llm import health as llm_health
 from core.llm.endpoint import Endpoint
 from core.llm.health import Health
-from core.methods.base import DerivedMethod, Method, ReadsPacks, method_named
+from core.methods.base import DerivedMethod, Method, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
@@ -38,15 +39,18 @@ def resolve(
     """Returns the specification of a request: all that the identity of its run is made from.
 
     known_health: of the model server; without it, a request that names no model asks the server for its models.
-    components: by default loaded from the workspace. Raises InputError for invalid options, rows or a name, Unreachable without
-    a model.
+    components: by default loaded from the workspace. Raises InputError for invalid options, rows or a name, and for a file of
+    prompts that is not for these rows; Unreachable without a model.
     """
     check_name("run", name_of(request))
     found = method(request.method)
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
     if found.needs_model and not request.model:
         request = replace(request, model=_first_model(workspace, request.endpoint, known_health))
-    return resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
+    request, file = prompt_files.name_by_hash(request, found)
+    spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
+    prompt_files.check(workspace, spec, file)
+    return spec
 
 
 def _packs_for(workspace: Workspace, method: Method, dataset: str) -> dict[str, str]:
@@ -70,7 +74,7 @@ def start(
     its name, if the specification is the same.
 
     spec: as `resolve` returned it. Raises StateError if the name is another run's, unless `replace`, and, before anything is
-    written, what the prediction of a derived method would raise.
+    written, what the prediction of a derived method would raise, and InputError for prompts of a file that are too long.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     spec = spec or resolve(workspace, request, components=components, method=method)
@@ -92,6 +96,10 @@ def start(
         return run_control.resume(workspace, existing.id, begin=begin)
     expected = expected_calls(found, spec.options, len(spec.rows))
     settings = execution_settings(workspace, request, found)
+    _, file = prompt_files.name_by_hash(request, found)
+    prompt_files.check_lengths(workspace, spec, file, settings)
+    if file is not None:
+        prompt_files.keep(workspace, file)
     return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
 
 
@@ -147,6 +155,19 @@ def read_key_values(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
         if not equals or not key.strip():
             raise InputError(f"--set {text}: expected KEY=VALUE")
         yield key.strip(), value
+
+
+def read_options(method: Method, texts: Iterable[str]) -> dict[str, object]:
+    """Returns the options in "key=value" texts, with the file that a path of prompts leads to; a SHA-256 stays as it is.
+
+    Raises InputError as `read_key_values` does, and for a path of prompts that cannot be opened.
+    """
+    values: dict[str, object] = dict(read_key_values(texts))
+    for option in method.options:
+        value = str(values.get(option.name, ""))
+        if option.kind == "prompts" and value and not is_sha256(value):
+            values[option.name] = prompt_files.open_file(Path(value))
+    return values
 
 
 def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:

@@ -6,10 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core import __version__
+from core.actions import prompt_files
+from core.actions.workspace import Workspace
+from core.datasets.prompt_files import write_prompts
 from core.engine.spec import sha256_of
 from core.errors import DeskError
 from core.evidence.registry import TOOLS, tool_file
 from core.methods.base import method_named
+from core.methods.prompts import prompt_text
 from core.store import Cursor, bundles, calls, evidence, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
@@ -49,8 +53,11 @@ def missing_parents(db: Cursor, line: Sequence[Run]) -> dict[str, str]:
     return {parent: names.get(parent, parent) for parent in missing}
 
 
-def prompts_of(line: Sequence[Run]) -> Prompts:
-    """Returns the prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran."""
+def prompts_of(workspace: Workspace, db: Cursor, line: Sequence[Run]) -> Prompts:
+    """Returns the prompt texts of a lineage's runs, each once, as far as today's texts can be shown to be those that ran.
+
+    Of a run that asked the prompts of a file these are the prompts of its rows, as `write_prompts` writes them.
+    """
     texts: dict[str, str] = {}
     faults, recorded = [], []
     for run in line:
@@ -60,6 +67,7 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
         recorded.append(str(prompts_sha256))
         try:
             today = method_named(run.method).prompts(run.spec["options"])
+            text = _prompts_of_file(workspace, db, run) or today
         except (DeskError, KeyError) as error:
             faults.append(f"the prompt of {run.name} cannot be made again ({error})")
             continue
@@ -67,9 +75,19 @@ def prompts_of(line: Sequence[Run]) -> Prompts:
             hashes = f"hash {sha256_of(today)[:10]}, {prompts_sha256[:10]}"
             faults.append(f"the texts of {run.method} have changed since {run.name} ran ({hashes})")
         else:
-            texts[today] = run.name
+            texts[text] = run.name
     fault = "; ".join(faults)
     return Prompts("\n\n".join(texts) if texts and not fault else None, tuple(recorded), fault)
+
+
+def _prompts_of_file(workspace: Workspace, db: Cursor, run: Run) -> str:
+    """Returns the prompts of a run's rows that stand in a file; "" for a run without. Raises StateError if it is gone."""
+    sha256 = run.spec["options"].get("prompts")
+    if not sha256:
+        return ""
+    prompts = prompt_files.read_kept(workspace, str(sha256))
+    asked = predictions.find_pair_ids(db, run.id, RowFilter())
+    return write_prompts({key: prompts[key] for key in asked if key in prompts}, prompt_text("reask_letter"))
 
 
 def tools_of(db: Cursor, line: Sequence[Run]) -> dict[str, bytes]:

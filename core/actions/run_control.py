@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import packs, run_writer
+from core.actions import packs, prompt_files, run_writer
 from core.actions.changed_settings import check_change
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
@@ -61,6 +61,7 @@ def work_on(
         components=components or WorkspaceComponents(workspace, default_dataset(workspace, found.dataset)),
         ingest_every_s=ingest_every_s,
         source_settings=partial(source_settings_of, workspace.settings),
+        read_prompts=partial(prompt_files.read_kept, workspace),
     )
     return work(workspace.run_folder(found.id), dependencies)
 

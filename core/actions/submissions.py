@@ -82,7 +82,7 @@ def check_file(
             found = runs.find(db, run)
             dataset = dataset or found.dataset
             line = lineage(db, found)
-            facts = provenance_of(db, line, prompts_of(line))
+            facts = provenance_of(db, line, prompts_of(workspace, db, line))
     if prompt is not None:
         facts = replace_in(facts, prompt=_read_text(prompt), prompt_fault="")
     expected = expected_ids(workspace, default_dataset(workspace, dataset).id, rows)
@@ -113,7 +113,7 @@ def check_run(workspace: Workspace, run: str, options: PackageOptions) -> Checke
         found = runs.find(db, run)
     expected = expected_ids(workspace, found.dataset, options.rows)
     with workspace.store.read() as db:
-        contents, facts = _contents(db, found, expected, options)
+        contents, facts = _contents(workspace, db, found, expected, options)
     content = packages.as_zip(contents)
     problems = check(content, f"{found.name}.zip", options.track, expected, facts)
     return CheckedPackage(content, [*packages.find_changes(content, contents), *problems])
@@ -135,10 +135,12 @@ def package(workspace: Workspace, run: str, options: PackageOptions, out: Path, 
     return PackageResult(out, sha256, checked.problems)
 
 
-def _contents(db: Cursor, run: Run, expected: tuple[str, ...], options: PackageOptions) -> tuple[Contents, RunProvenance]:
+def _contents(
+    workspace: Workspace, db: Cursor, run: Run, expected: tuple[str, ...], options: PackageOptions
+) -> tuple[Contents, RunProvenance]:
     """Returns the contents of a run's package, and the provenance of the run."""
     line = lineage(db, run)
-    prompts = _prompts(line, options.prompt)
+    prompts = _prompts(prompts_of(workspace, db, line), options.prompt)
     predicted = traces.rows(db, run.id)
     known = set(expected)
     rows = _add_fusion_trace(db, run, [predicted[key] for key in expected if key in predicted], options)
@@ -156,9 +158,8 @@ def _contents(db: Cursor, run: Run, expected: tuple[str, ...], options: PackageO
     return contents, replace_in(facts, left_out=tuple(key for key in predicted if key not in known), repeated=repeated)
 
 
-def _prompts(line: list[Run], given: Path | None) -> Prompts:
+def _prompts(prompts: Prompts, given: Path | None) -> Prompts:
     """Returns the prompts of a lineage; a given file counts as what ran if it has the recorded hash."""
-    prompts = prompts_of(line)
     if given is None or len(prompts.recorded) != 1:
         return prompts
     text = _read_text(given)

@@ -20,6 +20,7 @@ from core.engine.spec import ExecutionSettings
 from core.llm.endpoint import MAX_ANSWER_MB
 from core.llm.serve import PORT, ServerOptions
 from core.llm.serve import serve as serve_model
+from core.methods.base import method_named
 
 app = typer.Typer()
 
@@ -40,7 +41,10 @@ def run(
     name: Annotated[str | None, typer.Option(help="The run's name; by default made from the method and the rows.")] = None,
     endpoint: Address = None,
     model: Model = None,
-    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="An option of the method, such as shots=4 or prompts=FILE."),
+    ] = None,
     labels: Annotated[
         str, typer.Option(help="Which labels a row may see: all, blinded, folds; auto: folds for labelled rows.")
     ] = "auto",
@@ -61,7 +65,7 @@ def run(
     request = RunRequest(
         method=method,
         dataset=dataset,
-        options=dict(launch.read_key_values(values or ())),
+        options=launch.read_options(method_named(method), values or ()),
         rows=rows,
         name=name,
         endpoint=endpoint,

@@ -28,6 +28,11 @@ def read_no_pack(planned: Mapping[str, str]) -> Packs:
     raise StateError(f"knowledge packs: none is known here, expected {_list_contents(planned)} as planned")
 
 
+def read_no_prompts(sha256: str) -> Mapping[str, str]:
+    """Raises StateError: where there is no workspace, no file of prompts is kept."""
+    raise StateError(f"prompts: no file is kept here, expected the one with hash {sha256[:10]} as planned")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependencies:
     """What a worker works with.
@@ -35,7 +40,8 @@ class Dependencies:
     read_packs: returns the knowledge packs of these names and hashes, called for the runs that read some. cache: the file of
     the response cache. api_key: of the model server, in memory only. method: returns the method of a name. components: as in
     `Context`. ingest_every_s, heartbeat_every_s: the least time between two. source_settings: returns the addresses of the
-    public sources of evidence, called for the runs that need them.
+    public sources of evidence, called for the runs that need them. read_prompts: returns id → prompt of the file with this
+    SHA-256, called for the runs that ask the prompts of a file.
     """
 
     store: Store
@@ -47,6 +53,7 @@ class Dependencies:
     ingest_every_s: float = INGEST_EVERY_S
     heartbeat_every_s: float = HEARTBEAT_EVERY_S
     source_settings: Callable[[], SourceSettings] | None = None
+    read_prompts: Callable[[str], Mapping[str, str]] = read_no_prompts
 
 
 def load_pairs(store: Store, dataset: str) -> dict[str, Pair]:
@@ -91,7 +98,7 @@ def build_context(
 ) -> Context:
     """Returns what the method may use; tells `web` which symbols the run is about.
 
-    Raises StateError if the method, the dataset, a pack or a gene space is not the one of the specification.
+    Raises StateError if the method, the dataset, a pack, a gene space or the file of prompts is not the one of the specification.
     """
     if method.version != spec.version:
         raise StateError(f"method {spec.method}: is version {method.version}, expected {spec.version}; start a new run")
@@ -115,6 +122,7 @@ def build_context(
         repeat=spec.repeat,
         components=dependencies.components,
         web=web,
+        prompts=dependencies.read_prompts(spec.prompt_file) if spec.prompt_file else {},
     )
 
 

@@ -24,6 +24,8 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     invalid options or rows, NotFound for a run or a space that does not exist.
     """
     options = read_options(method.options, request.options)
+    if not options.get("prompts"):
+        options.pop("prompts", None)  # without a file, runs keep the ids that they had before there were files
     refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = method.prompts(options)

@@ -75,6 +75,11 @@ class RunSpec:
         """The option `context`: a cell context's name or text; "" for methods without one."""
         return str(self.options.get("context", ""))
 
+    @property
+    def prompt_file(self) -> str:
+        """The option `prompts`: the SHA-256 of the file whose prompts are asked; "" without."""
+        return str(self.options.get("prompts", ""))
+
     def as_json(self) -> dict[str, Any]:
         """Returns plain data from which `from_json` makes an equal record."""
         values = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "sources"}

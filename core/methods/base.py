@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from core.methods.fusion_components import ComponentLoader
 
 
-Kind = Literal["int", "float", "text", "flag", "choice", "spaces", "run", "runs"]
+Kind = Literal["int", "float", "text", "flag", "choice", "spaces", "run", "runs", "prompts"]
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,8 @@ class Option:
     """One option of a method: a name, its default, what it does, and what it may be.
 
     kind: "spaces", "run" and "runs" are texts that name gene spaces or runs, with commas between them; forms offer those that
-    are there. least, most: of numbers, both included. choices: of kind "choice".
+    are there. "prompts" is the SHA-256 of a file of prompts that the workspace keeps, "" for none. least, most: of numbers, both
+    included. choices: of kind "choice".
     """
 
     name: str
@@ -50,6 +53,8 @@ class Option:
         text = str(value)
         if self.kind == "choice" and text not in self.choices:
             raise InputError(f"{self.name}: got {text!r}, expected {', '.join(self.choices)}")
+        if self.kind == "prompts" and text and not is_sha256(text):
+            raise InputError(f"{self.name}: got {text!r}, expected a file of prompts, or the SHA-256 of one that is kept here")
         return text
 
     def _flag(self, value: object) -> bool:
@@ -77,7 +82,8 @@ class Context:
 
     pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that
     may be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
-    `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read.
+    `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt,
+    of the file that the option `prompts` names.
     """
 
     pairs: tuple[Pair, ...]
@@ -90,6 +96,7 @@ class Context:
     repeat: int = 0
     components: ComponentLoader | None = None
     web: SourceClient | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
     notes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -229,6 +236,11 @@ def read_options(options: Sequence[Option], given: Mapping[str, object]) -> dict
         if name not in known:
             raise InputError(f"option {name!r}: not known, expected {', '.join(known) or 'none'}")
     return {name: option.read(given[name]) if name in given else option.default for name, option in known.items()}
+
+
+def is_sha256(text: str) -> bool:
+    """Whether a text is a SHA-256 in hexadecimal digits, in small letters."""
+    return _SHA256.fullmatch(text) is not None
 
 
 def split_names(names: object) -> list[str]:

@@ -1,8 +1,11 @@
-"""Track A: one prompt for each row, asked under several seeds; the letters or their log-probabilities are averaged."""
+"""Track A: one prompt for each row, asked under several seeds; the letters or their log-probabilities are averaged.
+
+The prompt is made from a template, or stands in a file of prompts, which is asked as it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from core.errors import InputError
@@ -36,6 +39,7 @@ from core.methods.prompts import (
 from core.types import Flag, Label, Pair, Prediction, RowResult, TraceEvent
 
 FIELDS = ("pert", "gene", "cell_desc", "examples")
+_OF_TEMPLATES = ("reasoning", "context", "shots", "template")
 HARD = {Label.UP: (1.0, 0.0), Label.DOWN: (0.0, 1.0), Label.NONE: (0.0, 0.0)}
 
 
@@ -61,6 +65,7 @@ class PromptOnly(ConversationMethod):
         CONTEXT,
         SHOTS,
         Option("template", "text", "", "A prompt of your own with {pert}, {gene} and {cell_desc}; empty takes the built-in one."),
+        Option("prompts", "prompts", "", "A file with one prompt per row, CSV or JSON lines, asked instead of a template's."),
         Option("max_tokens", "int", 4_000, "The longest answer in tokens, reasoning included.", least=1),
     )
 
@@ -69,8 +74,14 @@ class PromptOnly(ConversationMethod):
         return len(read_seeds(options["seeds"]))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
-        """Returns every text of a prompt, apart from the pair. Raises InputError for options that make no prompt."""
+        """Returns every text of a prompt, apart from the pair; of a file of prompts its SHA-256.
+
+        Raises InputError for options that make no prompt.
+        """
         read_seeds(options["seeds"])
+        if options.get("prompts"):
+            _refuse_options_of_templates(self.options, options)
+            return "\n\n".join((str(options["prompts"]), prompt_text("reask_letter")))
         return "\n\n".join(
             (_template(options), prompt_text("measure"), cell_desc(options), prompt_text("examples"), prompt_text("reask_letter"))
         )
@@ -112,13 +123,25 @@ METHOD: RowMethod = PromptOnly()
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
-    """Returns a row's whole prompt, which is sent as one message."""
+    """Returns a row's whole prompt, which is sent as one message. Raises InputError if the file of prompts has none for it."""
     options = context.options
+    if options.get("prompts"):
+        if pair.pair_id not in context.prompts:
+            raise InputError(f"{pair.pair_id}: the file of prompts {options['prompts'][:10]} has none for it, expected one")
+        return context.prompts[pair.pair_id]
     shown = examples(pair, context.view_of(pair), options["shots"], context.seed)
     template = _template(options)
     if "examples" not in check_fields("template", template, FIELDS):
         template = f"{{examples}}\n\n{template}"
     return fill(template, pert=pair.pert, gene=pair.gene, cell_desc=cell_desc(options), examples=shown)
+
+
+def _refuse_options_of_templates(options: Sequence[Option], values: Mapping[str, Any]) -> None:
+    """Raises InputError for options that only a template obeys and that are not at their defaults."""
+    for option in options:
+        if option.name in _OF_TEMPLATES and values[option.name] != option.default:
+            got = f"got {values[option.name]!r}, which has no effect on the prompts of a file"
+            raise InputError(f"{option.name}: {got}; expected {option.default!r}")
 
 
 def _template(options: Mapping[str, Any]) -> str:
@@ -131,27 +154,39 @@ def _template(options: Mapping[str, Any]) -> str:
     missing = [name for name in ("pert", "gene") if name not in check_fields("template", given, FIELDS)]
     if missing:
         raise InputError(f"template: without {{{missing[0]}}}, expected both {{pert}} and {{gene}} in it")
-    if options["answers"] == "logprobs" and "<answer>" not in given:
+    if lacks_answer(given, options):
         raise InputError("template: asks for no <answer>X</answer>, expected it, since log-probabilities are read there")
     return given
 
 
-async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
-    """Returns an upper bound of the prompt's tokens, and who counted them.
+def lacks_answer(prompt: str, options: Mapping[str, Any]) -> bool:
+    """Whether log-probabilities are to be read where a prompt does not ask for the answer."""
+    return bool(options["answers"] == "logprobs" and "<answer>" not in prompt)
 
-    Raises InputError, before any call, for a prompt longer than allowed. A prompt with no more bytes than tokens are allowed
-    is not sent to be counted: the server's answer will count it.
-    """
+
+async def _count_tokens(prompt: str, pair: Pair, context: Context) -> TokenCount:
+    """Returns `count_prompt` of a row. Raises InputError, before any call, for a prompt longer than allowed."""
     if context.client is None:
         raise InputError(f"{pair.pair_id}: no model server is given, expected one")
-    bound = TokenCount(len(prompt.encode()), "bytes")
-    if bound.tokens <= A_PROMPT_TOKENS:
-        return bound
-    counted = await TokenCounter(context.client, context.model).count(prompt)
+    counted = await count_prompt(prompt, TokenCounter(context.client, context.model))
     if counted.tokens > A_PROMPT_TOKENS:
-        who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
-        raise InputError(f"{pair.pair_id}: prompt of {counted.tokens:,} tokens ({who}), expected at most {A_PROMPT_TOKENS:,}")
+        raise InputError(f"{pair.pair_id}: prompt of {describe_count(counted)}, expected at most {A_PROMPT_TOKENS:,}")
     return counted
+
+
+async def count_prompt(prompt: str, counter: TokenCounter) -> TokenCount:
+    """Returns an upper bound of the prompt's tokens, and who counted them.
+
+    A prompt with no more bytes than tokens are allowed is not sent to be counted: the server's answer will count it.
+    """
+    bound = TokenCount(len(prompt.encode()), "bytes")
+    return bound if bound.tokens <= A_PROMPT_TOKENS else await counter.count(prompt)
+
+
+def describe_count(counted: TokenCount) -> str:
+    """Returns "5,000 tokens (counted by server)"."""
+    who = "an upper bound: nobody counted them" if counted.counted_by == "bytes" else f"counted by {counted.counted_by}"
+    return f"{counted.tokens:,} tokens ({who})"
 
 
 async def _ask_under_seed(

@@ -206,7 +206,8 @@ def test_parents_that_are_not_here_keep_their_names(family: Workspace, small_wor
         line = lineage.lineage(db, run)
         assert list(lineage.missing_parents(db, line).values()) == ["base", "second"]
         assert (
-            "made from base, second, not in this workspace" in lineage.provenance_of(db, line, lineage.prompts_of(line)).changed
+            "made from base, second, not in this workspace"
+            in lineage.provenance_of(db, line, lineage.prompts_of(small_workspace, db, line)).changed
         )
     again = bundles.build_bundle(small_workspace, "mixed")
     assert again.content == made.content

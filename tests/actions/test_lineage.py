@@ -23,4 +23,4 @@ def test_a_run_of_another_version_is_named(small_workspace: Workspace, code_vers
     with small_workspace.store.write() as db:
         db.execute("UPDATE run SET code_version = ?", [code_version])
         line = lineage(db, runs.find(db, "debate"))
-        assert provenance_of(db, line, prompts_of(line)).changed == changed
+        assert provenance_of(db, line, prompts_of(small_workspace, db, line)).changed == changed

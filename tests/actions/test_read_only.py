@@ -24,6 +24,7 @@ from core.actions import (
     launch,
     ledger,
     page_imports,
+    prompt_files,
     reports,
     run_control,
     run_states,
@@ -38,6 +39,7 @@ from core.actions.import_target import ImportOptions
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
 from core.config import REPOSITORY, Settings
+from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import ReadOnly
@@ -126,6 +128,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "ledger.record_result": lambda s: ledger.record_result(s.plain, "h", ledger.Recording()),
     "ledger.register": lambda s: ledger.register(s.plain, ledger.Registration("h", "it helps", "it rises")),
     "page_imports.import_path": lambda s: page_imports.import_path(s.plain, str(s.files), ImportOptions(), "127.0.0.1"),
+    "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),
     "run_control.cancel": lambda s: run_control.cancel(s.crashed, "r"),

@@ -6,6 +6,7 @@ import ast
 import warnings
 from collections.abc import Iterator, Sequence
 
+from core.datasets.prompt_files import split_prompts
 from core.llm.tokens import count_with_tiktoken
 from core.methods.prompts import B_TOOLS
 from core.submission.parsed import File, Finding, is_tool
@@ -60,7 +61,7 @@ def prompt_missing(file: File) -> Iterator[Finding]:
 @rule("prompt_too_long", "error", "A", "B")
 def prompt_too_long(file: File) -> Iterator[Finding]:
     """A prompt with more tokens than allowed, if tiktoken can count them."""
-    tokens, most = _tokens(file), file.layout.most_prompt_tokens or 0
+    tokens, most = _tokens(file), _most(file)
     if tokens is not None and tokens > most:
         yield Finding((), f"{PROMPT}: {tokens:,} tokens (counted by tiktoken), expected at most {most:,}")
 
@@ -68,17 +69,22 @@ def prompt_too_long(file: File) -> Iterator[Finding]:
 @rule("prompt_uncounted", "warning", "A", "B")
 def prompt_uncounted(file: File) -> Iterator[Finding]:
     """A prompt that may be too long, if tiktoken cannot count its tokens."""
-    size, most = len((file.prompt or "").encode()), file.layout.most_prompt_tokens or 0
+    size, most = max((len(prompt.encode()) for prompt in split_prompts(file.prompt or "")), default=0), _most(file)
     if size > most and _tokens(file) is None:
         bound = f"at most {size:,} tokens, since no token is shorter than a byte; tiktoken is needed to count them"
         yield Finding((), f"{PROMPT}: {bound}; expected at most {most:,}")
 
 
 def _tokens(file: File) -> int | None:
-    """The tokens of the prompt; None if tiktoken cannot count them, or if the prompt has too few bytes to exceed the limit."""
-    prompt = file.prompt or ""
-    enough = len(prompt.encode()) <= (file.layout.most_prompt_tokens or 0)
-    return None if enough else count_with_tiktoken(MODEL, prompt)
+    """The tokens of the longest prompt; None if tiktoken cannot count them, or if none has enough bytes to exceed the limit."""
+    long = [prompt for prompt in split_prompts(file.prompt or "") if len(prompt.encode()) > _most(file)]
+    counts = [count_with_tiktoken(MODEL, prompt) for prompt in long]
+    known = [count for count in counts if count is not None]
+    return max(known, default=None)
+
+
+def _most(file: File) -> int:
+    return file.layout.most_prompt_tokens or 0
 
 
 @rule("tools_missing", "error", "B")

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from core.actions import prompt_files
 from core.methods.base import Option
 from core.store.datasets import Dataset
 from core.ui.shared import loaders
@@ -20,6 +21,9 @@ def show_option(dataset: Dataset, owner: str, option: Option) -> Any:
     key, title = f"{owner}-{option.name}", option_text(option.name)
     if option.kind in SOURCES:
         return _show_sources(dataset, key, title, option)
+    if option.kind == "prompts":
+        file = st.file_uploader(title, ["csv", "jsonl"], help=option.help, key=f"upload-{key}")
+        return option.default if file is None else prompt_files.of_upload(file.name, file.getvalue())
     if option.kind == "flag":
         return st.toggle(title, option.default, help=option.help, **bind(key))
     if option.kind == "choice":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -91,6 +92,27 @@ def test_a_run_with_a_model_keeps_what_was_asked_and_answered(
         assert not file.is_file() or b"a-secret-key-0815" not in file.read_bytes(), file
     # A second one knows what a call takes.
     assert "about" in text_of(visit(small_workspace, "launch", method="prompt_only"))
+
+
+def test_prompts_of_a_file_are_uploaded_checked_and_asked(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINT", model)
+    app = visit(small_workspace, "launch", method="prompt_only")
+    upload = app.file_uploader(key="upload-option-prompt_only-prompts")
+    upload.upload("short.csv", b"id,prompt\nPc_Gc,A B or C?\n").run()
+    assert "short.csv: no prompt for 1 of the run's 2 rows: Pc_Gm12; expected one for each" in text_of(app).replace("\\", "")
+    assert "Start run" not in [button.label for button in app.button]
+    content = b"id,prompt\nPc_Gc,First: A B or C?\nPc_Gm12,Second: A B or C?\n"
+    app.file_uploader(key="upload-option-prompt_only-prompts").set_value(("mine.csv", content, "text/csv")).run()
+    assert "6 calls" in text_of(app)
+    press(app, "Start run")
+    assert not app.error
+    run = ended(small_workspace, "prompt_only split=test")
+    assert (run.status, run.done) == ("done", 2)
+    with small_workspace.store.read() as db:
+        made = calls.of_row(db, run.id, "Pc_Gm12")
+    assert {json.loads(call.request)["messages"][0]["content"] for call in made} == {"Second: A B or C?"}
 
 
 def test_failed_rows_are_shown_and_asked_again(visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

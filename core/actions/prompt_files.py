@@ -1,0 +1,133 @@
+"""Files of prompts that runs ask: read, checked against a run, and kept in data/prompts under their SHA-256 for good."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from core.actions.component_loader import default_dataset
+from core.actions.workspace import Workspace
+from core.datasets.prompt_files import MAX_BYTES, PromptFile, read_prompts
+from core.engine.dependencies import load_pairs
+from core.engine.request import RunRequest
+from core.engine.spec import ExecutionSettings, RunSpec
+from core.errors import InputError, StateError
+from core.file_io import read_file, replace_file
+from core.llm.client import Client
+from core.llm.tokens import TokenCounter
+from core.methods.base import Method, is_sha256
+from core.methods.prompt_only import count_prompt, describe_count, lacks_answer
+from core.methods.prompts import A_PROMPT_TOKENS
+from core.submission.rules.registry import list_names
+from core.system_errors import explain
+
+
+def open_file(path: Path) -> PromptFile:
+    """Returns the file of prompts at a path. Raises InputError if it cannot be opened."""
+    return PromptFile(path.name, read_file(path, MAX_BYTES))
+
+
+def of_upload(name: str, content: bytes) -> PromptFile:
+    """Returns an uploaded file of prompts."""
+    return PromptFile(name, content)
+
+
+def name_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
+    """Returns a request with the SHA-256 in place of the file of prompts in its options, and that file; None without one."""
+    for option in method.options:
+        file = request.options.get(option.name)
+        if isinstance(file, PromptFile):
+            return replace(request, options={**request.options, option.name: file.sha256}), file
+    return request, None
+
+
+def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
+    """Raises InputError if the prompts of a file cannot be those of a run; a prompt's length is checked by `check_lengths`.
+
+    file: None for the one that the workspace keeps; StateError if it is gone or has changed.
+    """
+    if not spec.prompt_file:
+        return
+    prompts = read_prompts(file) if file else read_kept(workspace, spec.prompt_file)
+    name = file.name if file else _kept_name(spec.prompt_file)
+    known = load_pairs(workspace.store, spec.dataset)
+    unknown = [key for key in prompts if key not in known]
+    if unknown:
+        dataset = default_dataset(workspace, spec.dataset).name
+        got = f"{len(unknown):,} of {len(prompts):,} ids are not in dataset {dataset}: {list_names(unknown)}"
+        raise InputError(f"{name}: {got}; expected ids of its rows")
+    missing = [row for row in spec.rows if row not in prompts]
+    if missing:
+        got = f"no prompt for {len(missing):,} of the run's {len(spec.rows):,} rows: {list_names(missing)}"
+        raise InputError(f"{name}: {got}; expected one for each")
+    unasked = [row for row in spec.rows if lacks_answer(prompts[row], spec.options)]
+    if unasked:
+        got = f"{len(unasked):,} prompts ask for no <answer>X</answer>: {list_names(unasked)}"
+        raise InputError(f"{name}: {got}; expected it in each, since log-probabilities are read there")
+
+
+def check_lengths(
+    workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings, api_key: str = ""
+) -> None:
+    """Raises InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
+
+    file: as in `check`.
+    """
+    if not spec.prompt_file:
+        return
+    prompts = read_prompts(file) if file else read_kept(workspace, spec.prompt_file)
+    endpoint = settings.endpoint(api_key or workspace.settings.api_key)
+
+    async def count() -> dict[str, str]:
+        async with Client(endpoint, concurrency=settings.concurrency) as client:
+            counter = TokenCounter(client, spec.model)
+            counted = await asyncio.gather(*(count_prompt(prompts[row], counter) for row in spec.rows))
+        pairs = zip(spec.rows, counted, strict=True)
+        return {row: describe_count(found) for row, found in pairs if found.tokens > A_PROMPT_TOKENS}
+
+    long = asyncio.run(count())
+    if long:
+        first = next(iter(long))
+        got = f"{len(long):,} prompts are too long: {list_names(list(long))}; the one of {first} has {long[first]}"
+        name = file.name if file else _kept_name(spec.prompt_file)
+        raise InputError(f"{name}: {got}, expected at most {A_PROMPT_TOKENS:,}")
+
+
+def keep(workspace: Workspace, file: PromptFile) -> None:
+    """Keeps a file of prompts under its SHA-256; nothing changes if it is kept already."""
+    workspace.refuse_if_read_only("prompts", file.name)
+    path = _path(workspace, file.sha256)
+    try:
+        if path.is_file() and path.read_bytes() == file.content:
+            return
+        with workspace.change("prompts", file.name) as (_, detail):  # under the store's lock, as backups expect
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, file.content, durable=True)
+            detail |= {"sha256": file.sha256, "bytes": len(file.content)}
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
+    """Returns id → prompt of the file that is kept under this SHA-256. Raises StateError if it is gone or has changed."""
+    path = _path(workspace, sha256)
+    name = _kept_name(sha256)
+    try:
+        file = PromptFile(name, read_file(path, MAX_BYTES))
+    except InputError as error:
+        raise StateError(f"{name}: {error}; put it back there, or start a new run with it") from error
+    if file.sha256 != sha256:
+        raise StateError(f"{name}: {path}: has changed since, its hash is {file.sha256[:10]}; put back the one it is named after")
+    return read_prompts(file)
+
+
+def _kept_name(sha256: str) -> str:
+    return f"file of prompts {sha256[:10]}"
+
+
+def _path(workspace: Workspace, sha256: str) -> Path:
+    if not is_sha256(sha256):  # of a specification from elsewhere, which must not lead to another file
+        raise StateError(f"file of prompts {sha256[:80]!r}: expected a SHA-256")
+    return workspace.settings.data / "prompts" / sha256
