@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from core.actions import launch, run_control, run_states
+from core.actions import benchmark_ledger, launch, run_control, run_states
 from core.actions import runs as run_actions
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.launch import FindMethod
@@ -23,6 +23,7 @@ from core.methods.fusion_settings import FusionSettings, fusion_options
 from core.methods.prompts import read_seeds
 from core.store import notes, predictions, runs
 from core.store.datasets import Dataset
+from core.store.hypotheses import Entry
 from core.store.runs import Run
 
 SEED_STEP = 1000
@@ -183,9 +184,10 @@ def run_benchmark(
     """Makes every run of a benchmark that is not there yet, here, and saves it under its name.
 
     Killed and started again, it goes on: runs that are done are found by their specification, the others are resumed. Raises
-    StateError if another benchmark has the name, unless `overwrite`; InputError for arms that differ in several things.
+    StateError if another benchmark has the name, unless `overwrite`; InputError for arms that differ in several things. The
+    hypothesis that it names is registered before the first run, and its result recorded after the last.
     """
-    known = save_benchmark(workspace, spec, overwrite=overwrite)
+    known = save_benchmark(workspace, spec, overwrite=overwrite, method=method)
     arms = _prepare(workspace, spec, overwrite=overwrite, start=True, method=method)
     wanted = [(arm, cut, seed) for arm in spec.arms for cut, seed in replicates_of(spec, arm, method)]
     n_here = sum(arm.run is not None for arm, *_ in wanted)  # existing runs
@@ -197,20 +199,32 @@ def run_benchmark(
     saved = _saved(arms)
     if known != saved:
         run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
+    record_result(workspace, saved)
     return saved
 
 
-def save_benchmark(workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool = False) -> SavedBenchmark:
-    """Saves a benchmark under its name before its first run; returns it, with its runs if it was there already."""
+def record_result(workspace: Workspace, saved: SavedBenchmark) -> Entry | None:
+    """Records the result of the hypothesis that a finished benchmark names; twice the same changes nothing."""
+    return benchmark_ledger.record_result(workspace, saved.spec, saved.dataset, saved.rows, saved.runs)
+
+
+def save_benchmark(
+    workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool = False, method: FindMethod = method_named
+) -> SavedBenchmark:
+    """Saves a benchmark under its name before its first run, and registers the hypothesis that it names; returns it, with its
+    runs if it was there already. Raises what `run_benchmark` raises before its first run."""
     workspace.refuse_if_read_only("benchmark", spec.name)
     check_arms(spec)
     values = saved_benchmarks(workspace).get(spec.name)
     known = None if values is None else read_saved(values)
+    if known is not None and known.spec != spec and not overwrite:
+        raise StateError(f"benchmark {spec.name!r}: exists with another specification; choose another name, or use --replace")
+    if spec.hypothesis is not None:
+        there = find_benchmark(workspace, spec, method)
+        benchmark_ledger.register_hypothesis(workspace, spec, there.dataset, there.runs)
     if known is not None and known.spec == spec:
         return known
-    if known is not None and not overwrite:
-        raise StateError(f"benchmark {spec.name!r}: exists with another specification; choose another name, or use --replace")
-    arms = _prepare(workspace, spec, overwrite=overwrite, start=False, method=method_named)
+    arms = _prepare(workspace, spec, overwrite=overwrite, start=False, method=method)
     saved = SavedBenchmark(spec, arms.dataset.id, arms.rows, {})
     run_actions.save_preset(workspace, PAGE, spec.name, saved.as_json())
     return saved

@@ -28,7 +28,8 @@ MAX_TEXT = 2_000  # characters of a hypothesis, a prediction, a note
 @dataclass(frozen=True, slots=True)
 class Registration:
     """A hypothesis as somebody registers it. a, b: the runs that are to be compared, if they are known: names or ids; a run
-    that is yet to be made is known by its name. dataset: a name, by default that of the runs."""
+    that is yet to be made is known by its name. dataset: a name, by default that of the runs. benchmark: the name of the one that
+    compares a and b, which are then its arms; seen_before: whether its result was there to see, None where a and b are runs."""
 
     name: str
     hypothesis: str
@@ -38,6 +39,8 @@ class Registration:
     b: str = ""
     dataset: str = ""
     note: str = ""
+    benchmark: str = ""
+    seen_before: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +71,7 @@ def register(workspace: Workspace, wanted: Registration) -> Entry:
     with workspace.store.read() as db:
         workspace.refuse_if_read_only("register hypothesis", wanted.name)
         entry = _registration_entry(db, wanted)
-        known = next((one for one in hypotheses.list_all(db) if one.same_content(entry)), None)
-    return known or _add(workspace, "register hypothesis", [entry])[0]
+    return add_once(workspace, "register hypothesis", entry)
 
 
 def _check_texts(wanted: Registration) -> None:
@@ -82,11 +84,11 @@ def _check_texts(wanted: Registration) -> None:
 
 
 def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
-    a, b = (_run_of(db, name) if name else None for name in (wanted.a, wanted.b))
+    a, b = (_run_of(db, name) if name and not wanted.benchmark else None for name in (wanted.a, wanted.b))
     if a is not None and b is not None and a.dataset != b.dataset:
         raise InputError(f"{a.name} and {b.name}: on different datasets; expected runs on one dataset")
     if b is not None:
-        measure.refuse_other_level(wanted.rule, b)
+        measure.refuse_other_level(wanted.rule, b.name, b.method)
     return Entry(
         kind="registration",
         source=HERE,
@@ -99,8 +101,9 @@ def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
         run_b=b.id if b else None,
         name_a=a.name if a else wanted.a or None,
         name_b=b.name if b else wanted.b or None,
+        benchmark=wanted.benchmark or None,
         note=wanted.note.strip() or None,
-        seen_before=a is not None and b is not None and _has_result(db, a, b),
+        seen_before=wanted.seen_before or (a is not None and b is not None and _has_result(db, a, b)),
     )
 
 
@@ -136,12 +139,15 @@ def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
     """
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
-        registration = _find_registration(db, name)
+        registration = find_registration(db, name)
+        if registration.benchmark is not None:
+            raise InputError(
+                f"{name}: registered by the benchmark {registration.benchmark!r}, which records its result when it is done"
+            )
         a, b = (_registered_run(db, registration, side, given) for side, given in (("a", wanted.a), ("b", wanted.b)))
         first, second = (measure.load_scored_rows(db, run) for run in wanted.noise or (a.id, b.id))
         unlabelled = _count_unlabelled(db, a)
         seen = _was_seen(db, (a, b), registration, is_public=wanted.noise is not None)
-        known = hypotheses.list_all(db)
     entry = replace(
         registration,
         kind="result",
@@ -155,19 +161,28 @@ def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
         note=wanted.note.strip() or None,
         seen_before=seen,
     )
-    rule = _rule_of(registration)
+    rule = rule_of(registration)
     if wanted.noise is None:
         entry = measure.measure(entry, rule, first, second)
     else:
         entry = measure.measure_public(entry, rule, measure.PublicPair(a, b, unlabelled), (first, second))
-    there = next((one for one in known if one.same_content(entry)), None)
-    return there or _add(workspace, "record result", [entry])[0]
+    return add_once(workspace, "record result", entry)
 
 
-def _find_registration(db: Cursor, name: str) -> Entry:
-    """The first registration of a hypothesis made here, by its name or the id of one of its entries."""
+def first_registration(db: Cursor, name: str, dataset: str) -> Entry | None:
+    """The first registration made here of a hypothesis of this name about the dataset of this name; None without one."""
+    about = (HERE, "registration", name, dataset)
+    every = hypotheses.list_all(db)
+    return next((entry for entry in every if (entry.source, entry.kind, entry.name, entry.dataset) == about), None)
+
+
+def find_registration(db: Cursor, name: str, dataset: str | None = None) -> Entry:
+    """The first registration of a hypothesis made here, by its name or the id of one of its entries.
+
+    dataset: the name of the one that it is about, None for any. Raises NotFound, StateError if several datasets have one.
+    """
     known = [entry for entry in hypotheses.list_all(db) if entry.source == HERE and entry.kind == "registration"]
-    found = [entry for entry in known if name in (entry.name, entry.id, entry.first)]
+    found = [entry for entry in known if name in (entry.name, entry.id, entry.first) and dataset in (None, entry.dataset)]
     if not found:
         names = ", ".join(dict.fromkeys(entry.name for entry in known)) or "none"
         raise NotFound(f"hypothesis {name!r}: not registered here, where there are {names}")
@@ -205,7 +220,8 @@ def _was_seen(db: Cursor, pair: Sequence[Run], registration: Entry, *, is_public
     return all(at is None or at <= registration.written_at for at in recorded)
 
 
-def _rule_of(entry: Entry) -> DecisionRule:
+def rule_of(entry: Entry) -> DecisionRule:
+    """The rule that a registration states."""
     values: dict[str, Any] = {key: getattr(entry, key) for key in ("metric", "level", "unit", "smallest_effect")}
     return DecisionRule(**values)
 
@@ -228,14 +244,29 @@ def import_published_ladder(workspace: Workspace) -> list[Entry]:
     return import_file(workspace, LADDER.read_bytes(), LADDER.name)
 
 
+def add_once(workspace: Workspace, action: str, entry: Entry) -> Entry:
+    """Adds an entry, unless one that says the same is there, which it then returns. Raises ReadOnly."""
+    workspace.refuse_if_read_only(action, entry.name)
+    known = _same_entry(list_entries(workspace), entry)
+    return known or _add(workspace, action, [entry])[0]
+
+
+def _same_entry(entries: Sequence[Entry], entry: Entry) -> Entry | None:
+    return next((one for one in entries if one.same_content(entry)), None)
+
+
 def _add(workspace: Workspace, action: str, entries: Sequence[Entry]) -> list[Entry]:
     subject = entries[0].name if len(entries) == 1 else f"{len(entries)} hypotheses"
     with workspace.change(action, subject) as (db, detail):
-        added = []
+        known = hypotheses.list_all(db)  # once more, since another process may have written the same meanwhile
+        found, added = [], []
         for entry in entries:
-            signed = replace(entry, author=workspace.settings.author, code_version=describe())
-            found = hypotheses.add(db, signed, uuid.uuid4().hex[:12])
-            added.append(found)
+            there = _same_entry(known, entry)
+            if there is None:
+                signed = replace(entry, author=workspace.settings.author, code_version=describe())
+                there = hypotheses.add(db, signed, uuid.uuid4().hex[:12])
+                added.append(there)
+            found.append(there)
         changes.bump(db, "ledger")
         detail |= {"entries": [entry.id for entry in added], "verdicts": [entry.verdict for entry in added if entry.verdict]}
-        return added
+        return found

@@ -22,6 +22,7 @@ from core.experiments.paired_replicates import (
 from core.scoring.run_scores import RunRows, add_count_controls, scored_rows
 from core.stats.arrays import Floats
 from core.stats.comparison import Difference
+from core.stats.intervals import Interval
 from core.store import datasets, evidence, pairs, predictions, runs
 from core.store.connection import Cursor
 from core.transfer.row_index import RowIndex
@@ -77,9 +78,13 @@ class ArmResult:
         """The change of a metric."""
         return part_of(self.found, metric)
 
+    def decisive(self, spec: BenchmarkSpec) -> Interval:
+        """The interval of the change of the primary metric that decides."""
+        return decision.interval_by(self.change(spec.primary).change, spec.unit_of(self.arm))
+
     def verdict(self, spec: BenchmarkSpec) -> Verdict:
         """Whether the change of the primary metric is what was asked for (see `decide`)."""
-        return decide(self.change(spec.primary), spec.smallest_effect)
+        return decide(self.decisive(spec), spec.smallest_effect)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,10 +99,9 @@ class BenchmarkReport:
     tokens: int | None
 
 
-def decide(change: Difference, smallest_effect: float) -> Verdict:
+def decide(change: Interval, smallest_effect: float) -> Verdict:
     """The verdict by the rule of the ledger (`decision.decide`); underpowered where the change has no interval."""
-    shown = change.change.shown
-    return "underpowered" if np.isnan(shown.se) else decision.decide(shown, smallest_effect).verdict
+    return "underpowered" if np.isnan(change.se) else decision.decide(change, smallest_effect).verdict
 
 
 def part_of(found: ReplicateComparison, metric: str) -> Difference:

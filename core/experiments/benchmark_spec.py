@@ -11,14 +11,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.errors import InputError
+from core.experiments import decision
+from core.experiments.decision import DecisionRule, DecisionUnit
+from core.experiments.hypothesis_spec import HypothesisSpec, read_hypothesis
 from core.experiments.toml_table import TomlTable, parse_toml, read_toml
 from core.texts import check_name
 
 Metric = Literal["DE", "DIR", "mean"]
 Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' calls
 METRICS: tuple[Metric, ...] = ("DE", "DIR", "mean")
+METRIC_OF_RULE: Mapping[Metric, decision.Metric] = {"DE": "de", "DIR": "dir", "mean": "mean"}
 PLACEBOS = ("DE", "DIR", "DE within gene", "DIR within gene", "DE within pert", "DIR within pert")
-_TOP = ("name", "question", "dataset", "primary", "smallest_effect", "seeds", "rows", "folds", "arms", "noise", "plan")
+_TOP = (
+    *("name", "question", "dataset", "primary", "smallest_effect", "seeds"),
+    *("rows", "folds", "arms", "noise", "plan", "hypothesis"),
+)
 _ARM = ("name", "against", "placebo", "several")
 _METHOD = ("method", "options", "model", "endpoint", "token_budget")
 _FUSION = ("base", "with", "knn", "w_de", "w_dir")
@@ -110,6 +117,7 @@ class BenchmarkSpec:
     folds: FoldsSpec
     arms: tuple[Arm, ...]
     noise: NoiseSpec | None
+    hypothesis: HypothesisSpec | None
     plan: PlanSpec = field(compare=False)
     text: str = field(repr=False, compare=False)
 
@@ -123,6 +131,18 @@ class BenchmarkSpec:
     def control_of(self, arm: Arm) -> Arm:
         """The arm that an arm is compared with."""
         return self.arm(arm.against) if arm.against else self.arms[0]
+
+    @property
+    def rule(self) -> DecisionRule:
+        """The rule of its hypothesis. Raises InputError if it names none."""
+        if self.hypothesis is None:
+            raise InputError(f"benchmark {self.name!r}: names no hypothesis, expected a table [hypothesis]")
+        return DecisionRule(METRIC_OF_RULE[self.primary], self.hypothesis.level, self.hypothesis.unit, self.smallest_effect)
+
+    def unit_of(self, arm: Arm) -> DecisionUnit:
+        """What is resampled for the interval that decides on an arm: what its hypothesis names, else perturbations and genes."""
+        about = self.hypothesis
+        return about.unit if about is not None and about.arm == arm.name else "two-way"
 
     @property
     def tested(self) -> tuple[Arm, ...]:
@@ -147,7 +167,7 @@ def _read(table: TomlTable, text: str) -> BenchmarkSpec:
     if len(arms) < 2:
         raise table.error("arms", f"are {len(arms)}, expected two or more tables [[arms]]")
     _check_arms(table, arms)
-    noise = table.table("noise")
+    noise, about = table.table("noise"), table.table("hypothesis")
     name = table.text("name")
     check_name("benchmark", name)
     return BenchmarkSpec(
@@ -161,6 +181,7 @@ def _read(table: TomlTable, text: str) -> BenchmarkSpec:
         folds=_read_folds(table.table("folds")),
         arms=tuple(arms),
         noise=None if noise is None else _read_noise(noise, [arm.name for arm in arms]),
+        hypothesis=None if about is None else read_hypothesis(about, [arm.name for arm in arms[1:]]),
         plan=_read_plan(table.table("plan")),
         text=text,
     )

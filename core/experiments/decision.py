@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.errors import InputError
+from core.stats.delong import Estimate
 from core.stats.intervals import Interval
 from core.stats.power import detectable_difference
 from core.texts import estimate_text, number_text
@@ -56,6 +57,11 @@ class DecisionRule:
             f"{METRICS[self.metric]} at the level {LEVELS[self.level]}, resampling {UNITS[self.unit]}, "
             f"at least {self.smallest_effect:+g}"
         )
+
+
+def interval_by(estimate: Estimate, unit: DecisionUnit) -> Interval:
+    """The interval that a unit of resampling names; over both axes the one that is shown everywhere."""
+    return {"row": estimate.row, "pert": estimate.pert, "gene": estimate.gene, "two-way": estimate.shown}[unit]
 
 
 @dataclass(frozen=True, slots=True)

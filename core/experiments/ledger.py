@@ -67,6 +67,11 @@ def ledger_lines(entries: Sequence[Entry]) -> list[LedgerLine]:
     return lines
 
 
+def line_of_benchmark(lines: Sequence[LedgerLine], name: str) -> LedgerLine | None:
+    """The last line about the hypothesis that a benchmark of this name registered; None if it registered none."""
+    return next((line for line in reversed(lines) if line.entry.benchmark == name), None)
+
+
 def _adjusted_by_id(entries: Sequence[Entry]) -> tuple[dict[str, AdjustedP], dict[Family, int]]:
     families: dict[Family, list[Entry]] = defaultdict(list)
     for entry in entries:

@@ -51,6 +51,14 @@ def compared_text(entry: Entry) -> str:
     return f"{entry.name_b} against {entry.name_a or 'a score that was not published'}"
 
 
+def benchmark_sentence(line: LedgerLine, name: str) -> str:
+    """How the hypothesis of a benchmark of this name stands in the ledger."""
+    found = f", {result_text(line.entry)}" if line.entry.kind == "result" else ""
+    late = "" if line.seen_before else ", registered before its result"
+    about = "its hypothesis" if line.entry.name == name else f"its hypothesis {line.entry.name}"
+    return f"In the ledger, {about}: {verdict_text(line)}{found}{late}."
+
+
 def rule_text(entry: Entry) -> str:
     """The rule that was registered, in words."""
     if entry.smallest_effect is None:

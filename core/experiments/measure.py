@@ -7,30 +7,37 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.errors import InputError, StateError
-from core.experiments.decision import METRICS, DecisionRule, PublicChange, decide, decide_public
+from core.experiments.decision import METRICS, DecisionRule, PublicChange, decide, decide_public, interval_by
 from core.experiments.ledger import with_result
 from core.experiments.published_ladder import ON_LABELS, ON_PUBLIC
 from core.scoring.compare_runs import compare_runs, pair_runs
 from core.scoring.public_noise import PUBLIC_SHARE
 from core.scoring.run_scores import RunRows, load_scored_rows
 from core.stats.comparison import Difference
-from core.stats.delong import Estimate
-from core.stats.intervals import Interval, normal_interval
+from core.stats.intervals import normal_interval
 from core.stats.power import PublicPart, detectable_difference, public_change_noise
 from core.store.hypotheses import Entry
 from core.store.runs import Run
 
-__all__ = ["PublicPair", "load_scored_rows", "measure", "measure_public", "refuse_other_level", "result_was_there"]
+__all__ = [
+    "PublicPair",
+    "load_scored_rows",
+    "measure",
+    "measure_difference",
+    "measure_public",
+    "refuse_other_level",
+    "result_was_there",
+]
 
 _NOISE_SEED = 0
 
 
-def refuse_other_level(rule: DecisionRule, b: Run) -> None:
-    """Raises InputError where the run that is to win is of another level than the rule's."""
+def refuse_other_level(rule: DecisionRule, name: str, method: str | None) -> None:
+    """Raises InputError where the run, or arm, that is to win is of another level than the rule's, by its method."""
     wrong = {"fused": "knn", "embedding": "fusion"}.get(rule.level)
-    if b.method == wrong:
+    if method is not None and method == wrong:
         raise InputError(
-            f"{b.name}: a run of the method {b.method}, but the rule is about the level {rule.level!r}; "
+            f"{name}: of the method {method}, but the rule is about the level {rule.level!r}; "
             f"expected a run at that level, or another hypothesis"
         )
 
@@ -40,30 +47,27 @@ def measure(entry: Entry, rule: DecisionRule, a: RunRows, b: RunRows) -> Entry:
 
     entry: what is known of the result so far. Raises InputError as `compare_runs` does, and for runs without labels.
     """
-    refuse_other_level(rule, b.run)
+    refuse_other_level(rule, b.run.name, b.run.method)
     found = compare_runs(a, b)
-    difference: Difference = getattr(found.covered, rule.metric)
+    return measure_difference(replace(entry, scored=found.scored), rule, getattr(found.covered, rule.metric))
+
+
+def measure_difference(entry: Entry, rule: DecisionRule, difference: Difference) -> Entry:
+    """The result of a difference, in the rule's metric, on labelled rows. Raises InputError where it is not defined."""
     if math.isnan(difference.change.value):
         raise InputError(
-            f"{a.run.name} and {b.run.name}: no {METRICS[rule.metric]} on the rows that both cover, so no result; expected runs "
-            "that answer its question on rows with both classes of labels, or public scores of both"
+            f"{entry.name_a} and {entry.name_b}: no {METRICS[rule.metric]} on the rows that both cover, so no result; expected "
+            "runs that answer its question on rows with both classes of labels, or public scores of both"
         )
-    change = interval_of(difference.change, rule)
+    change = interval_by(difference.change, rule.unit)
     judged = with_result(entry, change, decide(change, rule.smallest_effect))
     return replace(
         judged,
         measured_on=ON_LABELS,
-        scored=found.scored,
         score_a=difference.a.value,
         score_b=difference.b.value,
-        score_se=interval_of(difference.b, rule).se,
+        score_se=interval_by(difference.b, rule.unit).se,
     )
-
-
-def interval_of(estimate: Estimate, rule: DecisionRule) -> Interval:
-    """The interval that the rule's unit of resampling names; over both axes the one that is shown everywhere."""
-    by_unit = {"row": estimate.row, "pert": estimate.pert, "gene": estimate.gene, "two-way": estimate.shown}
-    return by_unit[rule.unit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +85,8 @@ def measure_public(entry: Entry, rule: DecisionRule, pair: PublicPair, noise: tu
     noise: the labelled runs, whose paired difference is drawn again on as many rows as the leaderboard scores. Raises StateError
     where a run has no public score, InputError for a rule on DE or DIR, or noise that cannot be computed.
     """
-    refuse_other_level(rule, pair.b)
     a, b = pair.a, pair.b
+    refuse_other_level(rule, b.name, b.method)
     if rule.metric != "mean":
         raise InputError(f"{entry.name}: its rule is on {rule.metric}, but a leaderboard publishes the mean of DE and DIR alone")
     if a.public_score is None or b.public_score is None:

@@ -14,6 +14,7 @@ import pytest
 
 from core.actions import (
     backups,
+    benchmark_ledger,
     benchmark_process,
     benchmarks,
     bundles,
@@ -45,6 +46,7 @@ from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import ReadOnly
 from core.experiments.benchmark_spec import parse_benchmark
 from core.store import runs as stored_runs
+from core.store.hypotheses import Entry
 from core.store.runs import Run
 from tests import cases
 from tests.engine.cases import fast
@@ -105,7 +107,16 @@ class Stage:
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
 CALLS: Mapping[str, Callable[[Stage], object]] = {
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
+    "benchmark_ledger.record_result": lambda s: benchmark_ledger.record_result(
+        s.plain, parse_benchmark(BENCHMARK), "bmdm", (), {}
+    ),
+    "benchmark_ledger.register_hypothesis": lambda s: benchmark_ledger.register_hypothesis(
+        s.plain, parse_benchmark(BENCHMARK), "bmdm", {}
+    ),
     "benchmarks.delete_benchmark": lambda s: benchmarks.delete_benchmark(s.plain, "b"),
+    "benchmarks.record_result": lambda s: benchmarks.record_result(
+        s.plain, benchmarks.SavedBenchmark(parse_benchmark(BENCHMARK), "bmdm", (), {})
+    ),
     "benchmarks.run_benchmark": lambda s: benchmarks.run_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmarks.save_benchmark": lambda s: benchmarks.save_benchmark(s.plain, parse_benchmark(BENCHMARK)),
     "benchmark_process.start_apart": lambda s: benchmark_process.start_apart(s.plain, parse_benchmark(BENCHMARK)),
@@ -123,6 +134,9 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "imports.import_uploads": lambda s: imports.import_uploads(s.plain, [("d.csv", cases.DEBATES)]),
     "inspect_log.build_log": lambda s: inspect_log.build_log(s.crashed, "r"),
     "launch.start": lambda s: launch.start(s.plain, RunRequest("evidence_rules", "bmdm")),
+    "ledger.add_once": lambda s: ledger.add_once(
+        s.plain, "record result", Entry(kind="result", name="h", hypothesis="it helps", source="here")
+    ),
     "ledger.import_file": lambda s: ledger.import_file(s.plain, b"", "l.csv"),
     "ledger.import_published_ladder": lambda s: ledger.import_published_ladder(s.plain),
     "ledger.record_result": lambda s: ledger.record_result(s.plain, "h", ledger.Recording()),

@@ -6,12 +6,14 @@ import pandas as pd
 import streamlit as st
 
 from core.actions.benchmark_process import start_apart
-from core.actions.benchmarks import SavedBenchmark
+from core.actions.benchmarks import SavedBenchmark, record_result
 from core.experiments.arm_differences import check_arms
 from core.experiments.benchmark_report import ArmResult, BenchmarkReport
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
 from core.experiments.benchmark_words import noise_sentence, result_sentences
 from core.experiments.delta_table import delta_table
+from core.experiments.ledger import ledger_lines, line_of_benchmark
+from core.experiments.ledger_words import benchmark_sentence
 from core.plots import benchmark_deltas
 from core.scoring import terms
 from core.scoring.sentences import interval_text
@@ -58,6 +60,7 @@ def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:
         found = loaders.benchmark_report(saved.spec.name)
     for each in found.results:
         _show_result(each, found)
+    _show_in_ledger(context, saved)
     st.text(noise_sentence(found.noise))
     _show_arms(found)
     _show_specification(saved.spec)
@@ -78,6 +81,21 @@ def _show_result(each: ArmResult, found: BenchmarkReport) -> None:
         f"{found.spec.name} · {each.found.comparison.n_labelled:,} labelled rows, {pair.scored} · paired 95% intervals · "
         f"P(>0) {chances} · ■ how far the arm is from itself · ◆ what the change cannot touch",
     )
+
+
+def _show_in_ledger(context: PageContext, saved: SavedBenchmark) -> None:
+    """Show how the benchmark's hypothesis stands in the ledger, and record its result if that is not there yet."""
+    if saved.spec.hypothesis is None:
+        return
+    line = line_of_benchmark(ledger_lines(loaders.ledger_entries()), saved.spec.name)
+    if line is not None:
+        st.markdown(as_text(benchmark_sentence(line, saved.spec.name)))
+    is_recorded = line is not None and line.entry.kind == "result"
+    if not is_recorded and not context.workspace.settings.read_only and st.button("Record result", key="record-benchmark"):
+        with explain_errors():
+            entry = record_result(context.workspace, saved)
+            confirm(f"{entry.name}: {entry.verdict}." if entry else "No hypothesis.")
+            st.rerun()
 
 
 def _show_arms(found: BenchmarkReport) -> None:

@@ -89,6 +89,10 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
     if chosen is None:
         return
     registration = waiting[chosen]
+    if registration.benchmark is not None:
+        st.markdown(as_text(f"The benchmark {registration.benchmark} records it when it is done: start or resume it there."))
+        links.to_page(links.EXPERIMENTS, "Benchmark", tab="Benchmark", benchmark=registration.benchmark)
+        return
     has_runs = registration.name_a is not None and registration.name_b is not None
     if has_runs:
         st.markdown(as_text(f"It was registered for {registration.name_b} against {registration.name_a}."))

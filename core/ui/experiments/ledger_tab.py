@@ -73,6 +73,7 @@ def _row(line: LedgerLine) -> dict[str, object]:
         "prediction": rule.prediction or "–",
         "rule": rule_text(rule),
         "compared": compared_text(entry),
+        "benchmark": entry.benchmark or "–",
         "measured on": " ".join(filter(None, (entry.measured_on, entry.scored and f"({entry.scored})"))) or "–",
         "source": entry.source,
         "dataset": entry.dataset or "–",

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import benchmark_process, benchmarks
+from core.actions import benchmark_process, benchmarks, ledger
+from core.actions import runs as runs_actions
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
 from core.store import notes
 from tests import worlds
+from tests.actions.test_benchmark_ledger import CLAIMED
 from tests.actions.test_benchmarks import FUSED
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import press, text_of
@@ -46,6 +48,26 @@ def test_a_benchmark_and_its_plan(visit: Visit, workspace_with_benchmarks: Works
     app = visit(workspace_with_benchmarks, "experiments", tab="Plan", plan="b")
     assert "Variances are from the benchmark's own runs" in text_of(app)
     assert app.dataframe[0].value["unit"].tolist()[:3] == ["rows alone", "perturbations", "genes"]
+
+
+def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Workspace) -> None:
+    """A result that was not recorded, since the benchmark was killed before it could, is recorded by one press."""
+    spec = parse_benchmark(CLAIMED.replace('name = "b"', 'name = "claimed"'))
+    benchmarks.save_benchmark(workspace_with_benchmarks, spec)
+    [registration] = ledger.list_entries(workspace_with_benchmarks)
+    app = visit(workspace_with_benchmarks, "experiments", tab="Ledger", ledger_of=registration.first)
+    assert "The benchmark claimed records it when it is done" in text_of(app).replace("\\", "")
+    assert not [button for button in app.button if button.label == "Record result"]
+    made = benchmarks.find_benchmark(workspace_with_benchmarks, spec)
+    runs_actions.save_preset(workspace_with_benchmarks, benchmarks.PAGE, "claimed", made.as_json())
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="claimed")
+    assert "In the ledger, its hypothesis: no result yet" in text_of(app).replace("\\", "")
+    app = press(app, "Record result")
+    assert not app.exception
+    result = ledger.list_entries(workspace_with_benchmarks)[-1]
+    assert (result.kind, result.benchmark) == ("result", "claimed")
+    assert f"In the ledger, its hypothesis: {result.verdict}" in text_of(app).replace("\\", "")
+    assert not [button for button in app.button if button.label == "Record result"]
 
 
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
