@@ -83,6 +83,12 @@ def start(
     existing = run_control.find_same(workspace, spec, name_of(request), replace=replace)
     if existing is not None:
         [existing] = run_states.with_present_states(workspace, [existing])
+    settings = execution_settings(workspace, request, found)
+    _, prompts = prompt_files.name_by_hash(request, found)
+    if existing is None:
+        prompt_files.check_lengths(workspace, spec, prompts, settings)
+    if prompts is not None:
+        prompt_files.keep(workspace, prompts)  # for a run that is there too: its file may have gone
     if existing is not None and (existing.status == "done" or not isinstance(found, DerivedMethod)):
         return existing
     if isinstance(found, DerivedMethod):
@@ -95,11 +101,6 @@ def start(
     if existing is not None:
         return run_control.resume(workspace, existing.id, begin=begin)
     expected = expected_calls(found, spec.options, len(spec.rows))
-    settings = execution_settings(workspace, request, found)
-    _, file = prompt_files.name_by_hash(request, found)
-    prompt_files.check_lengths(workspace, spec, file, settings)
-    if file is not None:
-        prompt_files.keep(workspace, file)
     return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
 
 

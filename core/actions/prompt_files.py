@@ -50,8 +50,7 @@ def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
     """
     if not spec.prompt_file:
         return
-    prompts = read_prompts(file) if file else read_kept(workspace, spec.prompt_file)
-    name = file.name if file else _kept_name(spec.prompt_file)
+    name, prompts = _named_prompts(workspace, spec, file)
     known = load_pairs(workspace.store, spec.dataset)
     unknown = [key for key in prompts if key not in known]
     if unknown:
@@ -68,17 +67,15 @@ def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
         raise InputError(f"{name}: {got}; expected it in each, since log-probabilities are read there")
 
 
-def check_lengths(
-    workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings, api_key: str = ""
-) -> None:
+def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, settings: ExecutionSettings) -> None:
     """Raises InputError if prompts that a run would ask are longer than allowed, as its model server counts them.
 
     file: as in `check`.
     """
     if not spec.prompt_file:
         return
-    prompts = read_prompts(file) if file else read_kept(workspace, spec.prompt_file)
-    endpoint = settings.endpoint(api_key or workspace.settings.api_key)
+    name, prompts = _named_prompts(workspace, spec, file)
+    endpoint = settings.endpoint(workspace.settings.api_key)
 
     async def count() -> dict[str, str]:
         async with Client(endpoint, concurrency=settings.concurrency) as client:
@@ -91,8 +88,14 @@ def check_lengths(
     if long:
         first = next(iter(long))
         got = f"{len(long):,} prompts are too long: {list_names(list(long))}; the one of {first} has {long[first]}"
-        name = file.name if file else _kept_name(spec.prompt_file)
         raise InputError(f"{name}: {got}, expected at most {A_PROMPT_TOKENS:,}")
+
+
+def _named_prompts(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> tuple[str, Mapping[str, str]]:
+    """Returns the name of a run's file of prompts for messages, and its prompts; of the one that is kept if `file` is None."""
+    if file is None:
+        return _kept_name(spec.prompt_file), read_kept(workspace, spec.prompt_file)
+    return file.name, read_prompts(file)
 
 
 def keep(workspace: Workspace, file: PromptFile) -> None:
@@ -117,9 +120,10 @@ def read_kept(workspace: Workspace, sha256: str) -> Mapping[str, str]:
     try:
         file = PromptFile(name, read_file(path, MAX_BYTES))
     except InputError as error:
-        raise StateError(f"{name}: {error}; put it back there, or start a new run with it") from error
+        raise StateError(f"{name}: {error}; ask for the run with that file again") from error
     if file.sha256 != sha256:
-        raise StateError(f"{name}: {path}: has changed since, its hash is {file.sha256[:10]}; put back the one it is named after")
+        now = f"{path}: has changed since, its hash is {file.sha256[:10]}"
+        raise StateError(f"{name}: {now}; ask for the run with the unchanged file again")
     return read_prompts(file)
 
 

@@ -37,9 +37,11 @@ class PromptFile:
 def read_prompts(file: PromptFile) -> dict[str, str]:
     """Returns id → prompt in the file's order.
 
-    Raises InputError for a file without the columns or without rows, and for a row that cannot be read, with an empty id or
-    prompt, or whose id stands on an earlier line; the message names the line.
+    Raises InputError for a file that is too large, without the columns or without rows, and for a row that cannot be read, with
+    an empty id or prompt, or whose id stands on an earlier line; the message names the line.
     """
+    if len(file.content) > MAX_BYTES:
+        raise InputError(f"{file.name}: {len(file.content):,} bytes, expected at most {MAX_BYTES:,}")
     found: dict[str, str] = {}
     lines: dict[str, int] = {}
     is_json = file.content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")

@@ -212,7 +212,7 @@ def test_without_the_kept_file_a_run_stops_and_says_so(workspace: Workspace, ser
     path = workspace.settings.data / "prompts" / file.sha256
     before = request_counts(server).get("/v1/chat/completions", 0)
     for change, said in (
-        (path.unlink, "cannot be read (No such file or directory); put it back there"),
+        (path.unlink, "cannot be read (No such file or directory); ask for the run with that file again"),
         (lambda: path.write_bytes(csv_of(dict.fromkeys(IDS, "Other words."))), "has changed since, its hash is"),
     ):
         change()
@@ -221,7 +221,8 @@ def test_without_the_kept_file_a_run_stops_and_says_so(workspace: Workspace, ser
         assert (stopped.status, stopped.done, said in stopped.cause) == ("stopped", 0, True), stopped.cause
         assert f"file of prompts {file.sha256[:10]}" in stopped.cause
     assert request_counts(server).get("/v1/chat/completions", 0) == before
-    path.write_bytes(file.content)
+    assert launch.start(workspace, request(server, file)).id == run.id  # which only brings the file back
+    assert path.read_bytes() == file.content
     ended = run_control.resume(workspace, run.id, begin=run_control.work_on)
     assert (ended.status, ended.done) == ("done", ROWS)
     assert asked_by(workspace, ended) == {key: {prompt} for key, prompt in ASKED.items()}

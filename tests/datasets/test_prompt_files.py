@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.datasets import prompt_files
 from core.datasets.prompt_files import PromptFile, read_prompts, split_prompts, write_prompts
 from core.errors import InputError
 
@@ -78,6 +79,12 @@ def test_what_cannot_be_read_is_named(content: str | bytes, said: str) -> None:
         read_prompts(of(content))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompt_files, "MAX_BYTES", 10)
+    with pytest.raises(InputError, match=r"mine\.csv: 14 bytes, expected at most 10"):
+        read_prompts(of("id,prompt\na,x\n"))
 
 
 @given(st.binary(max_size=200))

@@ -15,7 +15,7 @@ _OPTIONS = {
     "de_power": "power for DE",
     "shots": "measured pairs in the prompt",
     "context": "description of the cells",
-    "prompts": "prompts of one's own, one per row",
+    "prompts": "file of prompts, one per row",
 }
 _METHODS = {"knn": "kNN"}
 
