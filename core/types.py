@@ -37,9 +37,11 @@ class Flag(StrEnum):
     UNCOVERED = "uncovered"
     UNCOVERED_DIR = "uncovered_dir"
     PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
-    # An external score that answers one question only: the other one has no score, whatever number stands in the file's columns.
+    # A run that answers one question only: the other one has no score, whatever number stands in the columns.
     NO_DE = "no_de_score"
     NO_DIR = "no_dir_score"
+    NO_KNOWLEDGE = "no_knowledge"  # no knowledge pack says anything of the perturbation or of the target gene
+    INSUFFICIENT = "insufficient_evidence"  # a sample of SUMMER answers that the evidence is insufficient, which counts .5
     FEWER_SEEDS = "fewer_seeds"  # a mean over fewer seeds than asked: the answers under the others could not be read
 
 
@@ -56,6 +58,8 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
         Flag.PARTLY_COVERED: "a component is missing",
         Flag.NO_DE: "no score for an effect",
         Flag.NO_DIR: "no score for a direction",
+        Flag.NO_KNOWLEDGE: "nothing known of a gene",
+        Flag.INSUFFICIENT: "evidence called insufficient",
         Flag.FEWER_SEEDS: "fewer seeds",
     }
 )

@@ -18,7 +18,7 @@ from core.errors import InputError, Unreachable
 from core.llm import health as llm_health
 from core.llm.endpoint import Endpoint
 from core.llm.health import Health
-from core.methods.base import DerivedMethod, Method, ReadsPacks, is_sha256, method_named
+from core.methods.base import DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
@@ -57,7 +57,8 @@ def _packs_for(workspace: Workspace, method: Method, dataset: str) -> dict[str, 
     """Returns the hashes of the packs that are here for a method on a dataset; none for a method that reads none."""
     if not isinstance(method, ReadsPacks):
         return {}
-    return pack_hashes(workspace, default_dataset(workspace, dataset).organism)
+    organism = default_dataset(workspace, dataset).organism
+    return pack_hashes(workspace, organism, or_another=isinstance(method, ReadsOtherOrganisms) and method.reads_other_organisms)
 
 
 def start(

@@ -217,15 +217,18 @@ _READ_BY_TOOLS: Mapping[str, tuple[PackName, str]] = {
 }
 
 
-def pack_hashes(workspace: Workspace, organism: str) -> dict[str, str]:
+def pack_hashes(workspace: Workspace, organism: str, *, or_another: bool = False) -> dict[str, str]:
     """Returns the SHA-256 of the packs that evidence tools would read now, by their names among `Packs`.
 
     They are the latest of each kind that are about genes of this organism, or whose symbols do not tell; of any if the organism
-    is no known one. A pack that cannot be read any more is no pack.
+    is no known one. or_another: of a kind that has none about this organism, the latest about another. A pack that cannot be
+    read any more is no pack.
     """
     with workspace.store.read() as db:
         records = [record for record in spaces.list_packs(db) if record.kind in _READ_BY_TOOLS]
-    return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in records if _is_about(workspace, record, organism)}
+    others = [record for record in records if or_another and _organism_or_none(workspace, record) is not None]
+    own = [record for record in records if _is_about(workspace, record, organism)]
+    return {_READ_BY_TOOLS[record.kind][0]: record.sha256 for record in (*others, *own)}
 
 
 def _is_about(workspace: Workspace, record: PackRecord, organism: str) -> bool:

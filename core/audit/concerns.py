@@ -66,8 +66,10 @@ _SENTENCES = {
     Flag.UNCOVERED: "no labelled row is similar; base rates stand in, in a fusion the middle rank",
     Flag.UNCOVERED_DIR: "no similar row has a direction; for P(up | DE) the base rate stands in, in a fusion the middle rank",
     Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the others are used",
-    Flag.NO_DE: "an external score that does not rank rows by an effect: no DE score",
-    Flag.NO_DIR: "an external score that does not rank rows by direction: no DIR score",
+    Flag.NO_DE: "not ranked by an effect: no DE score",
+    Flag.NO_DIR: "not ranked by direction: no DIR score",
+    Flag.NO_KNOWLEDGE: "no knowledge pack says anything of one of the genes, which has no summary",
+    Flag.INSUFFICIENT: "a sample calls the evidence insufficient, which counts .5",
     Flag.FEWER_SEEDS: "a mean over fewer seeds than asked; the answers under the others could not be read",
     Flag.TRACE_DIFFERS: "the submitted numbers differ from those of the trace: the file was changed later",
 }

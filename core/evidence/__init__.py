@@ -7,6 +7,9 @@ render            the one place where evidence becomes prompt text
 describe          the same as people read it
 label_view        the labelled rows that a tool may see
 packs             tables by gene symbol, and knowledge packs as such tables
+gene_names        the names under which packs may list a gene of a dataset
+knowledge_graph   which genes are close to which
+retrieval         labelled rows that are most like a row to be predicted
 passages          sentences of abstracts, ranked
 mygene, string_db, pubmed: the requests of one public source each
 sources           addresses, rates and requests of public sources

@@ -63,6 +63,13 @@ class Regulator(NamedTuple):
     sign: int
 
 
+class Target(NamedTuple):
+    """A gene that a transcription factor acts on; sign: 1 if it activates it, −1 if it represses it, 0 unknown."""
+
+    symbol: str
+    sign: int
+
+
 class Response(NamedTuple):
     """How LPS changes a gene's expression: log fold change, p-values in [0, 1], mean expression with and without LPS."""
 
@@ -141,6 +148,16 @@ class Packs:
         for (factor, target), sign in self.signs.items():
             by_target[target].append(Regulator(factor, sign))
         return self._table("signs", {target: tuple(sorted(factors)) for target, factors in by_target.items()})
+
+    @cached_property
+    def target_table(self) -> Table[tuple[Target, ...]]:
+        """Targets by transcription factor, in alphabetical order."""
+        if self.signs is None:
+            return self._table("signs", None)
+        by_factor: dict[str, list[Target]] = defaultdict(list)
+        for (factor, target), sign in self.signs.items():
+            by_factor[factor].append(Target(target, sign))
+        return self._table("signs", {factor: tuple(sorted(targets)) for factor, targets in by_factor.items()})
 
     @cached_property
     def lps_table(self) -> Table[Response]:

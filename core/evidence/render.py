@@ -118,6 +118,11 @@ def _regulators(body: Body, first: Symbols) -> str:
     return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds if body[kind]) + "."
 
 
+def _targets(body: Body, first: Symbols) -> str:
+    kinds = (("activated", "activates"), ("repressed", "represses"), ("unknown", "regulates in an unknown direction"))
+    return "; ".join(f"{words} {_list_symbols(body[kind], first)}" for kind, words in kinds if body[kind]) + "."
+
+
 def _pathways(body: Body, _: Symbols) -> str:
     return f"{_list([(name, name) for name in body['pathways']], (), MAX_PHRASES, '; ')}."
 
@@ -160,6 +165,7 @@ _WRITERS: Mapping[str, Callable[[Body, Symbols], str]] = {
     "protein_interactions": _protein_interactions,
     "train_lookup": _train_lookup,
     "regulators": _regulators,
+    "targets": _targets,
     "pathways": _pathways,
     "lps_response": _lps_response,
     "literature": _literature,

@@ -85,6 +85,23 @@ def choice(text: str, classes: Mapping[str, T]) -> T | Unparsed:
     return Unparsed(f"none of {', '.join(classes)} is named")
 
 
+def marked_choice(text: str, classes: Mapping[str, T]) -> T | Unparsed:
+    """The class that an answer in words names where it is marked as the answer: words such as "no" stand in any prose.
+
+    Marked is what stands inside <answer>…</answer>, else after the last "Answer:", else a last line that is nothing but one of
+    the marks of `classes`, in any case.
+    """
+    span = answer_span(text)
+    if span is not None:
+        return choice(text[slice(*span)], classes)
+    colons = list(_ANSWER_COLON.finditer(text))
+    if colons:
+        return choice(text[colons[-1].end() :], classes)
+    line = _last_line(text).strip(" \t*_.!").casefold()
+    named = next((mark for mark in classes if mark.casefold() == line), None)
+    return Unparsed(f"no answer is marked, expected one of {', '.join(classes)}") if named is None else classes[named]
+
+
 def answer_span(text: str) -> tuple[int, int] | None:
     """The start and end of the answer: inside the last <answer>…</answer>, else from the last unclosed <answer> to the end."""
     close = text.rfind(_CLOSE_TAG)

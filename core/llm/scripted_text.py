@@ -25,6 +25,9 @@ _MEASURED = re.compile(
 _WITH_DIGIT = re.compile(r"\b(?=\w*\d)[A-Z0-9]\w{2,}\b")
 _NOT_SYMBOLS = frozenset({"In", "The", "This", "Is", "It", "DE", "LPS", "CRISPRi", "EFFECT", "NULL", "UP", "DOWN"})
 _OPTION = re.compile(r"^\W{0,3}([A-Z])[).:]", re.MULTILINE)
+_WORDS = re.compile(r"<answer>([a-z][a-z ]+)</answer>")
+_SUMMARISED = re.compile(r"^Gene: (\S+)$", re.MULTILINE)
+_GUIDED = re.compile(r"^(\d)\. ", re.MULTILINE)
 _EXAMPLE = re.compile(r"<answer>([A-Z])</answer>")
 # Three ways to cut a text into tokens: a letter after ">" is a token of its own, begins with ">", or ends with "</".
 _CUTS = tuple(map(re.compile, (r"\s?\w+|[^\w\s]+|\s+", r"[\s>]?\w+|[^\w\s>]+|[>\s]", r"\s?\w+(?:</)?|[^\w\s]+|\s+")))
@@ -58,10 +61,14 @@ def read_prompt(body: Mapping[str, Any], seed: int) -> ScriptedPrompt:
 
 
 def write_answer(prompt: ScriptedPrompt) -> str:
-    """<prob>NN</prob>, a letter in <answer>, "Answer: letter", or a brief: the format that the prompt shows last."""
+    """<prob>NN</prob>, a letter or words in <answer>, "Answer: letter", or prose: the format that the prompt shows last.
+
+    Prose is a summary of the gene that a line of the prompt names alone, else a brief.
+    """
     shown = max(_FORMATS, key=lambda mark: prompt.text.lower().rfind(mark))
     if shown not in prompt.text.lower():
-        return write_brief(*find_genes(prompt.text))
+        gene = _SUMMARISED.search(prompt.text)
+        return write_summary(gene[1]) if gene else write_brief(*find_genes(prompt.text))
     return _FORMATS[shown](prompt)
 
 
@@ -117,6 +124,23 @@ def write_brief(perturbed: str, measured: str) -> str:
     )
 
 
+def write_summary(gene: str) -> str:
+    """Two sentences on one gene."""
+    return (
+        f"This is a scripted summary of {gene}; no model wrote it. "
+        f"The entries on {gene} were read, and what stands in them is to be read there."
+    )
+
+
+def _write_answer_tag(prompt: ScriptedPrompt) -> str:
+    """A letter in <answer>, or one of the words that the prompt offers there, after a line for each guided question."""
+    words = sorted(set(_WORDS.findall(prompt.text)))
+    if len(words) < 2:
+        return f"<answer>{draw_letter(prompt)}</answer>"
+    guided = [f"{number}. A scripted answer, which no model gave." for number in _GUIDED.findall(prompt.text)]
+    return "\n".join((*guided, f"<answer>{words[int(len(words) * prompt.draw('word'))]}</answer>"))
+
+
 def tokenize(text: str) -> list[str]:
     """The tokens of a text, as /tokenize counts them."""
     return _CUTS[0].findall(text)
@@ -156,6 +180,6 @@ def _entry(token: str, options: Mapping[str, float], top: int) -> dict[str, Any]
 
 _FORMATS: Mapping[str, Callable[[ScriptedPrompt], str]] = {
     "<prob>": lambda prompt: f"<prob>{round(100 * prompt.draw('prob'))}</prob>",
-    "<answer>": lambda prompt: f"<answer>{draw_letter(prompt)}</answer>",
+    "<answer>": _write_answer_tag,
     "answer:": lambda prompt: f"Answer: {draw_letter(prompt)}",
 }

@@ -4,6 +4,8 @@ base             what a method is, and the list of methods
 debate           EFFECT against NULL and UP against DOWN, each before a judge (debate_texts: its messages)
 prompt_only      one prompt for each row, letters or log-probabilities, several seeds
 react            one agent with tools          coordinator    an agent that asks two others (agents: what both share)
+summer           summaries of both genes, labelled pairs like the row, guided questions (summaries: the first step;
+                 summer_texts: its messages)
 evidence_rules   a table of weights over typed evidence, without a model
 knn              the labels of similar genes  fusion         rank-percentile fusion of runs
 recovered        a component recovered from a fusion

@@ -149,6 +149,13 @@ class ReadsPacks(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsOtherOrganisms(Protocol):
+    """A method that finds genes by their orthologs: of the kinds of packs that a run's organism lacks, it reads another's."""
+
+    reads_other_organisms: bool
+
+
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:
     """Returns the names of the packs that a method reads; none for one that is no `ReadsPacks`: it is given none."""
     return method.packs_read(options) if isinstance(method, ReadsPacks) else ()

@@ -6,7 +6,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from core.errors import DeskError, InputError
 from core.evidence.label_view import LabelView
@@ -34,7 +34,7 @@ class CallSpec:
     """How one call is made, and the stage and role of the trace event that it leads to.
 
     max_tokens: limit of the answer, reasoning included. effort: reasoning effort, "" leaves it to the server. logprobs:
-    whether to ask for log-probabilities.
+    whether to ask for log-probabilities. temperature, top_p: of sampling.
     """
 
     stage: str
@@ -43,6 +43,8 @@ class CallSpec:
     max_tokens: int
     effort: str = ""
     logprobs: bool = False
+    temperature: float = 1.0
+    top_p: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,19 +85,57 @@ class RowConversation:
 
     async def ask(self, spec: CallSpec, messages: Messages) -> Reply:
         """Returns one reply. Raises what the client raises; the call is recorded in either case."""
-        if self._context.client is None:
-            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
-        request = Request(
+        return await self._send(spec, self._request(spec, messages))
+
+    async def ask_once(self, spec: CallSpec, messages: Messages) -> Reply:
+        """Returns one reply that all rows of the run with the same request share, also those that ask before it is there.
+
+        The row that asks first makes the call; every other one records it as answered by the cache, so that a row's calls do
+        not depend on which row was first. A failure is raised in all rows that wait for it, and the next row asks again.
+        """
+        request = self._request(spec, messages)
+        pending: dict[str, asyncio.Future[Reply]] = self._context.notes.setdefault("shared replies", {})
+        if request.key in pending:
+            place = self._reserve()
+            reply = await asyncio.shield(pending[request.key])
+            self._calls[place] = replace(_call(spec, request, reply.usage, reply.request, reply.raw), cached=True)
+            return reply
+        shared = pending[request.key] = asyncio.get_running_loop().create_future()
+        try:
+            reply = await self._send(spec, request)
+        except BaseException as error:
+            del pending[request.key]
+            if isinstance(error, Exception):
+                shared.set_exception(error)
+                shared.exception()  # as nobody may wait for it
+            else:
+                shared.cancel()
+            raise
+        shared.set_result(reply)
+        return reply
+
+    def _request(self, spec: CallSpec, messages: Messages) -> Request:
+        return Request(
             self._context.model,
             messages,
             seed=spec.seed,
+            temperature=spec.temperature,
+            top_p=spec.top_p,
             max_completion_tokens=spec.max_tokens,
             reasoning_effort=spec.effort or None,
             top_logprobs=MAX_TOP_LOGPROBS if spec.logprobs else None,
             repeat=self._context.repeat,
         )
-        place = len(self._calls)
+
+    def _reserve(self) -> int:
+        """Returns the place of a call that begins."""
         self._calls.append(None)
+        return len(self._calls) - 1
+
+    async def _send(self, spec: CallSpec, request: Request) -> Reply:
+        if self._context.client is None:
+            raise InputError(f"{self._pair.pair_id}: no model server is given, expected one for {spec.role}")
+        place = self._reserve()
         try:
             reply = await self._context.client.complete(request)
         except ModelError as error:
@@ -197,12 +237,17 @@ async def gather_all(*work: Awaitable[T]) -> list[T]:
 
 def base_rates(view: LabelView, pair: Pair) -> tuple[float, float]:
     """Returns P(DE) and P(up | DE) among the labelled rows in view. Raises NoBaseRates if one of them is undefined there."""
-    p_de, p_up = view.counts.p_de, view.counts.p_up_given_de
-    if p_de is None or p_up is None:
+    return base_rate(view, pair, "de"), base_rate(view, pair, "dir")
+
+
+def base_rate(view: LabelView, pair: Pair, stage: Literal["de", "dir"]) -> float:
+    """Returns P(DE) or P(up | DE) among the labelled rows in view. Raises NoBaseRates if it is undefined there."""
+    rate = view.counts.p_de if stage == "de" else view.counts.p_up_given_de
+    if rate is None:
         raise NoBaseRates(
             f"{pair.pair_id}: the answer cannot be read and {len(view):,} labelled rows are in view, expected some of each label"
         )
-    return p_de, p_up
+    return rate
 
 
 def _call(spec: CallSpec, request: Request, usage: Usage, sent: str, raw: str) -> Call:

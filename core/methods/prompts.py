@@ -26,6 +26,7 @@ B_TOOL_CALLS: Final = 250
 B_TOOLS: Final = 100  # distinct ones
 C_NEW_TOKENS: Final = 16_000
 
+CELLS = ("kit", "site", "k562", "rpe1", "hepg2", "jurkat")  # that prompts have a description of
 EFFORTS = ("", "low", "medium", "high")
 MOST_SHOTS = 40
 _GAP = re.compile(r"\n{3,}")
@@ -34,7 +35,8 @@ CONTEXT = Option(
     "context",
     "text",
     "kit",
-    "The cells as prompts describe them: kit (CRISPRi knockdown), site (Cas9 knockout and nine hours of LPS), or a text.",
+    "The cells as prompts describe them: kit (mouse macrophages, CRISPRi knockdown), site (Cas9 knockout and nine hours of LPS), "
+    "k562, rpe1, hepg2, jurkat (the human lines of PerturbQA), or a text.",
 )
 SOURCES = Option(
     "sources",
@@ -97,8 +99,8 @@ def cell_desc(options: Mapping[str, Any]) -> str:
     """Returns the description of the cells in words, or the option's own text. Raises InputError if it is empty."""
     given = str(options["context"]).strip()
     if not given:
-        raise InputError("context: empty, expected kit, site, or a text that describes the cells")
-    return prompt_text(f"context_{given}") if given in ("kit", "site") else given
+        raise InputError(f"context: empty, expected {', '.join(CELLS)}, or a text that describes the cells")
+    return prompt_text(f"context_{given}") if given in CELLS else given
 
 
 def tools_of(names: str) -> tuple[Tool, ...]:

@@ -25,6 +25,8 @@ _STAGES = {
     "rules": "The rule set's table",
     "mean": "The mean over the seeds",
     "inspect": "The messages of the log",
+    "summarise": "What is known of the two genes",
+    "retrieve": "Labelled pairs that are most like this one",
 }
 # The gravest first: a brief shows one warning at most.
 _BRIEF_WARNINGS = {
@@ -43,8 +45,10 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.UNCOVERED: "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
     Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
     Flag.PARTLY_COVERED: "A component of the fusion has no prediction for this row: only the others are used.",
-    Flag.NO_DE: "An external score that does not rank rows by an effect: this number is no score, and DE is left out.",
-    Flag.NO_DIR: "An external score that does not rank rows by direction: there is no number for it, and DIR is left out.",
+    Flag.NO_DE: "The run does not rank rows by an effect: this number is no score, and DE is left out.",
+    Flag.NO_DIR: "The run does not rank rows by direction: there is no number for it, and DIR is left out.",
+    Flag.NO_KNOWLEDGE: "No knowledge pack says anything of the perturbation or of the target gene: it has no summary.",
+    Flag.INSUFFICIENT: "At least one sample says that the evidence is insufficient; as the method has it, that counts .5.",
     Flag.FEWER_SEEDS: "A mean over fewer seeds than asked: the answers under the others could not be read. “How these numbers "
     "were computed” says over how many.",
 }
@@ -68,10 +72,21 @@ def warning_of(findings: Collection[str], meta: Mapping[str, Any]) -> str:
 
 
 def step_title(role: str, kind: str, meta: Mapping[str, Any]) -> str:
-    """The title of an event that is no part of a debate, with the numbers that it predicts."""
-    predicted = {k: v for k, v in meta.items() if k.startswith("prediction_") and isinstance(v, int | float)}
-    numbers = ", ".join(f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in predicted.items())
-    return f"{role}: {kind.replace('_', ' ')}{f' ({numbers})' if numbers else ''}"
+    """The title of an event that is no part of a debate, with the seed, the answer that was read and the numbers it predicts."""
+    parts = [f"seed {meta['seed']}"] if "seed" in meta else []
+    if "answer" in meta:
+        parts.append(meta["answer"] or "could not be read")
+    parts += [
+        f"{k.removeprefix('prediction_')} {v:.3f}" for k, v in meta.items() if k.startswith("prediction_") and _is_number(v)
+    ]
+    if _is_number(meta.get("p")):
+        parts.append(f"{100 * meta['p']:.0f}%{', a base rate' if meta.get('fallback') else ''}")
+    details = f" ({', '.join(parts)})" if parts else ""
+    return f"{role}: {kind.replace('_', ' ')}{details}"
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
 
 
 def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -85,7 +100,8 @@ def arithmetic(run: Run, row: Mapping[str, Any], events: Sequence[Mapping[str, A
     lines = [f"submitted: up {_text(up)}, down {_text(down)}{rest}"]
     p_de, p_up = verdicts.get("de"), verdicts.get("dir")
     if p_de is not None and p_up is not None:
-        lines.insert(0, f"judges: P(DE) {_text(p_de)}, P(up | DE) {_text(p_up)}")
+        who = "means of the samples" if run.method == "summer" else "judges"
+        lines.insert(0, f"{who}: P(DE) {_text(p_de)}, P(up | DE) {_text(p_up)}")
         products = [("up", p_up), ("down", 1 - p_up)]
         lines.insert(1, ", ".join(f"{name} = {_text(p_de)} × {_text(p)} = {_text(p_de * p)}" for name, p in products))
     elif row["p_source"] == "file" and row["p_up_given_de"] is not None:

@@ -228,6 +228,7 @@ def test_a_method_names_the_packs_of_its_tools_and_no_others(name: str) -> None:
     expected = {
         "evidence_rules": ("edges", "signs", "responses"),
         "coordinator": ("descriptions", "orthologs", "edges"),
+        "summer": ("descriptions", "orthologs", "pathways", "edges", "signs"),
         **dict.fromkeys(("debate", "react"), READ_BY_ALL),
     }
     assert packs_read(method, read_options(method.options, {})) == expected.get(name, ())
@@ -302,6 +303,19 @@ def test_a_human_dataset_reads_human_packs_alone(workspace: Workspace, tmp_path:
     assert launch.resolve(workspace, request).packs == {}
     bring(workspace, HUMAN_EDGES, "human.json")
     assert launch.resolve(workspace, request).packs == {"edges": packs.read(workspace, "human").sha256}
+
+
+def test_a_method_that_finds_genes_by_their_orthologs_reads_the_packs_of_another_organism_where_there_are_none(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "train.csv").write_text("id,pert,gene,label\nSTAT1_IRF1,STAT1,IRF1,up\nSTAT2_IRF1,STAT2,IRF1,none\n")
+    core_json(workspace.settings.workspace, "import", str(tmp_path / "train.csv"), "--dataset", "people")
+    request = RunRequest("summer", "people", model=MODEL)
+    mouse = {"edges": packs.read(workspace, "edges").sha256, "signs": packs.read(workspace, "signs").sha256}
+    assert launch.resolve(workspace, request).packs == mouse
+    bring(workspace, HUMAN_EDGES, "human.json")
+    assert launch.resolve(workspace, request).packs == {**mouse, "edges": packs.read(workspace, "human").sha256}
+    assert launch.resolve(workspace, RunRequest("summer", "bmdm", rows="split=test", model=MODEL)).packs == mouse
 
 
 def test_the_demo_whose_genes_are_of_no_organism_reads_any(workspace: Workspace) -> None:

@@ -107,6 +107,13 @@ def test_regulators() -> None:
     assert ask("regulators", gene="Stat1").status == "empty"
 
 
+def test_targets() -> None:
+    assert ask("targets", pert="Stat1").body == {"symbol": "Stat1", "activated": ["Cxcl10"], "repressed": [], "unknown": []}
+    assert ask("targets", pert="Bcl6").body["repressed"] == ["Cxcl10"]
+    assert ask("targets", pert="Spi1").body["unknown"] == ["Cxcl10"]
+    assert ask("targets", pert="Cxcl10").status == "empty"
+
+
 def test_pathways() -> None:
     assert ask("pathways", gene="Il6").body == {"symbol": "Il6", "pathways": ["Interleukin-6 signaling", "Immune System"]}
     assert ask("pathways", gene="Cdkn1a").status == ask("pathways", gene="Actb").status == "empty"

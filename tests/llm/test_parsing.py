@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.llm.parsing import Unparsed, answer_span, choice, label, probability
+from core.llm.parsing import Unparsed, answer_span, choice, label, marked_choice, probability
 from core.types import Label
 
 SUMMER = {"yes": 1.0, "no": 0.0, "insufficient evidence": 0.5, "insufficient": 0.5}
@@ -228,3 +228,36 @@ def test_time_grows_no_faster_than_the_text(piece: str) -> None:
         return best
 
     assert seconds(160_000) < 64 * seconds(10_000) + 0.05
+
+
+ANSWERS = {"yes": 1.0, "no": 0.0, "insufficient evidence": 0.5, "insufficient": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. There is no link.\n<answer>yes</answer>", 1.0),
+        ("No way. <answer> No </answer> Yes, that is all.", 0.0),
+        ("<answer>Insufficient evidence.</answer>", 0.5),
+        ("So the answer:\n**insufficient**", 0.5),
+        ("It may. Answer: yes", 1.0),
+        ("Nothing speaks for it.\n**No.**", 0.0),
+        ("<answer>no</answer> or rather <answer>yes", 0.0),  # the last closed one
+    ],
+)
+def test_an_answer_in_words_is_read_where_it_is_marked(text: str, expected: float) -> None:
+    assert marked_choice(text, ANSWERS) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There is no link between them.",
+        "<answer>A</answer> There is no doubt.",
+        "<answer>yes or no</answer>",
+        "",
+        "Answer: perhaps",
+    ],
+)
+def test_words_of_prose_are_no_answer(text: str) -> None:
+    assert isinstance(marked_choice(text, ANSWERS), Unparsed)

@@ -39,6 +39,11 @@ def test_the_format_is_the_prompt_s() -> None:
         assert label(write_answer(prompt)) in Label
     for prompt in prompts("Reply with <answer>X</answer>. No, rather with <prob>NN</prob>.", 5):
         assert isinstance(probability(write_answer(prompt)), float)
+    words = "1. Who?\n2. Why?\n<answer>yes</answer>\n<answer>no</answer>\n<answer>insufficient evidence</answer>"
+    found = [write_answer(prompt).splitlines() for prompt in prompts(words)]
+    assert {lines[-1] for lines in found} == set(words.splitlines()[2:])
+    assert {(len(lines), lines[0][:2], lines[1][:2]) for lines in found} == {(3, "1.", "2.")}
+    assert "summary of Cbfb; no model wrote it" in write_answer(prompts("Gene: Cbfb\n\nSummarise Cbfb as a gene.")[0])
     said = write_answer(prompts("Argue that knockdown of Cbfb changes the expression of Mmp14.")[0])
     assert said.count(". ") + said.endswith(".") >= 3
     assert said.count("Cbfb") >= 2

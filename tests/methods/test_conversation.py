@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.errors import Refused, Unanswered
 from core.llm.messages import Message
 from core.llm.parsing import Unparsed
-from core.llm.scripted_server import Script, serving
+from core.llm.scripted_server import Script, request_counts, serving
 from core.llm.scripted_text import ScriptedPrompt
 from core.methods.base import BatchMethod, RowFailed, RowMethod, methods, read_options
 from core.methods.conversation import (
@@ -104,6 +105,50 @@ def test_a_rows_failure_carries_its_calls_whatever_it_was(error: Exception) -> N
         asyncio.run(fail(url))
     assert failed.value.cause is error
     assert [call.stage for call in failed.value.calls] == ["de"]
+
+
+def test_rows_that_ask_the_same_at_once_or_later_share_one_call() -> None:
+    async def shared(url: str) -> tuple[list[tuple[Call, ...]], list[str]]:
+        async with Client(Endpoint(url, retries=0)) as client:  # without a cache on the disk
+            here = context(METHOD, client)
+            rows = [RowConversation(here, TEST) for _ in range(5)]
+            replies = list(await asyncio.gather(*(row.ask_once(ANYONE, WORDS) for row in rows[:4])))
+            replies.append(await rows[4].ask_once(ANYONE, WORDS))
+            other = RowConversation(replace(here, repeat=1, notes=here.notes), TEST)
+            await other.ask_once(ANYONE, WORDS)
+            return [row.calls for row in (*rows, other)], [reply.content for reply in replies]
+
+    with serving(Script(delay_s=0.05)) as url:
+        calls, contents = asyncio.run(shared(url))
+        assert request_counts(url)["/v1/chat/completions"] == 2  # another repeat is another request
+    assert [[call.cached for call in of_row] for of_row in calls] == [[False], [True], [True], [True], [True], [False]]
+    assert len(set(contents)) == 1
+    equal = {replace(call, cached=False) for of_row in calls[:5] for call in of_row}
+    assert len(equal) == 1  # a row's call is the same whoever made it
+    assert equal.pop().prompt_tokens > 0
+
+
+def test_a_shared_call_that_fails_fails_every_row_that_waits_and_is_made_again_by_the_next() -> None:
+    answers = iter([Canned({"error": "down"}, 503)])
+
+    def answer(_: Asked) -> Canned:
+        return next(answers, Canned(completion("Better.")))
+
+    async def shared(url: str) -> tuple[list[object], list[tuple[Call, ...]]]:
+        async with Client(Endpoint(url, retries=0)) as client:
+            here = context(METHOD, client)
+            rows = [RowConversation(here, TEST) for _ in range(3)]
+            first = await asyncio.gather(*(row.ask_once(ANYONE, WORDS) for row in rows[:2]), return_exceptions=True)
+            last = await rows[2].ask_once(ANYONE, WORDS)
+            return [*first, last.content], [row.calls for row in rows]
+
+    with canned(answer) as (url, asked):
+        (one, other, last), calls = asyncio.run(shared(url))
+    assert isinstance(one, Unanswered)
+    assert isinstance(other, Unanswered)
+    assert last == "Better."
+    assert len(asked) == 2
+    assert [len(of_row) for of_row in calls] == [1, 0, 1]  # the failed call belongs to the row that made it
 
 
 def test_without_a_client_nobody_is_asked() -> None:
