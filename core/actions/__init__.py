@@ -35,6 +35,7 @@ spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
 prompt_files   files of prompts that runs ask: read, check, keep
 ablations      ready ablations: what each needs and has, and running one
+gene_sets      gene sets summarised by a model, a phrase for each
 demo           makes the simulated workspace
 backups        the whole workspace as one file, and a workspace made from such a file
 doctor         the state of an installation and its workspace

@@ -22,6 +22,7 @@ reproduce   reproduce
 doctor      doctor
 backup      backup, restore
 serve_app   serve-app
+gene_sets   gene-sets
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """
 

@@ -21,6 +21,7 @@ MODULES = (
     "controls",
     "engine",
     "files",
+    "gene_sets",
     "numbers",
     "reproduce",
     "runs",

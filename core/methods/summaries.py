@@ -90,6 +90,13 @@ async def summarise(
     return GeneSummary(summary, tuple(events), known.evidence)
 
 
+async def describe_genes(genes: Sequence[str], packs: Packs) -> list[str]:
+    """Returns a line in a few words for each gene that a pack describes, in the order of the genes."""
+    names = GeneNames(packs.orthologs or {})
+    found = [await _ask(tool_named("gene_info"), names.of(gene), packs) for gene in genes]
+    return [_lines((item,), gene, PARTNER_CHARACTERS) for gene, item in zip(genes, found, strict=True) if item.status == "ok"]
+
+
 async def _ask(tool: Tool, names: Sequence[str], packs: Packs) -> Evidence:
     """Returns a tool's answer about the first of a gene's names that it knows; about the first if it knows none."""
     found: list[Evidence] = []

@@ -1,0 +1,113 @@
+"""Gene sets summarised by the model of a server: a phrase for each set, scored where a person has described the set."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from core.actions import launch, packs
+from core.actions.export import encode_for_spreadsheets
+from core.actions.run_control import CACHE
+from core.actions.workspace import Workspace
+from core.datasets.gene_sets import GeneSet, read_gene_sets
+from core.errors import InputError, Unreachable
+from core.evidence.packs import Packs
+from core.file_io import replace_file
+from core.llm.client import Client, ReplyCache
+from core.llm.endpoint import Endpoint
+from core.llm.errors import ModelError
+from core.methods.gene_set_summaries import rouge_1_recall, summary_request
+
+COLUMNS = ("genes", "n_genes", "n_known", "label", "summary", "rouge1_recall", "error")
+FOLDER = "gene_sets"  # in the workspace's data
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SummarisedSets:
+    """What came of a file. table: a row for each set, in the file's order, with COLUMNS; path: where it was written.
+
+    rouge1_recall: the mean over the sets that are described and were summarised (scored), NaN without one.
+    """
+
+    path: Path
+    model: str
+    table: pd.DataFrame
+
+    @property
+    def scored(self) -> int:
+        return int(self.table["rouge1_recall"].notna().sum())
+
+    @property
+    def unlabelled(self) -> int:
+        return int(self.table["label"].isna().sum())
+
+    @property
+    def failed(self) -> int:
+        return int(self.table["error"].ne("").sum())
+
+    @property
+    def rouge1_recall(self) -> float:
+        return float(self.table["rouge1_recall"].mean())
+
+
+def summarise_gene_sets(
+    workspace: Workspace,
+    file: Path,
+    *,
+    endpoint: str | None = None,
+    model: str | None = None,
+    seed: int = 0,
+    replace: bool = False,
+) -> SummarisedSets:
+    """Asks a model for a phrase on every gene set of a file, and writes the table below the workspace's data.
+
+    model: by default the first of the server. Raises InputError for a file that is no list of gene sets, or a table that is there
+    unless `replace`; MissingPackage before anything is asked; Unreachable without a model. A call that fails leaves its set
+    without a phrase, with the error in the table.
+    """
+    workspace.refuse_if_read_only("gene-sets", file.name)
+    sets = read_gene_sets(file)
+    path = workspace.settings.data / FOLDER / f"{file.stem}.csv"
+    if path.exists() and not replace:
+        raise InputError(f"{path}: is there already; --replace writes it anew")
+    rouge_1_recall("a", "a")  # a missing package is told before the model is asked
+    server = Endpoint(endpoint or workspace.settings.endpoint, workspace.settings.api_key)
+    chosen = model or _first_model(workspace, server)
+    # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
+    known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))
+    cache = ReplyCache(workspace.settings.cache / CACHE)
+    rows = asyncio.run(_summarise_all(sets, server, cache, chosen, known, seed))
+    table = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"rouge1_recall": float})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(path, encode_for_spreadsheets(table))
+    return SummarisedSets(path, chosen, table)
+
+
+def _first_model(workspace: Workspace, server: Endpoint) -> str:
+    found = asyncio.run(launch.health(workspace, server.base_url))
+    if not found.models:
+        raise Unreachable(found.problem)
+    return found.models[0]
+
+
+async def _summarise_all(
+    sets: Sequence[GeneSet], server: Endpoint, cache: ReplyCache, model: str, known: Packs, seed: int
+) -> list[tuple[object, ...]]:
+    async with Client(server, cache=cache) as client:
+        return list(await asyncio.gather(*(_summarise(each, client, model, known, seed) for each in sets)))
+
+
+async def _summarise(each: GeneSet, client: Client, model: str, known: Packs, seed: int) -> tuple[object, ...]:
+    """Returns a row of the table."""
+    request, n_known = await summary_request(each.genes, known, model, seed)
+    summary, error = None, ""
+    try:
+        summary = (await client.complete(request)).content.strip()
+    except ModelError as failure:
+        error = f"{type(failure).__name__}: {failure}"
+    score = rouge_1_recall(each.label, summary) if summary is not None and each.label is not None else None
+    return " ".join(each.genes), len(each.genes), n_known, each.label, summary, score, error

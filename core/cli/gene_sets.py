@@ -1,0 +1,48 @@
+"""The command that has gene sets summarised: gene-sets."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.cli.base import Json, show
+
+app = typer.Typer()
+
+
+@app.command("gene-sets")
+def gene_sets(
+    context: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help='JSON lists of {"genes": […], "label": text or null}.')],
+    endpoint: Annotated[str | None, typer.Option(help="A model server's address ending in /v1.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model to ask; by default the server's first.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed of the calls.")] = 0,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the tables that are there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Have a model say what the genes of each set share; scored by ROUGE-1 recall where a person has said so."""
+    from core.actions.gene_sets import summarise_gene_sets
+
+    records, lines = [], []
+    for file in files:
+        found = summarise_gene_sets(context.obj, file, endpoint=endpoint, model=model, seed=seed, replace=replace)
+        record = {
+            "file": file.name,
+            "model": found.model,
+            "sets": len(found.table),
+            "scored": found.scored,
+            "unlabelled": found.unlabelled,
+            "failed": found.failed,
+            "rouge1_recall": found.rouge1_recall,
+            "table": str(found.path),
+        }
+        records.append(record)
+        mean = "–" if math.isnan(found.rouge1_recall) else f"{found.rouge1_recall:.3f}"
+        lines.append(
+            f"{file.name}: ROUGE-1 recall {mean} over {found.scored} of {len(found.table)} sets "
+            f"({found.unlabelled} without a description, {found.failed} failed); {found.path}"
+        )
+    show({"gene_sets": records}, as_json, "\n".join(lines))
