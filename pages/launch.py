@@ -2,17 +2,24 @@
 
 import streamlit as st
 
-from core.ui.launch import run_form, run_list
-from core.ui.shared import run_browser, shell
+from core.ui.launch import finetune_tab, run_form, run_list
+from core.ui.shared import run_browser, shell, widgets
 
 context = shell.open_page(__file__)
 st.markdown("## Launch")
 if context.dataset is None:
     run_browser.show_no_run(context)
     st.stop()
+dataset = context.dataset
 
-runs_above = st.container()
-st.markdown("### Start a run")
-run_form.show_form(context, context.dataset)
-with runs_above:
-    shell.fragment(lambda: run_list.show_runs(context), every_s=run_list.WATCH_S)()
+
+def show_runs() -> None:
+    """Show the runs that were started here above the form that starts one."""
+    runs_above = st.container()
+    st.markdown("### Start a run")
+    run_form.show_form(context, dataset)
+    with runs_above:
+        shell.fragment(lambda: run_list.show_runs(context), every_s=run_list.WATCH_S)()
+
+
+widgets.show_tabs("tab", {"Runs": show_runs, "Fine-tune": lambda: finetune_tab.show(context, dataset)})

@@ -13,7 +13,7 @@ MAY_IMPORT = {
     "pages": {"ui", "actions", "experiments", "audit", "stats", "transfer", "plots", "report", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
     "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"}
-    | {"report", "experiments"},
+    | {"report", "experiments", "finetune"},
     "ui": {
         "store",
         "actions",
@@ -28,9 +28,10 @@ MAY_IMPORT = {
         "llm",
         "methods",
     }
-    | {"submission", "evidence", "report"},
+    | {"submission", "evidence", "report", "finetune"},
     "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
-    | {"submission", "site", "experiments"},
+    | {"submission", "site", "experiments", "finetune"},
+    "finetune": {"engine", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
     "methods": {"llm", "evidence", "transfer", "stats", "audit"},

@@ -26,6 +26,7 @@ benchmark_process  a benchmark in a process of its own
 benchmark_plans  what a plan of a benchmark is made from
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
 ledger         the ledger of hypotheses: registers, records results, imports what others published
+finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it
 machine_names  what leaves with nothing that is sent to others: folders, addresses, keys

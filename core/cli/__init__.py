@@ -21,6 +21,7 @@ submission  check, package, bundle
 reproduce   reproduce
 doctor      doctor
 backup      backup, restore
+finetune    finetune
 serve_app   serve-app
 gene_sets   gene-sets
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve

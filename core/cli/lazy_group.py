@@ -21,6 +21,7 @@ MODULES = (
     "controls",
     "engine",
     "files",
+    "finetune",
     "gene_sets",
     "numbers",
     "reproduce",

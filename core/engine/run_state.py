@@ -100,8 +100,13 @@ class Heartbeat:
 
 def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
     """Records that this process works on a run, and how many rows are finished."""
+    beat(folder, asdict(heartbeat))
+
+
+def beat(folder: RunFolder, values: Mapping[str, Any]) -> None:
+    """Writes a heartbeat of this process: what tells it from every other, and these values."""
     process = {"pid": os.getpid(), "born": process_start(os.getpid()), "host": socket.gethostname()}
-    write_json(folder.heartbeat, process | asdict(heartbeat), durable=False)
+    write_json(folder.heartbeat, {**process, **values}, durable=False)
 
 
 def write_ending(folder: RunFolder, state: Ending, counts: Counts, total: int, cause: str = "") -> None:
@@ -137,21 +142,31 @@ class _Observed(NamedTuple):
     pid: int | None = None
 
 
-def _observe(folder: RunFolder) -> _Observed:
+def live_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
+    """Returns the heartbeat of a folder's worker while that lives; None without one."""
+    heartbeat = _fresh_heartbeat(folder)
+    return heartbeat if _live_worker(heartbeat) is not None else None
+
+
+def _fresh_heartbeat(folder: RunFolder) -> Mapping[str, Any] | None:
     is_fresh = time.time() - _changed_at(folder.heartbeat) <= STALE_AFTER_S
-    heartbeat = last_heartbeat(folder) if is_fresh else None
+    return last_heartbeat(folder) if is_fresh else None
+
+
+def _observe(folder: RunFolder) -> _Observed:
+    heartbeat = _fresh_heartbeat(folder)
     pid = _live_worker(heartbeat)
     ending = read_json(folder.done)  # read after the heartbeat, since a worker may have ended in between
     if ending is not None:
         return _Observed(ending["state"], ending["cause"], heartbeat, ending)
     if heartbeat is not None and pid is not None:
         return _Observed(heartbeat["state"], "", heartbeat, heartbeat, pid)
-    if _is_awaited(folder):
+    if is_awaited(folder):
         return _Observed("waiting", "", heartbeat)
     return _Observed("crashed", NO_REASON, heartbeat)
 
 
-def _is_awaited(folder: RunFolder) -> bool:
+def is_awaited(folder: RunFolder) -> bool:
     """Returns whether a worker was asked for a short while ago and has written nothing since."""
     if folder.command() != "run":
         return False

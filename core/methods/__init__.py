@@ -3,6 +3,7 @@
 base             what a method is, and the list of methods
 debate           EFFECT against NULL and UP against DOWN, each before a judge (debate_texts: its messages)
 prompt_only      one prompt for each row, letters or log-probabilities, several seeds
+local_model      Track C: one prompt for each row, of several answers the mean or the best
 react            one agent with tools          coordinator    an agent that asks two others (agents: what both share)
 summer           summaries of both genes, labelled pairs like the row, guided questions (summaries: the first step;
                  summer_texts: its messages)

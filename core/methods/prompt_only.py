@@ -51,6 +51,15 @@ class SeedAnswer(NamedTuple):
     prompt_tokens: TokenCount
 
 
+class MeanAnswer(NamedTuple):
+    """P(up) and P(down) over several answers, what is odd about them, and the events that say so."""
+
+    up: float
+    down: float
+    flags: tuple[Flag, ...] = ()
+    events: tuple[TraceEvent, ...] = ()
+
+
 class PromptOnly(ConversationMethod):
     """One prompt of at most 4,096 tokens for each row, without tools."""
 
@@ -94,20 +103,10 @@ class PromptOnly(ConversationMethod):
         prompt = prompt_for(pair, context)
         counted = await _count_tokens(prompt, pair, context)
         seeds = read_seeds(context.options["seeds"])
-        said = await gather_all(*(_ask_under_seed(conversation, prompt, seed, counted, context.options) for seed in seeds))
+        said = await gather_all(*(ask_under_seed(conversation, prompt, seed, counted, context.options) for seed in seeds))
         events = [one for answer in said for one in answer.events]
-        read = [answer.prediction for answer in said if answer.prediction is not None]
-        flags: tuple[Flag, ...] = ()
-        if read:
-            up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
-            if len(read) < len(said):
-                flags = (Flag.FEWER_SEEDS,)
-                text = f"Mean over {len(read)} of {len(said)} seeds: up {up:.6f}, down {down:.6f}."
-                events.append(TraceEvent("mean", "MEAN", "arithmetic", text, 0, meta={"read": len(read), "asked": len(said)}))
-        else:
-            p_de, p_up = base_rates(context.view_of(pair), pair)
-            up, down = p_de * p_up, p_de * (1 - p_up)
-            flags = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK)
+        up, down, flags, arithmetic = mean_of_answers(said, pair, context)
+        events += arithmetic
         total = up + down
         prediction = Prediction(
             *(pair.pair_id, up, down, min(total, 1.0), up / total if total else None, "file"),
@@ -120,6 +119,23 @@ class PromptOnly(ConversationMethod):
 
 
 METHOD: RowMethod = PromptOnly()
+
+
+def mean_of_answers(said: Sequence[SeedAnswer], pair: Pair, context: Context) -> MeanAnswer:
+    """Returns the mean of the answers that could be read, flagged if it is over fewer than were asked for.
+
+    Base rates of the label view, flagged, if none could be read; raises NoBaseRates if it has none.
+    """
+    read = [answer.prediction for answer in said if answer.prediction is not None]
+    if not read:
+        p_de, p_up = base_rates(context.view_of(pair), pair)
+        return MeanAnswer(p_de * p_up, p_de * (1 - p_up), (Flag.DE_FALLBACK, Flag.DIR_FALLBACK))
+    up, down = (sum(answer[i] for answer in read) / len(read) for i in (0, 1))
+    if len(read) == len(said):
+        return MeanAnswer(up, down)
+    text = f"Mean over {len(read)} of {len(said)} seeds: up {up:.6f}, down {down:.6f}."
+    event = TraceEvent("mean", "MEAN", "arithmetic", text, 0, meta={"read": len(read), "asked": len(said)})
+    return MeanAnswer(up, down, (Flag.FEWER_SEEDS,), (event,))
 
 
 def prompt_for(pair: Pair, context: Context) -> str:
@@ -189,9 +205,13 @@ def describe_count(counted: TokenCount) -> str:
     return f"{counted.tokens:,} tokens ({who})"
 
 
-async def _ask_under_seed(
+async def ask_under_seed(
     conversation: RowConversation, prompt: str, seed: int, counted: TokenCount, options: Mapping[str, Any]
 ) -> SeedAnswer:
+    """Returns the answer to a prompt under a seed, asked once more if it cannot be read.
+
+    counted: the prompt's tokens if the server does not count them. options: answers, max_tokens, effort.
+    """
     by_logprobs = options["answers"] == "logprobs"
     spec = CallSpec(f"seed {seed}", "MODEL", seed, options["max_tokens"], options["effort"], by_logprobs)
     reader = _read_letter_odds if by_logprobs else _read_letter

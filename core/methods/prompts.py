@@ -25,6 +25,7 @@ B_PROMPT_TOKENS: Final = 16_384  # of the system prompt with the definitions of 
 B_TOOL_CALLS: Final = 250
 B_TOOLS: Final = 100  # distinct ones
 C_NEW_TOKENS: Final = 16_000
+C_PARAMETERS_B: Final = 10.0  # billions; a model has fewer
 
 CELLS = ("kit", "site", "k562", "rpe1", "hepg2", "jurkat")  # that prompts have a description of
 EFFORTS = ("", "low", "medium", "high")

@@ -10,7 +10,7 @@ roc_curves        ROC of DE and DIR                          slice_scores      t
 score_ways        AUROCs of the same rows                    control_scores    a run beside what knows no biology
 score_histograms  a score by label                           reliability       calibration of probabilities
 paired_changes    paired differences of two runs             rank_scatter      ranks in two runs
-score_history     scores of what was tried, in order
+score_history     scores of what was tried, in order    training_loss   losses of a fine-tune by step
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
 ablation_scores   ways to score the same rows               benchmark_deltas  what an arm of a benchmark changes
 published_differences  published numbers and ours

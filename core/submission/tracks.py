@@ -13,7 +13,6 @@ CSV, PROMPT, TOOLS = "submission.csv", "prompt.txt", "tools/"  # members of a zi
 SEEDS = (42, 43, 44)  # of track A
 NO_TRACE = "none"  # the text of an empty trace, since no cell may be empty
 MODEL = "gpt-oss-120b"  # the only one that tracks A and B allow
-MOST_PARAMETERS_B = 10.0  # billions; a model of track C has fewer
 
 IDENTITY = ("id", "prediction_up", "prediction_down")
 PLAIN_TRACE = "reasoning_trace"

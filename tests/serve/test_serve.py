@@ -7,16 +7,11 @@ import json
 import math
 import os
 import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from core.actions import launch, run_control, submissions
@@ -32,7 +27,7 @@ from core.llm.endpoint import Endpoint
 from core.llm.health import check_health
 from core.llm.logprobs import LETTERS, LetterProbabilities, is_missing, letter_probabilities
 from core.llm.messages import Message, Request
-from core.llm.serve import HOST, OWN_PYTHON, default_python
+from core.llm.serve import OWN_PYTHON, default_python
 from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
@@ -42,22 +37,15 @@ from core.submission.rules import is_valid
 from core.types import Flag, Pair, RowResult, Track
 from tests.cases import as_csv
 from tests.serve.exercises import FEW, REACT_TOOLS, context_for, rows_and_view, tiny_model
+from tests.serve.served import LENGTH, serving, wait_until
 
 MODEL = "tiny"
 REACT = {"tools": REACT_TOOLS, "max_steps": 3, "max_tokens": 200}
-LENGTH = 4096
 PAIRS, VIEW = rows_and_view()
 # Here log-probabilities are those after what a request rules out, so that −inf occurs among them. In the bfloat16 that a
 # server takes by itself so small a model loses what it was taught.
 EXTRA = ("--served-model-name", MODEL, "--logprobs-mode", "processed_logprobs", "--dtype", "float32")
-SERVE = """
-import sys
-from core.llm.serve import ServerOptions, serve
-
-model, port, length, *extra = sys.argv[1:]
-serve(ServerOptions(model, int(port), max_model_len=int(length), extra=tuple(extra)))
-"""
-READY_S, STOP_S, WAIT_S = 300.0, 60.0, 120.0
+WAIT_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -69,52 +57,9 @@ def model() -> Path:
 
 @pytest.fixture(scope="module")
 def server(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A server that was started as `serve` starts it, and that leaves nothing behind when it is told to end."""
-    port = _free_port()
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    with log.open("wb") as output:
-        command = [sys.executable, "-c", SERVE, str(model), str(port), str(LENGTH), *EXTRA]
-        supervisor = subprocess.Popen(command, stdout=output, stderr=output)
-    try:
-        _until(lambda: supervisor.poll() is not None or "ready: " in log.read_text("utf-8", "replace"), READY_S, log)
-        assert supervisor.poll() is None, _tail(log)
-        started = psutil.Process(supervisor.pid).children(recursive=True)
-        assert len(started) >= 2, "expected the server and the process of its model"
-        yield Endpoint(f"http://{HOST}:{port}/v1", timeout_s=120)
-        assert supervisor.poll() is None, _tail(log)
-        assert "starting it again" not in log.read_text("utf-8", "replace")
-        supervisor.send_signal(signal.SIGINT)
-        assert supervisor.wait(STOP_S) == 0, _tail(log)
-        _until(lambda: not any(_runs(process) for process in started), STOP_S, log)
-        with socket.socket() as probe:
-            assert probe.connect_ex((HOST, port)) != 0
-    finally:
-        supervisor.terminate()
-        supervisor.wait(STOP_S)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
-def _until(holds: Callable[[], bool], within_s: float, log: Path | None = None) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, _tail(log) if log else "waited in vain"
-        time.sleep(0.05)
-
-
-def _tail(log: Path) -> str:
-    return "\n".join(log.read_text("utf-8", "replace").splitlines()[-30:])
-
-
-def _runs(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    """A server of that model."""
+    with serving(model, tmp_path_factory.mktemp("server") / "log.txt", *EXTRA) as endpoint:
+        yield endpoint
 
 
 def predict(name: str, server: Endpoint, pairs: Sequence[Pair], **options: object) -> list[RowResult]:
@@ -311,15 +256,15 @@ def test_a_run_that_is_killed_is_resumed_where_it_was(server: Endpoint, tmp_path
     request = RunRequest("prompt_only", "bmdm", options, "split=test", model=MODEL)
     how = ExecutionSettings(server.base_url, rows_in_flight=2)
     run = run_control.start(workspace, launch.resolve(workspace, request), "killed", how)
-    _until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S)
+    wait_until(lambda: len(_finished(workspace, run)) >= 8, WAIT_S)
     pid = status_of(workspace.run_folder(run.id)).pid
     assert pid is not None, run_control.log_tail(workspace, run.id)
     os.kill(pid, signal.SIGKILL)
-    _until(lambda: status_of(workspace.run_folder(run.id)).state == "crashed", WAIT_S)
+    wait_until(lambda: status_of(workspace.run_folder(run.id)).state == "crashed", WAIT_S)
     before = _finished(workspace, run)
     assert 8 <= len(before) < len(PAIRS)
     run_control.resume(workspace, "killed")
-    _until(lambda: status_of(workspace.run_folder(run.id)).state == "done", WAIT_S)
+    wait_until(lambda: status_of(workspace.run_folder(run.id)).state == "done", WAIT_S)
     after = run_control.settle(workspace, run.id)
     assert (after.status, after.done, after.failed, after.fallbacks) == ("done", len(PAIRS), 0, 0)
     progress = run_control.progress_of(workspace, run.id)

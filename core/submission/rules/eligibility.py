@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.methods.prompts import C_NEW_TOKENS
+from core.methods.prompts import C_NEW_TOKENS, C_PARAMETERS_B
 from core.submission.parsed import File, Finding, Row
 from core.submission.rules.registry import list_names, rule
-from core.submission.tracks import MODEL, MOST_PARAMETERS_B, PROMPT
+from core.submission.tracks import MODEL, PROMPT
 
 # With any owner's name and in any number format; a model derived from it is another model.
 _ALLOWED = re.compile(rf"(?:[\w.-]+/)*{re.escape(MODEL)}(?:[-_:.](?:mxfp4|bf16|fp8|fp16|gguf|latest))*", re.IGNORECASE)
@@ -51,9 +51,9 @@ def model_size(file: File) -> Iterator[Finding]:
     for name, rows in _models(file).items():
         size = parameters_b(name)
         if size is None:
-            yield Finding(rows, f"model_name: {name} does not say how large it is, expected fewer than {MOST_PARAMETERS_B:g}B")
-        elif size >= MOST_PARAMETERS_B:
-            yield Finding(rows, f"model_name: {name} has {size:g}B parameters, expected fewer than {MOST_PARAMETERS_B:g}B")
+            yield Finding(rows, f"model_name: {name} does not say how large it is, expected fewer than {C_PARAMETERS_B:g}B")
+        elif size >= C_PARAMETERS_B:
+            yield Finding(rows, f"model_name: {name} has {size:g}B parameters, expected fewer than {C_PARAMETERS_B:g}B")
 
 
 def parameters_b(name: str) -> float | None:

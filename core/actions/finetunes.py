@@ -1,0 +1,177 @@
+"""Fine-tunes of this workspace: plan, start, watch, stop, resume. Each works in a process of its own, in data/finetune/KEY."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as replace_in
+from pathlib import Path
+from typing import Any
+
+from core.actions.component_loader import default_dataset
+from core.actions.workspace import Workspace
+from core.engine.dependencies import load_pairs
+from core.engine.run_folder import log_tail as tail_of
+from core.engine.spec import sha256_of
+from core.errors import InputError, NotFound, StateError
+from core.finetune import process
+from core.finetune.examples import as_lines, cut
+from core.finetune.job_folder import FinetuneFolder, list_folders
+from core.finetune.manifest import NAME as MANIFEST
+from core.finetune.merge import refuse_occupied
+from core.finetune.process import default_python, refuse_missing_packages
+from core.finetune.settings import BASE, OPTIONS, read_base
+from core.finetune.spec import FinetuneSpec, short_name
+from core.finetune.status import refuse_live, status_of
+from core.methods.base import read_options
+from core.methods.prompts import C_PARAMETERS_B
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneRequest:
+    """What a person asks for. dataset: a name or id, None for the default. out: None for a folder in the workspace."""
+
+    dataset: str | None = None
+    base: str = BASE
+    options: Mapping[str, object] = field(default_factory=dict)
+    out: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FinetunePlan:
+    """What a request comes to. train, validation: the files of examples."""
+
+    spec: FinetuneSpec
+    train: bytes
+    validation: bytes
+
+
+def plan(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetunePlan:
+    """Returns what a request comes to; nothing is written.
+
+    Raises InputError for settings, a base or labelled rows that are wrong.
+    """
+    base = read_base(request.base)
+    settings = read_options(OPTIONS, request.options)
+    dataset = default_dataset(workspace, request.dataset)
+    pairs = [pair for pair in load_pairs(workspace.store, dataset.id).values() if pair.split == "train"]
+    split = cut(pairs, settings["parts"], settings["seed"])
+    train, validation = as_lines(split.train, settings), as_lines(split.validation, settings)
+    spec = FinetuneSpec(
+        base=base,
+        dataset=dataset.id,
+        dataset_name=dataset.name,
+        data_sha256=sha256_of((train + b"\n" + validation).decode()),
+        train=len(split.train),
+        validation=len(split.validation),
+        left_out=split.left_out,
+        settings=settings,
+        out="",
+        most_parameters_b=C_PARAMETERS_B,
+        replaces=replace,
+    )
+    out = request.out or _folder(workspace) / spec.key / f"{short_name(base)}-finetuned"
+    return FinetunePlan(replace_in(spec, out=str(out.expanduser().absolute())), train, validation)
+
+
+def start(workspace: Workspace, request: FinetuneRequest, *, replace: bool = False) -> FinetuneFolder:
+    """Starts a fine-tune in a process of its own; returns the existing one if the same was asked for and it is done.
+
+    replace: make it again, in place of an older fine-tune. Raises MissingPackage without what requirements-train.txt pins,
+    StateError if the same is unfinished, if its process lives, or if something else lies at the request's `out`.
+    """
+    workspace.refuse_if_read_only("finetune", request.base)
+    python = default_python()
+    refuse_missing_packages(python)
+    made = plan(workspace, request, replace=replace)
+    folder = FinetuneFolder(_folder(workspace) / made.spec.key)
+    if folder.exists and not replace:
+        status = status_of(folder)
+        if status.state == "done" and (Path(status.path) / MANIFEST).is_file():
+            return folder
+        raise StateError(
+            f"fine-tune {folder.key}: the same was begun and is {status.state}, {status.step:,} steps are made; "
+            "expected --resume, which goes on, or --replace, which begins again"
+        )
+    refuse_live(folder)
+    refuse_occupied(Path(made.spec.out), replaces=replace)
+    with workspace.change("finetune", made.spec.name) as (_, detail):
+        detail |= {"finetune": folder.key, "rows": made.spec.train, "base": short_name(made.spec.base)}
+        folder.remove()
+        folder.create(made.spec, made.train, made.validation)
+    process.start(folder, workspace.settings, python)
+    return folder
+
+
+def resume(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
+    """Starts a process on an unfinished fine-tune, the latest begun one by default, which goes on from its last whole checkpoint.
+
+    One whose process lives, or that is done, is returned as it is.
+    """
+    workspace.refuse_if_read_only("resume fine-tune", key or "")
+    folder = find(workspace, key)
+    status = status_of(folder)
+    if status.is_live or status.state == "done":
+        return folder
+    python = default_python()
+    refuse_missing_packages(python)
+    with workspace.change("resume fine-tune", folder.spec().name) as (_, detail):
+        detail |= {"finetune": folder.key}
+    process.start(folder, workspace.settings, python)
+    return folder
+
+
+def stop(workspace: Workspace, key: str) -> None:
+    """Asks a fine-tune's process to write a checkpoint after its step and to end. Raises StateError if none lives."""
+    workspace.refuse_if_read_only("stop fine-tune", key)
+    folder = find(workspace, key)
+    if not status_of(folder).is_live:
+        raise StateError(f"fine-tune {key}: no process is on it, expected one that is running")
+    with workspace.change("stop fine-tune", folder.spec().name) as (_, detail):
+        detail |= {"finetune": folder.key}
+    folder.worker.set_command("cancel")
+
+
+def list_all(workspace: Workspace) -> Sequence[FinetuneFolder]:
+    """Returns every fine-tune of the workspace, the latest begun first."""
+    return list_folders(_folder(workspace))
+
+
+def find(workspace: Workspace, key: str | None = None) -> FinetuneFolder:
+    """Returns the fine-tune of a key; without one, the latest begun that is not done, else the latest. Raises NotFound."""
+    known = list_all(workspace)
+    if key is not None:
+        found = next((folder for folder in known if folder.key == key), None)
+    else:
+        found = next((folder for folder in known if status_of(folder).state != "done"), known[0] if known else None)
+    if found is None:
+        keys = ", ".join(folder.key for folder in known) or "none"
+        raise NotFound(f"fine-tune{f' {key}' if key else ''}: not in this workspace, which has {keys}")
+    return found
+
+
+def find_same(workspace: Workspace, request: FinetuneRequest) -> FinetuneFolder:
+    """Returns the fine-tune of a request. Raises NotFound if it was not begun."""
+    return find(workspace, plan(workspace, request).spec.key)
+
+
+def result_of(folder: FinetuneFolder) -> dict[str, Any]:
+    """Returns path, steps, loss and manifest of a fine-tune that is done. Raises StateError, with the cause, for any other."""
+    status, ending = status_of(folder), folder.ending() or {}
+    if status.state != "done":
+        cause = f": {status.cause}" if status.cause else ""
+        steps = "" if status.steps is None else f", {status.step:,} of {status.steps:,} steps are made"
+        raise StateError(f"fine-tune {folder.key}: {status.state}{cause}{steps}; --resume goes on")
+    if not (Path(status.path) / MANIFEST).is_file():
+        raise InputError(f"{status.path}: has no {MANIFEST} any more; --replace makes it again")
+    manifest = str(Path(status.path) / MANIFEST)
+    return {"path": status.path, "steps": ending["steps"], "loss": ending["loss"], "manifest": manifest}
+
+
+def log_tail(folder: FinetuneFolder, lines: int) -> list[str]:
+    """Returns the last lines of the log of a fine-tune's process."""
+    return tail_of(folder.worker, lines)
+
+
+def _folder(workspace: Workspace) -> Path:
+    return workspace.settings.data / "finetune"

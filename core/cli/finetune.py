@@ -1,0 +1,84 @@
+"""Command: finetune."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.actions import finetunes, launch
+from core.actions.finetunes import FinetuneRequest
+from core.actions.workspace import Workspace
+from core.cli.base import Json, say, show
+from core.finetune.job_folder import FinetuneFolder
+from core.finetune.settings import BASE
+from core.finetune.status import FinetuneStatus, status_of
+
+app = typer.Typer()
+
+_POLL_S = 0.5
+_SAY_EVERY_S = 10.0
+
+
+@app.command()
+def finetune(
+    context: typer.Context,
+    dataset: Annotated[str | None, typer.Option(help="By default the only one that is not the demo.")] = None,
+    base: Annotated[str | None, typer.Option(help=f"A model below 10B: a folder, or a name such as {BASE}, the default.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder of the merged model; by default one in the workspace.")] = None,
+    values: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, such as rank=16.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the last whole checkpoint.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Make it again, in place of an older fine-tune.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fine-tune an open model on the labelled rows (Track C, LoRA) and merge it into a folder that serve serves.
+
+    A process of its own trains; Ctrl-C asks it for a checkpoint and ends it, and --resume goes on with the latest fine-tune
+    that is not done, or with the one of these options.
+    """
+    options = dict(launch.read_key_values(values or ()))
+    request = FinetuneRequest(dataset, base or BASE, options, out)
+    if resume:
+        named = dataset is not None or base is not None or bool(options)
+        key = finetunes.find_same(context.obj, request).key if named else None
+        folder = finetunes.resume(context.obj, key)
+    else:
+        folder = finetunes.start(context.obj, request, replace=replace)
+    _say_begin(folder, out)
+    _watch(context.obj, folder)
+    result = finetunes.result_of(folder)
+    show(result, as_json, f"{result['path']}: {result['steps']:,} steps, loss {result['loss']:.4f}")
+
+
+def _say_begin(folder: FinetuneFolder, out: Path | None) -> None:
+    spec = folder.spec()
+    rows = f"{spec.train:,} rows train, {spec.validation:,} validate, {spec.left_out:,} share a gene with either and are left out"
+    say(f"{folder.key}: {spec.name}; {rows}")
+    if out is not None and spec.out != str(out.expanduser().absolute()):
+        say(f"{folder.key}: was begun before with {spec.out} as its folder, which stays so")
+
+
+def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
+    """Says how far a fine-tune is until its process ends; Ctrl-C stops it."""
+    said_at, said = 0.0, ""
+    try:
+        while (status := status_of(folder)).is_live:
+            if time.monotonic() - said_at >= _SAY_EVERY_S and (text := _in_words(status)) != said:
+                say(f"{folder.key}: {text}")
+                said_at, said = time.monotonic(), text
+            time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        finetunes.stop(workspace, folder.key)
+        say(f"{folder.key}: stops after its step, with a checkpoint; --resume goes on")
+        raise
+
+
+def _in_words(status: FinetuneStatus) -> str:
+    if status.steps is None or status.all_rows is None:
+        return status.state
+    loss = "" if status.loss is None else f", loss {status.loss:.4f}"
+    left = "" if status.left_s is None else f", about {status.left_s:,.0f} s left"
+    rows = f"{status.rows:,} of {status.all_rows:,} rows"
+    return f"{status.state}: step {status.step:,} of {status.steps:,}, {rows}{loss}{left}"

@@ -1,0 +1,18 @@
+"""Track C: a LoRA fine-tune of an open model on labelled pairs, merged into a folder that vLLM serves.
+
+The app plans a fine-tune and starts it; a process of its own trains, by an interpreter that has torch (requirements-train.txt).
+
+settings         what can be chosen
+spec             what a fine-tune is made from, which is its identity
+examples         prompts and answers of labelled pairs, and the doubly disjoint cut into training and validation
+job_folder       the files of a fine-tune
+status           how far it is, read from its folder
+process          starts the process that trains; which packages it lacks
+train            that process: LoRA SFT, checkpoints, resume
+reporter         what it says while it works, and whether it is to stop
+checkpoints      the last whole checkpoint
+encode           prompts and answers as tokens
+merge            the merged model with its tokenizer, and behind them the manifest
+tokenizer_files  a tokenizer's settings as older releases can read them
+manifest         what a merged folder is made of; written last, so that a folder with one is complete
+"""

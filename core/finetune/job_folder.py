@@ -1,0 +1,119 @@
+"""The folder of a fine-tune: what it is made from, how far it is, and its checkpoints.
+
+spec.json         its key and its specification; never changed
+train.jsonl       prompts and answers to train on, one a line; validation.jsonl: those that validate
+checkpoints/      what a killed fine-tune goes on from, removed when it is done
+heartbeat         its process, and how far it is; rewritten while the process lives
+losses.json       the losses so far
+adapter/          the trained adapter by itself
+done.json         how the work ended; written last, and removed when another process begins
+control           run or cancel
+log.txt           the log of its process
+
+The merged model lies where the specification says, by default in this folder under the name of its base.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.engine.run_folder import RunFolder, read_json, write_json
+from core.errors import InputError, NotFound
+from core.file_io import replace_file
+from core.finetune.spec import VERSION, FinetuneSpec
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneFolder:
+    """The folder that holds a fine-tune's files."""
+
+    path: Path
+
+    @property
+    def key(self) -> str:
+        """The fine-tune's identity."""
+        return self.path.name
+
+    @property
+    def worker(self) -> RunFolder:
+        """The files that a fine-tune's process shares with a run's worker: heartbeat, control, lock, log, done."""
+        return RunFolder(self.path)
+
+    @property
+    def train(self) -> Path:
+        return self.path / "train.jsonl"
+
+    @property
+    def validation(self) -> Path:
+        return self.path / "validation.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def adapter(self) -> Path:
+        return self.path / "adapter"
+
+    @property
+    def exists(self) -> bool:
+        """Whether this is the folder of a fine-tune: its specification is there."""
+        return (self.path / "spec.json").is_file()
+
+    def create(self, spec: FinetuneSpec, train: bytes, validation: bytes) -> None:
+        """Creates the folder, the specification last."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        replace_file(self.train, train, durable=True)
+        replace_file(self.validation, validation, durable=True)
+        write_json(self.path / "spec.json", {"version": VERSION, "key": spec.key, "spec": spec.as_json()})
+
+    def remove(self) -> None:
+        """Deletes the folder if it is a fine-tune's."""
+        if self.exists:
+            shutil.rmtree(self.path)
+
+    def spec(self) -> FinetuneSpec:
+        """Returns the specification. Raises NotFound without one, InputError if it was changed or cannot be read."""
+        values = read_json(self.path / "spec.json")
+        if values is None:
+            raise NotFound(f"{self.path}: no fine-tune was begun here, expected spec.json")
+        spec = FinetuneSpec.from_json(values["spec"])
+        if spec.key != values["key"]:
+            raise InputError(f"{self.path / 'spec.json'}: was changed: its key is {spec.key}, expected {values['key']}")
+        return spec
+
+    def read_examples(self, file: Path) -> list[dict[str, Any]]:
+        """Returns the lines of one of the two files of examples."""
+        return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+    def losses(self) -> list[dict[str, Any]]:
+        """Returns the losses so far, in order: step, epoch, and loss or validation_loss."""
+        return list((read_json(self.path / "losses.json") or {}).get("losses", ()))
+
+    def write_losses(self, losses: list[dict[str, Any]]) -> None:
+        """Writes the losses so far."""
+        write_json(self.path / "losses.json", {"losses": losses}, durable=False)
+
+    def write_ending(self, state: str, cause: str = "", **values: object) -> None:
+        """Records how the work ended: done, stopped or failed."""
+        write_json(self.worker.done, {"state": state, "cause": cause, **values})
+
+    def ending(self) -> Mapping[str, Any] | None:
+        """Returns how the work ended; None while it did not."""
+        return read_json(self.worker.done)
+
+
+def list_folders(path: Path) -> list[FinetuneFolder]:
+    """Returns the fine-tunes in a folder, the latest begun first."""
+    found = [FinetuneFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
+    return sorted((each for each in found if each.exists), key=_begun_at, reverse=True)
+
+
+def _begun_at(folder: FinetuneFolder) -> tuple[float, str]:
+    return os.stat(folder.path / "spec.json").st_mtime, folder.key

@@ -1,0 +1,67 @@
+"""What a fine-tune is made from: its specification, whose key is its identity. The process that trains reads it too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from core.engine.spec import KEY_DIGITS, sha256_of
+from core.errors import InputError
+
+VERSION: Final = 1  # of the file that holds a specification
+_NO_EFFECT = ("checkpoint_every",)  # settings that change nothing of what comes out
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneSpec:
+    """Everything that a fine-tune is made from; plain data.
+
+    base: a model's name, or a folder by its whole path. dataset: an id; dataset_name: at the start. data_sha256: of prompts and
+    answers. train, validation, left_out: numbers of rows. settings: every option of
+    core.finetune.settings. out: the folder of the merged
+    model. replaces: whether an older fine-tune there goes. most_parameters_b: billions, which the model must have fewer of.
+    """
+
+    base: str
+    dataset: str
+    dataset_name: str
+    data_sha256: str
+    train: int
+    validation: int
+    left_out: int
+    settings: Mapping[str, Any]
+    out: str
+    most_parameters_b: float
+    replaces: bool = False
+
+    @property
+    def key(self) -> str:
+        """The identity of a fine-tune, 10 hexadecimal digits: where it is written to is no part of it."""
+        settings = {name: value for name, value in self.settings.items() if name not in _NO_EFFECT}
+        made_from = {"base": self.base, "data": self.data_sha256, "settings": settings}
+        return sha256_of(json.dumps(made_from, sort_keys=True, allow_nan=False))[:KEY_DIGITS]
+
+    @property
+    def name(self) -> str:
+        """What people read: the model and the dataset."""
+        return f"{short_name(self.base)} on {self.dataset_name}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns plain data from which `from_json` makes an equal record."""
+        return asdict(self) | {"settings": dict(self.settings)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Returns the record that `as_json` was made from. Raises InputError for other data."""
+        try:
+            return cls(**values)
+        except TypeError as error:
+            raise InputError(f"specification of a fine-tune: cannot be read ({error}), expected version {VERSION}") from error
+
+
+def short_name(base: str) -> str:
+    """Returns a model's name without its owner or folder."""
+    return Path(base).name or base

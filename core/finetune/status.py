@@ -1,0 +1,72 @@
+"""How far a fine-tune is, as its folder shows it.
+
+waiting   its process was started less than 20 s ago, and has not begun
+loading   the model is fetched or loaded
+training  steps are made
+merging   the adapter is merged into the model, which is written
+done      the merged model is complete
+stopped   a person ended it: resumable
+failed    its process gave up, for the cause given: resumable
+crashed   no process lives, and none recorded how it ended: resumable
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from core.engine.run_state import NO_REASON, is_awaited, last_heartbeat, live_heartbeat
+from core.errors import StateError
+from core.finetune.job_folder import FinetuneFolder
+
+Stage = Literal["loading", "training", "merging"]
+State = Literal["waiting", "loading", "training", "merging", "done", "stopped", "failed", "crashed"]
+LIVE_STATES: tuple[State, ...] = ("waiting", *get_args(Stage))
+
+
+@dataclass(frozen=True, slots=True)
+class FinetuneStatus:
+    """A fine-tune's state. cause: why it ended early, "" if it did not.
+
+    step: optimiser steps made; rows: training rows seen, of all epochs; steps, all_rows: how many there will be, None before they
+    are known. loss: of the last step; validation_loss: the last one; None before the first. left_s: seconds to train at the
+    present rate, None if none is known. pid: of its live process. path: the merged model's folder, "" until it is complete.
+    """
+
+    state: State
+    cause: str = ""
+    step: int = 0
+    steps: int | None = None
+    rows: int = 0
+    all_rows: int | None = None
+    loss: float | None = None
+    validation_loss: float | None = None
+    left_s: float | None = None
+    pid: int | None = None
+    path: str = ""
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a process is on it."""
+        return self.state in LIVE_STATES
+
+
+def status_of(folder: FinetuneFolder) -> FinetuneStatus:
+    """Returns the state of a fine-tune."""
+    alive = live_heartbeat(folder.worker)
+    ending = folder.ending()  # read after the heartbeat, since the process may have ended in between
+    last: dict[str, Any] = dict(alive or last_heartbeat(folder.worker) or {})
+    known = {name: last[name] for name in ("step", "steps", "rows", "all_rows", "loss", "validation_loss") if name in last}
+    if ending is not None:
+        return FinetuneStatus(ending["state"], ending["cause"], **known, path=ending.get("path", ""))
+    if alive is not None:
+        return FinetuneStatus(alive["state"], **known, left_s=alive.get("left_s"), pid=alive["pid"])
+    if is_awaited(folder.worker):
+        return FinetuneStatus("waiting", **known)
+    return FinetuneStatus("crashed", NO_REASON, **known)
+
+
+def refuse_live(folder: FinetuneFolder) -> None:
+    """Raises StateError if a process is on a fine-tune."""
+    if folder.exists and status_of(folder).is_live:
+        raise StateError(f"fine-tune {folder.key}: a process is on it, expected one that is not running; stop it first")

@@ -1,0 +1,228 @@
+"""The process of a fine-tune, `python -m core.finetune.train FOLDER`: LoRA SFT from the last whole checkpoint, then the merge.
+
+It needs what requirements-train.txt pins, and of this repository only what needs no other package.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.engine.run_state import exclusive_lock
+from core.errors import DeskError, InputError, NotFound
+from core.finetune.checkpoints import last_whole, mark_whole
+from core.finetune.encode import encode
+from core.finetune.job_folder import FinetuneFolder
+from core.finetune.manifest import hashes_of, read_manifest
+from core.finetune.merge import write_merged
+from core.finetune.reporter import Reporter, read_loss
+from core.finetune.spec import FinetuneSpec
+
+KEPT_CHECKPOINTS = 2  # while one is written, the one before is whole
+
+
+class Hardware(NamedTuple):
+    """What is computed on, such as "cpu" or "cuda:NVIDIA …", and whether it knows bfloat16."""
+
+    device: str
+    bf16: bool
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device == "cpu"
+
+
+def main(path: str) -> int:
+    """Works on a fine-tune until it is done, stopped or failed, and records which; returns the exit status."""
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # with several GPUs a batch would be another
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    folder = FinetuneFolder(Path(path))
+    with exclusive_lock(folder.worker), Reporter(folder) as reporter:
+        try:
+            _work(folder, reporter)
+        except Exception as error:  # noqa: BLE001
+            traceback.print_exc()
+            cause = str(error) if isinstance(error, DeskError) else f"{type(error).__name__}: {error}"
+            folder.write_ending("failed", cause)
+            return 1
+    return 0
+
+
+def _work(folder: FinetuneFolder, reporter: Reporter) -> None:
+    spec = folder.spec()
+    if not _is_merged(folder):
+        if Path(spec.base).is_dir():
+            os.environ["HF_HUB_OFFLINE"] = "1"
+        reporter.enter("loading")
+        tokenizer, trainer, hardware = _prepare(folder, reporter)
+        reporter.enter("training")
+        checkpoint = last_whole(folder.checkpoints)
+        reporter.say(f"from {checkpoint.name if checkpoint else 'the start'}")
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+        reporter.write_losses(trainer.state.log_history)
+        if trainer.state.global_step < trainer.state.max_steps:
+            folder.write_ending("stopped", "a person ended it")
+            return
+        trainer.save_model(str(folder.adapter))
+        reporter.enter("merging")
+        write_merged(trainer.model, tokenizer, spec, _describe(trainer, spec, hardware))
+    made = read_manifest(Path(spec.out))
+    results = {name: made[name] for name in ("steps", "loss", "validation_loss")}
+    folder.write_ending("done", path=spec.out, **results)
+    shutil.rmtree(folder.checkpoints, ignore_errors=True)
+
+
+def _is_merged(folder: FinetuneFolder) -> bool:
+    """Whether the merged model of this fine-tune is complete, so that only its ending was not recorded."""
+    spec = folder.spec()
+    try:
+        return bool(read_manifest(Path(spec.out))["key"] == spec.key) and not spec.replaces
+    except (NotFound, InputError):
+        return False
+
+
+def _find_hardware() -> Hardware:
+    import torch
+
+    if not torch.cuda.is_available():
+        return Hardware("cpu", bf16=False)
+    return Hardware(f"cuda:{torch.cuda.get_device_name(0)}", bf16=torch.cuda.is_bf16_supported(including_emulation=False))
+
+
+def _prepare(folder: FinetuneFolder, reporter: Reporter) -> tuple[Any, Any, Hardware]:
+    """Returns the tokenizer, the trainer with the model and its new adapter, and the hardware.
+
+    Raises InputError for a model that is too large and for examples that are too long.
+    """
+    import torch
+    from datasets import Dataset
+    from peft import LoraConfig
+    from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
+    from trl import SFTTrainer
+
+    spec, hardware = folder.spec(), _find_hardware()
+    settings = spec.settings
+    set_seed(settings["seed"])  # the adapter begins with random numbers
+    tokenizer = AutoTokenizer.from_pretrained(spec.base)
+    longest = settings["length"]
+    rows = {
+        name: Dataset.from_list(encode(folder.read_examples(file), tokenizer, longest))
+        for name, file in (("train", folder.train), ("validation", folder.validation))
+    }
+    model = AutoModelForCausalLM.from_pretrained(spec.base, dtype=torch.bfloat16 if hardware.bf16 else torch.float32)
+    size = sum(weights.numel() for weights in model.parameters())
+    if size >= spec.most_parameters_b * 1e9:
+        raise InputError(f"base {spec.base}: has {size:,} parameters, expected fewer than {spec.most_parameters_b:g} billion")
+    reporter.say(f"{size:,} parameters on {hardware.device}, {'bfloat16' if hardware.bf16 else 'float32'}")
+    lora = LoraConfig(
+        r=settings["rank"],
+        lora_alpha=settings["alpha"],
+        lora_dropout=settings["dropout"],
+        target_modules="all-linear",  # every projection of attention and MLP, not the head
+        task_type="CAUSAL_LM",
+    )
+    trainer = SFTTrainer(
+        model=model,
+        args=_arguments(folder, settings, hardware),
+        train_dataset=rows["train"],
+        eval_dataset=rows["validation"],
+        processing_class=tokenizer,
+        peft_config=lora,
+    )
+    trainer.add_callback(_callback(reporter, len(rows["train"])))
+    return tokenizer, trainer, hardware
+
+
+def _arguments(folder: FinetuneFolder, settings: Mapping[str, Any], hardware: Hardware) -> Any:
+    """Returns the settings as trl takes them."""
+    from trl import SFTConfig
+
+    return SFTConfig(
+        output_dir=str(folder.checkpoints),
+        num_train_epochs=settings["epochs"],
+        learning_rate=settings["learning_rate"],
+        lr_scheduler_type="cosine",
+        warmup_steps=settings["warmup"],  # below 1 it is a share of all steps
+        per_device_train_batch_size=settings["batch"],
+        per_device_eval_batch_size=settings["batch"],
+        gradient_accumulation_steps=settings["accumulate"],
+        max_length=settings["length"],
+        dataset_kwargs={"skip_prepare_dataset": True},  # the examples are tokens already
+        seed=settings["seed"],
+        data_seed=settings["seed"],
+        use_cpu=hardware.is_cpu,
+        bf16=hardware.bf16,
+        fp16=False,
+        gradient_checkpointing=not hardware.is_cpu,
+        logging_strategy="steps",
+        logging_steps=1,
+        logging_first_step=True,
+        eval_strategy="epoch",
+        save_strategy="steps",
+        save_steps=settings["checkpoint_every"],
+        save_total_limit=KEPT_CHECKPOINTS,
+        report_to="none",
+        disable_tqdm=True,
+    )
+
+
+def _callback(reporter: Reporter, rows: int) -> Any:
+    """Returns what a trainer calls after each step: records progress, marks checkpoints, ends the work if it is to stop."""
+    from transformers import TrainerCallback
+
+    class Report(TrainerCallback):  # type: ignore[misc, unused-ignore]
+        def on_train_begin(self, _args: Any, state: Any, _control: Any, **_others: Any) -> None:
+            self.first_step, self.begun = state.global_step, time.monotonic()
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_others: Any) -> None:
+            made = state.global_step - self.first_step
+            seconds = (time.monotonic() - self.begun) / made
+            reporter.update(
+                step=state.global_step,
+                steps=state.max_steps,
+                rows=round(state.epoch * rows),
+                all_rows=math.ceil(args.num_train_epochs * rows),
+                left_s=seconds * (state.max_steps - state.global_step),
+            )
+            if reporter.is_to_stop:
+                control.should_save = control.should_training_stop = True
+
+        def on_log(self, _args: Any, state: Any, _control: Any, logs: Mapping[str, Any], **_others: Any) -> None:
+            reporter.write_losses(state.log_history)
+            found = read_loss({"step": state.global_step, "epoch": state.epoch, **logs})
+            if found is not None:
+                reporter.update(**{name: found[name] for name in ("loss", "validation_loss") if name in found})
+
+        def on_save(self, args: Any, state: Any, _control: Any, **_others: Any) -> None:
+            mark_whole(Path(args.output_dir) / f"checkpoint-{state.global_step}")
+
+    return Report()
+
+
+def _describe(trainer: Any, spec: FinetuneSpec, hardware: Hardware) -> dict[str, Any]:
+    """Returns what the manifest holds of the training: steps, the last losses, the base's content, versions and hardware."""
+    from importlib.metadata import version
+
+    losses = [loss for entry in trainer.state.log_history if (loss := read_loss(entry)) is not None]
+    last = {name: next((each[name] for each in reversed(losses) if name in each), None) for name in ("loss", "validation_loss")}
+    return {
+        "steps": trainer.state.global_step,
+        **last,
+        "base_revision": getattr(trainer.model.config, "_commit_hash", None),  # of one that was fetched
+        "base_files": hashes_of(Path(spec.base)) if Path(spec.base).is_dir() else {},
+        "device": hardware.device,
+        "dtype": "bfloat16" if hardware.bf16 else "float32",
+        "packages": {name: version(name) for name in ("torch", "transformers", "trl", "peft")},
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

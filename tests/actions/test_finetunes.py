@@ -1,0 +1,134 @@
+"""Fine-tunes as a page and the command start them; the process is the real one, which ends at once where torch is missing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.actions import finetunes
+from core.actions.finetunes import FinetuneRequest
+from core.actions.workspace import Workspace
+from core.engine.run_state import beat
+from core.errors import InputError, MissingPackage, NotFound, StateError
+from core.finetune import process
+from core.finetune.status import status_of
+from core.store import changes
+from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace with 36 labelled rows."""
+    return labelled_workspace(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if everything were installed, so that the process begins."""
+    monkeypatch.setattr(process, "PACKAGES", ("json",))
+
+
+def log_of(workspace: Workspace) -> list[tuple[str, str]]:
+    with workspace.store.read() as db:
+        latest = changes.latest(db, 10)
+    return [(action, subject) for action, subject in zip(latest["action"], latest["subject"], strict=True) if "fine" in action]
+
+
+def test_a_plan_cuts_the_labelled_rows_and_writes_nothing(here: Workspace) -> None:
+    spec = finetunes.plan(here, REQUEST).spec
+    assert (spec.train, spec.validation, spec.left_out) == (9, 9, 18)  # of 6 × 6 in 2 × 2 parts
+    assert spec.out == str(here.settings.data / "finetune" / spec.key / "no-such-model-1B-finetuned")
+    assert spec.settings["parts"] == 2
+    assert not (here.settings.data / "finetune").exists()
+    with pytest.raises(InputError, match="rate"):
+        finetunes.plan(here, FinetuneRequest(options={"rate": 1}))
+    with pytest.raises(NotFound):
+        finetunes.plan(here, FinetuneRequest("no such dataset"))
+
+
+def test_without_torch_nothing_is_begun_and_the_file_that_brings_it_is_named(
+    here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "PACKAGES", ("torch_that_is_not_there",))
+    with pytest.raises(MissingPackage, match=r"requirements-train\.txt"):
+        finetunes.start(here, REQUEST)
+    assert not finetunes.list_all(here)
+    assert log_of(here) == []
+
+
+@pytest.mark.usefixtures("installed")
+def test_it_is_started_fails_with_its_cause_and_can_be_resumed(here: Workspace) -> None:
+    folder = finetunes.start(here, REQUEST)
+    assert until_ended(folder) == "failed"
+    assert status_of(folder).cause
+    assert any("Traceback" in line for line in finetunes.log_tail(folder, 200))
+    with pytest.raises(StateError, match=r"failed: .*; --resume goes on"):
+        finetunes.result_of(folder)
+    with pytest.raises(StateError, match="is failed, 0 steps are made; expected --resume"):
+        finetunes.start(here, REQUEST)
+    again = finetunes.resume(here)
+    assert again == folder == finetunes.find(here, folder.key) == finetunes.find_same(here, REQUEST)
+    assert until_ended(again) == "failed"
+    name = "no-such-model-1B on bmdm"
+    assert log_of(here) == [("resume fine-tune", name), ("finetune", name)]
+
+
+@pytest.mark.usefixtures("installed")
+def test_one_that_is_done_is_returned_and_made_again_only_if_told_so(here: Workspace, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    request = FinetuneRequest(None, REQUEST.base, REQUEST.options, out)
+    folder = finetunes.start(here, request)
+    until_ended(folder)
+    finish(folder, out)
+    expected = {"path": str(out), "steps": 9, "loss": 0.5, "manifest": str(out / "manifest.json")}
+    assert finetunes.result_of(finetunes.start(here, request)) == expected
+    assert finetunes.result_of(finetunes.resume(here)) == expected  # nothing to go on with
+    finetunes.start(here, request, replace=True)
+    assert until_ended(folder) == "failed"  # it was begun anew
+    assert (out / "manifest.json").is_file()  # and the older model stays until there is another
+    finish(folder, out)
+    (out / "manifest.json").unlink()
+    with pytest.raises(InputError, match="--replace makes it again"):
+        finetunes.result_of(folder)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_folder_with_other_files_is_refused_before_anything_is_begun(here: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "a.txt").write_text("a")
+    for replace in (False, True):
+        with pytest.raises(StateError, match="holds other files"):
+            finetunes.start(here, FinetuneRequest(None, REQUEST.base, REQUEST.options, tmp_path / "notes"), replace=replace)
+    assert not finetunes.list_all(here)
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_live_one_is_watched_and_stopped_not_started_twice(here: Workspace) -> None:
+    folder = finetunes.start(here, REQUEST)
+    until_ended(folder)
+    folder.worker.done.unlink()
+    until_ended(folder)  # its process may need another moment
+    with pytest.raises(StateError, match="no process is on it"):
+        finetunes.stop(here, folder.key)
+    beat(folder.worker, {"state": "training", "step": 1, "steps": 9})  # this process is on it
+    assert finetunes.resume(here) == folder
+    assert status_of(folder).state == "training"
+    with pytest.raises(StateError, match="a process is on it"):
+        finetunes.start(here, REQUEST, replace=True)
+    finetunes.stop(here, folder.key)
+    assert folder.worker.command() == "cancel"
+    assert log_of(here)[0] == ("stop fine-tune", "no-such-model-1B on bmdm")
+
+
+def test_one_that_is_not_there_is_not_found(here: Workspace) -> None:
+    with pytest.raises(NotFound, match="which has none"):
+        finetunes.resume(here)
+    with pytest.raises(NotFound, match="fine-tune 0123: not in this workspace"):
+        finetunes.find(here, "0123")
+
+
+def test_this_interpreter_is_taken_where_there_is_no_other(here: Workspace) -> None:
+    assert process.default_python() == Path(sys.executable)
+    assert here.settings.workspace.exists()

@@ -1,0 +1,168 @@
+"""Track C as a person goes through it: a fine-tune, killed and resumed; its model behind a real vLLM; a run; a package."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from core.actions import finetunes, launch, run_control, submissions
+from core.actions.finetunes import FinetuneRequest
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace, open_workspace
+from core.config import REPOSITORY, Settings
+from core.engine.request import RunRequest
+from core.engine.spec import ExecutionSettings
+from core.finetune import process
+from core.finetune.manifest import read_manifest
+from core.finetune.status import status_of
+from core.llm.endpoint import Endpoint
+from core.llm.serve import OWN_PYTHON
+from core.store import predictions
+from core.submission.rules import is_valid
+from tests.cases import as_csv
+from tests.serve.exercises import rows_and_view, tiny_model
+from tests.serve.served import serving, wait_until
+
+PAIRS, VIEW = rows_and_view()
+ROWS = 160
+SETTINGS = {"epochs": 4, "accumulate": 1, "parts": 3, "learning_rate": 0.005, "checkpoint_every": 4}
+NAME = "tiny-0.5M-finetuned"
+FOUND = 10  # test rows
+KILLED_AT, WAIT_S = 20, 600.0
+EXTRA = ("--served-model-name", NAME, "--dtype", "float32")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """A model this small is hardly slower with it, and waits for no thread that others hold up."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def base() -> Path:
+    assert process.OWN_PYTHON.exists(), "what trains is not installed in .venv-train; run make test-serve"
+    return tiny_model(OWN_PYTHON)
+
+
+def workspace_in(folder: Path) -> Workspace:
+    """A workspace whose training rows go down, but for every tenth: what a model can learn in a minute."""
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    train = [
+        (pair.pair_id, pair.pert, pair.gene, ("up", "none")[i % 20 // 10] if i % 10 == 0 else "down")
+        for i, pair in enumerate(VIEW.rows[:ROWS])
+    ]
+    test = [(pair.pair_id, pair.pert, pair.gene) for pair in PAIRS[:FOUND]]
+    for content, name in (
+        (as_csv(["id", "pert", "gene", "label"], train), "train.csv"),
+        (as_csv(["id", "pert", "gene"], test), "test.csv"),
+    ):
+        assert import_upload(workspace, content, name).kind != "failed"
+    return workspace
+
+
+def command(workspace: Workspace, *words: str) -> Any:
+    """What the command prints as JSON."""
+    arguments = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "finetune", *words, "--json")
+    done = subprocess.run(arguments, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=WAIT_S)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def trained(base: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Workspace, dict[str, Any]]:
+    """A workspace with a fine-tune that nothing interrupted, and what the command printed."""
+    workspace = workspace_in(tmp_path_factory.mktemp("trained"))
+    out = workspace.settings.workspace / "models" / NAME
+    options = [word for name, value in SETTINGS.items() for word in ("--set", f"{name}={value}")]
+    return workspace, command(workspace, "--base", str(base), "--out", str(out), *options)
+
+
+def test_the_command_trains_and_merges(trained: tuple[Workspace, dict[str, Any]], base: Path) -> None:
+    workspace, printed = trained
+    out = workspace.settings.workspace / "models" / NAME
+    assert set(printed) == {"path", "steps", "loss", "manifest"}
+    assert (printed["path"], printed["manifest"]) == (str(out), str(out / "manifest.json"))
+    manifest = read_manifest(out)
+    [folder] = finetunes.list_all(workspace)
+    spec = folder.spec()
+    assert (manifest["base"], manifest["key"], manifest["dataset"]["sha256"]) == (str(base), folder.key, spec.data_sha256)
+    losses = [each["loss"] for each in folder.losses() if "loss" in each]
+    assert len(losses) == printed["steps"] == 4 * -(-spec.train // 4)
+    assert printed["loss"] == losses[-1]
+    assert np.mean(losses[-10:]) < 0.7 * np.mean(losses[:3])
+    assert sum("validation_loss" in each for each in folder.losses()) == 4
+    assert not folder.checkpoints.exists()
+    again = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))  # is done: nothing is started
+    assert again == folder
+    assert finetunes.result_of(again) == printed
+
+
+def test_killed_half_way_and_resumed_it_ends_where_an_uninterrupted_one_does(
+    trained: tuple[Workspace, dict[str, Any]], base: Path, tmp_path: Path
+) -> None:
+    uninterrupted = finetunes.list_all(trained[0])[0]
+    workspace = workspace_in(tmp_path)
+    folder = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))
+    assert folder.key == uninterrupted.key
+    wait_until(lambda: status_of(folder).step >= KILLED_AT or not status_of(folder).is_live, WAIT_S)
+    pid = status_of(folder).pid
+    assert pid is not None, finetunes.log_tail(folder, 20)
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: status_of(folder).state == "crashed", WAIT_S)
+    assert KILLED_AT <= status_of(folder).step < trained[1]["steps"]
+    half = folder.checkpoints / "checkpoint-9999"  # as if it had been killed in the middle of one
+    half.mkdir()
+    (half / "trainer_state.json").write_text("{")
+    printed = command(workspace, "--resume")
+    assert "from checkpoint-" in "\n".join(finetunes.log_tail(folder, 1000))
+    assert printed["steps"] == trained[1]["steps"]
+    assert printed["loss"] == pytest.approx(trained[1]["loss"], rel=1e-4)
+    ours, theirs = (load_file(each.adapter / "adapter_model.safetensors") for each in (folder, uninterrupted))
+    assert ours.keys() == theirs.keys()
+    assert max(float(np.abs(ours[name] - theirs[name]).max()) for name in ours) < 1e-5
+    curve, expected = (
+        [(each["step"], each.get("loss", each.get("validation_loss"))) for each in one.losses()]
+        for one in (folder, uninterrupted)
+    )
+    assert curve == [(step, pytest.approx(loss, rel=1e-3, abs=1e-5)) for step, loss in expected]
+
+
+@pytest.fixture(scope="module")
+def server(trained: tuple[Workspace, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    with serving(Path(trained[1]["path"]), tmp_path_factory.mktemp("server") / "log.txt", *EXTRA) as endpoint:
+        yield endpoint
+
+
+def test_its_model_is_served_asked_and_packaged(
+    trained: tuple[Workspace, dict[str, Any]], server: Endpoint, tmp_path: Path
+) -> None:
+    workspace = trained[0]
+    for options in ({"max_tokens": 32}, {"max_tokens": 32, "samples": 3, "choose": "best"}):
+        request = RunRequest("local_model", None, options, "split=test", model=NAME)
+        settings = ExecutionSettings(server.base_url)
+        name = f"mine {len(options)}"
+        run = run_control.start(workspace, launch.resolve(workspace, request), name, settings, begin=run_control.work_on)
+        run = run_control.settle(workspace, run.id)
+        assert (run.status, run.done, run.failed, run.fallbacks) == ("done", FOUND, 0, 0), run_control.log_tail(workspace, run.id)
+        with workspace.store.read() as db:
+            frame = predictions.frame(db, run.id)
+        assert frame["prediction_down"].mean() > 0.6  # what it was taught; its base gives each letter a third
+        assert frame["prediction_down"].nunique() > 1  # probabilities, not letters
+        out = tmp_path / f"{name}.zip"
+        made = submissions.package(workspace, run.id, submissions.PackageOptions("C"), out)
+        assert made.path == out, made.problems
+        found = submissions.check_file(workspace, out, "C", run=run.id)
+        assert is_valid(found)
+        assert "model_size" not in {problem.rule for problem in found}  # its name says how small it is

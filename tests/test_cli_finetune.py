@@ -1,0 +1,76 @@
+"""The command finetune, as far as it goes without torch; the rest is in tests/serve."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions import finetunes
+from core.actions.finetunes import FinetuneRequest
+from core.actions.workspace import Workspace
+from core.finetune import process
+from core.finetune.job_folder import FinetuneFolder
+from tests.commands import core, core_json
+from tests.finetune.cases import REQUEST, finish, labelled_workspace
+
+OPTIONS = ("--base", REQUEST.base, "--set", "parts=2")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace with 36 labelled rows."""
+    return labelled_workspace(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if everything were installed, so that the process begins."""
+    monkeypatch.setattr(process, "PACKAGES", ("json",))
+
+
+def test_without_torch_it_names_the_file_that_brings_it(here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "PACKAGES", ("torch_that_is_not_there",))
+    done = core(here.settings.workspace, "finetune", *OPTIONS)
+    assert (done.status, done.out) == (1, "")
+    assert "fine-tuning needs torch_that_is_not_there" in done.err
+    assert "requirements-train.txt" in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_what_cannot_be_is_refused_in_one_line(here: Workspace) -> None:
+    for words, said in (
+        (("--resume",), "not in this workspace"),
+        (("--base", "/nowhere/model"), "no such folder"),
+        (("--set", "rank=none"), "expected a whole number"),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(process, "PACKAGES", ("json",))
+            done = core(here.settings.workspace, "finetune", *words)
+        assert (done.status, len(done.err.splitlines())) == (1, 1), done.err
+        assert said in done.err
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_failure_is_told_with_its_cause_and_the_way_on(here: Workspace) -> None:
+    done = core(here.settings.workspace, "finetune", *OPTIONS)
+    assert (done.status, done.out) == (1, "")
+    assert "9 rows train, 9 validate, 18 share a gene" in done.err
+    assert "failed: " in done.err
+    assert "--resume goes on" in done.err
+
+
+@pytest.mark.usefixtures("installed")
+def test_what_is_done_is_printed_again(here: Workspace, tmp_path: Path) -> None:
+    out = tmp_path / "model"
+    request = FinetuneRequest(None, REQUEST.base, REQUEST.options, out)
+    made = finetunes.plan(here, request)
+    folder = FinetuneFolder(here.settings.data / "finetune" / made.spec.key)
+    folder.create(made.spec, made.train, made.validation)
+    finish(folder, out)
+    expected = {"path": str(out), "steps": 9, "loss": 0.5, "manifest": str(out / "manifest.json")}
+    assert core_json(here.settings.workspace, "finetune", *OPTIONS, "--out", str(out)) == expected
+    assert core_json(here.settings.workspace, "finetune", "--resume") == expected
+    other = core(here.settings.workspace, "finetune", *OPTIONS, "--out", str(tmp_path / "other"))
+    assert other.status == 0
+    assert f"was begun before with {out} as its folder" in other.err

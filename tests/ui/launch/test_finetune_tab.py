@@ -1,0 +1,119 @@
+"""Launch › Fine-tune, without a browser: what is shown of a fine-tune, and what can be done to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from core.actions import finetunes
+from core.actions.workspace import Workspace
+from core.engine.run_state import beat
+from core.finetune import process
+from core.finetune.job_folder import FinetuneFolder
+from core.finetune.status import FinetuneStatus, State
+from core.ui.launch.finetune_tab import STATES, describe
+from tests.finetune.cases import REQUEST, finish, labelled_workspace, until_ended
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import press, text_of
+
+LOSSES = [{"step": 1, "epoch": 0.5, "loss": 2.0}, {"step": 2, "epoch": 1.0, "validation_loss": 1.5}]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    """A workspace with 36 labelled rows."""
+    return labelled_workspace(tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if everything were installed, so that the process begins."""
+    monkeypatch.setattr(process, "PACKAGES", ("json",))
+
+
+def begun(workspace: Workspace) -> FinetuneFolder:
+    """A fine-tune as a process that was killed leaves it."""
+    made = finetunes.plan(workspace, REQUEST)
+    folder = FinetuneFolder(workspace.settings.data / "finetune" / made.spec.key)
+    folder.create(made.spec, made.train, made.validation)
+    folder.write_losses(LOSSES)
+    return folder
+
+
+def progress_of(app: Any) -> str:
+    """The text beside the bar, without the backslashes that keep it from being read as Markdown."""
+    return "".join(element.proto.text for element in app.main.get("progress")).replace("\\", "")
+
+
+def test_every_state_has_words() -> None:
+    assert set(STATES) == set(get_args(State))
+    assert describe(FinetuneStatus("failed", "no space is left")) == "failed; can be resumed: no space is left"
+    far = FinetuneStatus("training", "", 3, 1200, 48, 19_200, 1.5, left_s=3725.0)
+    assert describe(far) == "training · step 3 of 1,200 · 48 of 19,200 rows · loss 1.500 · 1 h 2 min left"
+
+
+def test_nothing_was_made_yet_and_what_is_missing_is_said(
+    visit: Visit,
+    here: Workspace,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = visit(here, "launch", tab="Fine-tune")
+    assert "No model was fine-tuned here" in text_of(app)
+    [base] = [widget for widget in app.text_input if widget.label == "Model"]
+    assert base.value == "Qwen/Qwen3-4B-Thinking-2507"
+    monkeypatch.setattr(process, "PACKAGES", ("torch_that_is_not_there",))
+    app = press(app, "Start fine-tune")
+    assert "requirements-train.txt" in text_of(app).replace("\\", "")
+    assert not finetunes.list_all(here)
+
+
+@pytest.mark.usefixtures("installed")
+def test_it_is_started_from_the_page(visit: Visit, here: Workspace) -> None:
+    app = visit(here, "launch", tab="Fine-tune")
+    [parts] = [widget for widget in app.number_input if widget.key == "finetune-parts"]
+    parts.set_value(2)
+    [base] = [widget for widget in app.text_input if widget.label == "Model"]
+    base.set_value(REQUEST.base)
+    press(app, "Start fine-tune")
+    [folder] = finetunes.list_all(here)
+    assert folder.spec().base == REQUEST.base
+    assert (folder.spec().settings["parts"], folder.spec().settings["rank"]) == (2, 16)
+    until_ended(folder)
+    app = visit(here, "launch", tab="Fine-tune")
+    assert "failed; can be resumed: " in progress_of(app)
+    assert "Traceback" in text_of(app)
+
+
+def test_a_live_one_shows_its_progress_and_can_be_stopped(visit: Visit, here: Workspace) -> None:
+    folder = begun(here)
+    beat(folder.worker, {"state": "training", "step": 1, "steps": 4, "rows": 4, "all_rows": 16, "loss": 2.0, "left_s": 9.0})
+    app = visit(here, "launch", tab="Fine-tune")
+    assert "training · step 1 of 4 · 4 of 16 rows · loss 2.000 · 9 s left" in progress_of(app)
+    assert "9 rows train · 9 validate" in text_of(app)
+    assert len(app.main.get("plotly_chart")) == 1
+    assert {"Stop", "Resume"} & {button.label for button in app.button} == {"Stop"}
+    press(app, "Stop")
+    assert folder.worker.command() == "cancel"
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_crashed_one_can_be_resumed_and_a_done_one_served(visit: Visit, here: Workspace, tmp_path: Path) -> None:
+    folder = begun(here)
+    app = visit(here, "launch", tab="Fine-tune")
+    assert "crashed; can be resumed" in progress_of(app)
+    press(app, "Resume")
+    assert until_ended(folder) == "failed"
+    finish(folder, tmp_path / "model")
+    app = visit(here, "launch", tab="Fine-tune")
+    assert f"perturbdesk serve {tmp_path / 'model'}" in [code.value for code in app.code]
+    assert not {"Stop", "Resume"} & {button.label for button in app.button}
+
+
+def test_a_reader_starts_and_stops_nothing(visit: Visit, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun(here)
+    monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
+    app = visit(here, "launch", tab="Fine-tune")
+    assert "crashed" in progress_of(app)
+    assert not {"Stop", "Resume", "Start fine-tune"} & {button.label for button in app.button}
