@@ -9,7 +9,7 @@ app: .venv/app.ok
 test: .venv/dev.ok .venv-inspect/ok
 	$(BIN)/python -m pytest
 
-# The real model server, on a GPU where there is one; downloads 1 GB and takes minutes, so `test` leaves it out.
+# The real model server, on a GPU where there is one, and a fine-tune; downloads gigabytes and takes minutes, so `test` leaves it out.
 test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok
 	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from core.actions import finetunes, launch
 from core.actions.finetunes import FinetuneRequest
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
+from core.errors import StateError
 from core.finetune.job_folder import FinetuneFolder
 from core.finetune.settings import BASE
 from core.finetune.status import FinetuneStatus, status_of
@@ -54,7 +56,8 @@ def finetune(
 
 def _say_begin(folder: FinetuneFolder, out: Path | None) -> None:
     spec = folder.spec()
-    rows = f"{spec.train:,} rows train, {spec.validation:,} validate, {spec.left_out:,} share a gene with either and are left out"
+    left_out = f"{spec.left_out:,} share a gene or perturbation with either and are left out"
+    rows = f"{spec.train:,} rows train, {spec.validation:,} validate, {left_out}"
     say(f"{folder.key}: {spec.name}; {rows}")
     if out is not None and spec.out != str(out.expanduser().absolute()):
         say(f"{folder.key}: was begun before with {spec.out} as its folder, which stays so")
@@ -70,8 +73,9 @@ def _watch(workspace: Workspace, folder: FinetuneFolder) -> None:
                 said_at, said = time.monotonic(), text
             time.sleep(_POLL_S)
     except KeyboardInterrupt:
-        finetunes.stop(workspace, folder.key)
-        say(f"{folder.key}: stops after its step, with a checkpoint; --resume goes on")
+        with suppress(StateError):  # it has ended by itself
+            finetunes.stop(workspace, folder.key)
+            say(f"{folder.key}: stops after its step, with a checkpoint; --resume goes on")
         raise
 
 

@@ -133,8 +133,16 @@ def command_of(options: ServerOptions, python: Path, device: Device) -> tuple[st
         *(CPU_FLAGS if device == "cpu" else ()),
         *(("--tensor-parallel-size", str(options.tensor_parallel)) if options.tensor_parallel > 1 else ()),
         *(("--max-model-len", str(length)) if length else ()),
+        *_served_name(options),
         *options.extra,
     )
+
+
+def _served_name(options: ServerOptions) -> tuple[str, ...]:
+    """A folder is served under its own name: its path would stand in every run and submission."""
+    path = Path(options.model)
+    named = "--served-model-name" in options.extra
+    return ("--served-model-name", path.resolve().name) if path.is_dir() and not named else ()
 
 
 def environment_of(options: ServerOptions, device: Device) -> Mapping[str, str]:

@@ -111,6 +111,15 @@ def test_the_command_line_on_a_cpu() -> None:
     assert command_of(ServerOptions("some/model", max_model_len=512), PYTHON, "cpu")[-1] == "512"
 
 
+def test_a_folder_is_served_under_its_name_unless_another_is_given(tmp_path: Path) -> None:
+    (tmp_path / "mine-4B").mkdir()
+    options = ServerOptions(str(tmp_path / "mine-4B"))
+    assert command_of(options, PYTHON, "gpu")[-2:] == ("--served-model-name", "mine-4B")
+    other = replace(options, extra=("--served-model-name", "other"))
+    assert command_of(other, PYTHON, "gpu").count("--served-model-name") == 1
+    assert "--served-model-name" not in command_of(ServerOptions("some/model"), PYTHON, "gpu")
+
+
 def test_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("VLLM_CPU_KVCACHE_SPACE", "HF_HUB_OFFLINE"):
         monkeypatch.delenv(name, raising=False)

@@ -23,6 +23,7 @@ from core.config import REPOSITORY, Settings
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.finetune import process
+from core.finetune.checkpoints import last_whole
 from core.finetune.manifest import read_manifest
 from core.finetune.status import status_of
 from core.llm.endpoint import Endpoint
@@ -38,7 +39,7 @@ ROWS = 160
 SETTINGS = {"epochs": 4, "accumulate": 1, "parts": 3, "learning_rate": 0.005, "checkpoint_every": 4}
 NAME = "tiny-0.5M-finetuned"
 FOUND = 10  # test rows
-KILLED_AT, WAIT_S = 20, 600.0
+STOPPED_AT, FURTHER, WAIT_S = 9, 12, 600.0  # steps; seconds
 EXTRA = ("--served-model-name", NAME, "--dtype", "float32")
 
 
@@ -109,19 +110,26 @@ def test_the_command_trains_and_merges(trained: tuple[Workspace, dict[str, Any]]
     assert finetunes.result_of(again) == printed
 
 
-def test_killed_half_way_and_resumed_it_ends_where_an_uninterrupted_one_does(
+def test_stopped_killed_and_resumed_it_ends_where_an_uninterrupted_one_does(
     trained: tuple[Workspace, dict[str, Any]], base: Path, tmp_path: Path
 ) -> None:
     uninterrupted = finetunes.list_all(trained[0])[0]
     workspace = workspace_in(tmp_path)
     folder = finetunes.start(workspace, FinetuneRequest(None, str(base), SETTINGS))
     assert folder.key == uninterrupted.key
-    wait_until(lambda: status_of(folder).step >= KILLED_AT or not status_of(folder).is_live, WAIT_S)
+    wait_until(lambda: status_of(folder).step >= STOPPED_AT or not status_of(folder).is_live, WAIT_S)
+    finetunes.stop(workspace, folder.key)
+    wait_until(lambda: not status_of(folder).is_live, WAIT_S)
+    assert status_of(folder).state == "stopped"
+    stopped_at = status_of(folder).step
+    assert last_whole(folder.checkpoints) == folder.checkpoints / f"checkpoint-{stopped_at}"
+    finetunes.resume(workspace, folder.key)
+    wait_until(lambda: status_of(folder).step >= stopped_at + FURTHER or not status_of(folder).is_live, WAIT_S)
     pid = status_of(folder).pid
     assert pid is not None, finetunes.log_tail(folder, 20)
     os.kill(pid, signal.SIGKILL)
     wait_until(lambda: status_of(folder).state == "crashed", WAIT_S)
-    assert KILLED_AT <= status_of(folder).step < trained[1]["steps"]
+    assert stopped_at < status_of(folder).step < trained[1]["steps"]
     half = folder.checkpoints / "checkpoint-9999"  # as if it had been killed in the middle of one
     half.mkdir()
     (half / "trainer_state.json").write_text("{")

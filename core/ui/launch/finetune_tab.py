@@ -63,8 +63,8 @@ def _show_one(workspace: Workspace, folder: FinetuneFolder) -> None:
     share = status.step / status.steps if status.steps else 0.0
     st.progress(1.0 if status.state == "done" else min(share, 1.0), as_text(describe(status)))
     st.caption(
-        f"{spec.train:,} rows train · {spec.validation:,} validate, none of whose genes the model has seen as such · "
-        f"{spec.left_out:,} share a gene with either and are left out"
+        f"{spec.train:,} rows train · {spec.validation:,} validate and share no perturbation or gene with them · "
+        f"{spec.left_out:,} share one with either and are left out"
     )
     if not workspace.settings.read_only:
         _show_controls(workspace, folder, spec, status)
