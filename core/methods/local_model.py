@@ -144,7 +144,7 @@ async def _choose(
     if not known:
         text = f"No verdict of the critic can be read: the mean of {len(read)} answers stands in."
         event = TraceEvent("choice", "MEAN", "arithmetic", text, 0, meta={"read": 0, "asked": len(said)})
-        return mean._replace(flags=(Flag.FEWER_SEEDS,), events=(*events, event))
+        return mean._replace(flags=(Flag.FEWER_SEEDS,), events=(*events, *mean.events, event))
     probability, i, answer = max(known, key=lambda each: (each[0], -each[1]))
     up, down = answer.prediction or (0.0, 0.0)
     flags = (Flag.FEWER_SEEDS,) if len(known) < len(said) else ()
