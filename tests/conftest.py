@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Worksp
 def demo_workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
     """The simulated workspace, shared: tests only read it."""
     return make_once(tmp_path_factory, "demo", make_demo)
+
+
+@pytest.fixture
+def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+    """The simulated workspace to change, without the log and the nulls that other tests left in the shared one."""
+    left_out = shutil.ignore_patterns("desk.log*", "permuted")
+    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "demo", ignore=left_out)
+    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "demo"))
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,9 @@ A, B = "simulated collapsed debate", "simulated debate"
 
 
 @pytest.fixture
-def place(demo_workspace: Workspace, tmp_path: Path) -> Path:
+def place(demo_copy: Workspace) -> Path:
     """A workspace for each test: what one adds to the ledger stays there for good."""
-    folder = tmp_path / "workspace"
-    shutil.copytree(demo_workspace.settings.workspace, folder)
-    return folder
+    return demo_copy.settings.workspace
 
 
 def test_a_hypothesis_from_registration_to_verdict(place: Path) -> None:

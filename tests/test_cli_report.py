@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,10 +20,8 @@ LABELLED, COLLAPSED = "simulated debate", "simulated collapsed debate"
 
 
 @pytest.fixture
-def place(demo_workspace: Workspace, tmp_path: Path) -> Path:
-    folder = tmp_path / "copy"
-    shutil.copytree(demo_workspace.settings.workspace, folder)
-    return folder
+def place(demo_copy: Workspace) -> Path:
+    return demo_copy.settings.workspace
 
 
 def test_a_report_is_saved_listed_built_and_deleted(place: Path, tmp_path: Path) -> None:

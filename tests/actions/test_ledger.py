@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,11 +25,9 @@ A, B = "simulated collapsed debate", "simulated debate"
 
 
 @pytest.fixture
-def filled(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """A copy of the simulated workspace for each test: what one adds to the ledger stays there for good."""
-    folder = tmp_path / "workspace"
-    shutil.copytree(demo_workspace.settings.workspace, folder)
-    return open_workspace(Settings(workspace=folder, author="Ada"))
+def filled(demo_copy: Workspace) -> Workspace:
+    """A workspace for each test, which Ada writes to: what one adds to the ledger stays there for good."""
+    return open_workspace(replace(demo_copy.settings, author="Ada"))
 
 
 def wanted(name: str, a: str = A, b: str = B, **rule: object) -> Registration:

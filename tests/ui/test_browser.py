@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -16,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from core.actions import runs as actions
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.store import Store, changes, pairs, predictions, runs
 from core.store.predictions import RowFilter
@@ -34,14 +32,6 @@ COLLAPSED = "simulated collapsed debate"  # a run that a page shows only when it
 COUNT = re.compile(r"^[\d,]+ of [\d,]+ rows$")
 ROW_OF = re.compile(r"^row [\d,]+ of [\d,]+$")
 IMPORTS, IMPORTED_ROWS = 2, 1000
-
-
-@pytest.fixture
-def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """The demo in another folder, to change."""
-    folder = tmp_path / "elsewhere"
-    shutil.copytree(demo_workspace.settings.workspace, folder)
-    return open_workspace(replace(demo_workspace.settings, workspace=folder))
 
 
 def the_run(workspace: Workspace, name: str = COLLAPSED) -> Run:

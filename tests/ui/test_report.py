@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.actions import reports
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.report import printing
 from core.report.build import build_report
 from core.report.figures.registry import KINDS
@@ -22,13 +20,6 @@ from tests.ui.test_apptest import text_of, the_run
 from tests.ui.test_carried import address_of, assert_same_elsewhere
 
 LABELLED, COLLAPSED, TEST = "simulated debate", "simulated collapsed debate", "simulated debate test"
-
-
-@pytest.fixture
-def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    folder = tmp_path / "elsewhere"
-    shutil.copytree(demo_workspace.settings.workspace, folder)
-    return open_workspace(replace(demo_workspace.settings, workspace=folder))
 
 
 def test_what_is_chosen_is_carried_saved_opened_and_deleted(visit: Visit, demo_copy: Workspace) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from core.actions import run_control
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES
 from core.llm import scripted_server
 from core.store import predictions, runs
@@ -31,12 +28,10 @@ PROGRESS = re.compile(r"(\d+) of (\d+) rows")
 
 
 @pytest.fixture
-def copy(demo_workspace: Workspace, tmp_path: Path) -> Iterator[Workspace]:
+def copy(demo_copy: Workspace) -> Iterator[Workspace]:
     """The demo to change; whatever still works on it when the test ends is ended."""
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    workspace = open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
-    yield workspace
-    for status in run_control.states(workspace).values():
+    yield demo_copy
+    for status in run_control.states(demo_copy).values():
         if status.pid is not None:
             os.kill(status.pid, signal.SIGKILL)
 

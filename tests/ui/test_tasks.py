@@ -7,18 +7,15 @@ per letter.
 from __future__ import annotations
 
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from core.actions import component_loader
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.store import notes, predictions, runs, text_search, traces
 from core.store.predictions import CONFIDENTLY_WRONG, RowFilter
 from core.store.runs import Run
@@ -88,13 +85,6 @@ def person(request: pytest.FixtureRequest, open_tab: OpenTab, demo_server: Serve
     somebody = Person(open_tab(), demo_server)
     yield somebody
     table.append(line_of(request.node.name.removeprefix("test_").replace("_", " "), somebody))
-
-
-@pytest.fixture
-def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """The demo in another folder, to change."""
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
 
 
 def line_of(task: str, person: Person) -> str:
@@ -185,15 +175,17 @@ def test_next_row_by_key(person: Person, demo_workspace: Workspace) -> None:
     assert (person.clicks, person.keys) == (0, 1)
 
 
-def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], copy: Workspace) -> None:
-    run, others = the_run(copy), (OTHER, "neighbours")
+def test_the_same_row_in_three_runs(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> None:
+    run, others = the_run(demo_copy), (OTHER, "neighbours")
     settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
     with ThreadPoolExecutor() as other_thread:  # this one runs the browser's event loop
-        row = other_thread.submit(save_knn, copy, component_loader.default_dataset(copy, None), settings, others[1]).result()
-    with copy.store.read() as db:
+        row = other_thread.submit(
+            save_knn, demo_copy, component_loader.default_dataset(demo_copy, None), settings, others[1]
+        ).result()
+    with demo_copy.store.read() as db:
         first = predictions.find_pair_ids(db, run.id, RowFilter())[0]
         assert row.id in predictions.runs_with(db, run.dataset, first)
-    with serving(copy.settings.workspace) as server:
+    with serving(demo_copy.settings.workspace) as server:
         person = Person(open_tab(), server)
         person.begin_at("debates", run=run.id)
         wait_for_row(person.page, first)
@@ -232,10 +224,10 @@ def test_a_weight_moved(person: Person, demo_workspace: Workspace) -> None:
     assert mean.inner_text() != before
 
 
-def test_a_note(open_tab: OpenTab, table: list[str], copy: Workspace) -> None:
-    with serving(copy.settings.workspace) as server:
+def test_a_note(open_tab: OpenTab, table: list[str], demo_copy: Workspace) -> None:
+    with serving(demo_copy.settings.workspace) as server:
         person = Person(open_tab(), server)
-        run = the_run(copy)
+        run = the_run(demo_copy)
         person.begin_at("debates", run=run.id)
         person.page.get_by_role("option").first.wait_for()
         person.press("n")
@@ -252,7 +244,7 @@ def test_a_note(open_tab: OpenTab, table: list[str], copy: Workspace) -> None:
         person.click(person.page.get_by_role("button", name="Save note"))
         person.page.get_by_text("Note on the figure saved.").wait_for()
         table.append(line_of("a note on a figure", person))
-    with copy.store.read() as db:
+    with demo_copy.store.read() as db:
         [note] = notes.of_dataset(db, run.dataset).query("text == 'short ones'").to_dict("records")
     assert note["figure"] == "Lengths of the briefs"
     assert note["address"].startswith("./debates?")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-import shutil
-from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from core.actions import component_loader, derived_runs, spaces
 from core.actions.component_loader import WorkspaceComponents
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.methods.fusion_settings import FusionSettings
 from core.scoring import run_scores
 from core.stats.official_score import point_score
@@ -26,13 +23,6 @@ from tests.ui.shared.test_confirmation import confirmation_of
 from tests.ui.test_apptest import drawn, numbers, press, text_of, the_run
 
 LABELLED, TEST = "simulated debate", "simulated debate test"
-
-
-@pytest.fixture
-def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """The demo to change."""
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
 
 
 def test_neighbours_shows_the_priors_that_the_command_gives(visit: Visit, demo_workspace: Workspace) -> None:
@@ -75,17 +65,17 @@ def test_without_a_space_it_says_what_to_do(visit: Visit, small_workspace: Works
     assert "Build one from a knowledge pack" in text_of(visit(small_workspace, "what_if"))
 
 
-def test_a_space_from_these_labels_is_not_offered(visit: Visit, copy: Workspace) -> None:
-    spaces.embed(copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
+def test_a_space_from_these_labels_is_not_offered(visit: Visit, demo_copy: Workspace) -> None:
+    spaces.embed(demo_copy, "coresponse", "co", {"dataset": "simulated", "of": "gene", "columns": 4, "seed": 0})
     for page in ("neighbours", "what_if"):
-        app = visit(copy, page, run=LABELLED)
+        app = visit(demo_copy, page, run=LABELLED)
         assert not app.exception
         assert "co" not in app.get("pills")[0].options if app.get("pills") else True
-    assert "it has to be rebuilt for each fold" in text_of(visit(copy, "neighbours"))
+    assert "it has to be rebuilt for each fold" in text_of(visit(demo_copy, "neighbours"))
 
 
-def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, copy: Workspace) -> None:
-    app = visit(copy, "what_if", run=LABELLED)
+def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visit, demo_copy: Workspace) -> None:
+    app = visit(demo_copy, "what_if", run=LABELLED)
     before = numbers(app)["DE"]
     app.slider(key="w_de_knn").set_value(0.8).run()
     after = numbers(app)["DE"]
@@ -94,19 +84,19 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     press(app, "Save")
     assert not app.exception
     assert not app.error
-    run = the_run(copy, "mixed")
-    with copy.store.read() as db:
+    run = the_run(demo_copy, "mixed")
+    with demo_copy.store.read() as db:
         saved = run_scores.load_scored_rows(db, run.id)
         parent = runs.find(db, run.parents[1])
     assert after == f"{run_scores.score_run(saved).whole.de.value:.3f}"
     assert [run.spec["options"][name] for name in ("w_de", "w_dir")] == ["0.8", "0.5"]
     assert parent.method == "knn"
-    loo = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
+    loo = visit(demo_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.8")
     assert numbers(loo)["DE"] != after  # other neighbours
     # The page scores inside the cells of folds; the weights 0 and 0 leave the base alone, whatever the neighbours say.
-    alone = visit(copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
-    base = the_run(copy, LABELLED)
-    with copy.store.read() as db:
+    alone = visit(demo_copy, "what_if", run=LABELLED, protocol="leave-one-out", w_de_knn="0.0", w_dir_knn="0.0")
+    base = the_run(demo_copy, LABELLED)
+    with demo_copy.store.read() as db:
         own = run_scores.load_scored_rows(db, base.id)
     # from the trace: the file's sums are rounded
     ranked = scores_from_probabilities(own.frame["p_de"], own.frame["p_up_given_de"])
@@ -114,20 +104,20 @@ def test_moving_a_weight_moves_the_numbers_to_those_of_the_saved_run(visit: Visi
     assert len(saved) == len(own)
 
 
-def test_the_same_on_a_test_run(visit: Visit, copy: Workspace) -> None:
-    app = visit(copy, "what_if", run=LABELLED)
-    app.selectbox(key="id-twin").set_value(the_run(copy, TEST).id).run()
+def test_the_same_on_a_test_run(visit: Visit, demo_copy: Workspace) -> None:
+    app = visit(demo_copy, "what_if", run=LABELLED)
+    app.selectbox(key="id-twin").set_value(the_run(demo_copy, TEST).id).run()
     app.text_input(key="twin_name").input("to submit")
     press(app, "Apply and save")
     assert not app.error
     assert "Check and export the submission" in text_of(app)
-    run, base = the_run(copy, "to submit"), the_run(copy, TEST)
-    with copy.store.read() as db:
+    run, base = the_run(demo_copy, "to submit"), the_run(demo_copy, TEST)
+    with demo_copy.store.read() as db:
         parent = runs.find(db, run.parents[1])
     assert run.parents[0] == base.id
     assert parent.spec["options"]["protocol"] == "test"
     assert run.total == base.total
-    submit = visit(copy, "submit", run=run.id, fusion_trace="true")
+    submit = visit(demo_copy, "submit", run=run.id, fusion_trace="true")
     assert "trace differs" not in submit.dataframe[0].value["check"].tolist()
     assert "prompt missing" in submit.dataframe[0].value["check"].tolist()  # the demo's debates were not made here
 
@@ -151,22 +141,22 @@ def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_w
     assert "depends on which other rows" in text_of(visit(demo_workspace, "what_if", run=TEST))
 
 
-def test_presets_keep_and_bring_back_settings(visit: Visit, copy: Workspace) -> None:
-    app = visit(copy, "what_if", run=LABELLED)
+def test_presets_keep_and_bring_back_settings(visit: Visit, demo_copy: Workspace) -> None:
+    app = visit(demo_copy, "what_if", run=LABELLED)
     app.button(key="starter-base run only").click().run()
     assert app.slider(key="w_de_knn").value == 0.0
     app.slider(key="w_dir_knn").set_value(0.25).run()
     app.text_input(key="preset_name").input("quarter").run()
     app.button(key="save-preset").click().run()
     assert confirmation_of(app) == ("Saved the preset quarter.", ["Changes"])
-    fresh = visit(copy, "what_if", run=LABELLED)
+    fresh = visit(demo_copy, "what_if", run=LABELLED)
     assert fresh.slider(key="w_dir_knn").value == 0.5
     fresh.button(key="preset-quarter").click().run()
     assert (fresh.slider(key="w_de_knn").value, fresh.slider(key="w_dir_knn").value) == (0.0, 0.25)
     fresh.selectbox(key="preset_gone").select("quarter").run()
     fresh.button(key="delete-preset").click().run()
     assert confirmation_of(fresh) == ("Deleted the preset quarter.", ["Changes"])
-    assert not [b for b in visit(copy, "what_if", run=LABELLED).button if b.label == "quarter"]
+    assert not [b for b in visit(demo_copy, "what_if", run=LABELLED).button if b.label == "quarter"]
 
 
 def test_a_reader_of_what_if_finds_nothing_to_save(
@@ -179,30 +169,30 @@ def test_a_reader_of_what_if_finds_nothing_to_save(
     assert {"Save", "Save preset", "Apply and save"}.isdisjoint(button.label for button in reader.button)
 
 
-def test_leave_one_out_never_stands_without_its_null(visit: Visit, copy: Workspace) -> None:
-    dataset = component_loader.default_dataset(copy, None)
-    run = save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
-    wanted = FusionSettings(the_run(copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
-    save_fusion(copy, wanted, "fused")
+def test_leave_one_out_never_stands_without_its_null(visit: Visit, demo_copy: Workspace) -> None:
+    dataset = component_loader.default_dataset(demo_copy, None)
+    run = save_knn(demo_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("loo")), "loo")
+    wanted = FusionSettings(the_run(demo_copy, LABELLED).id, (run.id,), (0.5,), (0.5,))
+    save_fusion(demo_copy, wanted, "fused")
     null = (
-        WorkspaceComponents(copy, dataset)
+        WorkspaceComponents(demo_copy, dataset)
         .predict_knn(KnnSettings(("simulated",), EvaluationProtocol("loo")), None)
         .evaluation()
         .null
     )
     told = f"with no gene information: {null.de.value:.3f}"
     for page, name in (("breakdown", "loo"), ("breakdown", "fused"), ("compare", "fused"), ("overview", "loo")):
-        text = text_of(visit(copy, page, run=name)).replace("\\", "")
+        text = text_of(visit(demo_copy, page, run=name)).replace("\\", "")
         assert told in text, (page, name)
-    assert "with no gene information" in text_of(visit(copy, "what_if", run=LABELLED, protocol="leave-one-out"))
+    assert "with no gene information" in text_of(visit(demo_copy, "what_if", run=LABELLED, protocol="leave-one-out"))
     assert not np.isnan(null.dir.value)
 
 
-def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: Workspace) -> None:
-    dataset = component_loader.default_dataset(copy, None)
-    knn = save_knn(copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "knn")
-    save_fusion(copy, FusionSettings(the_run(copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), "fused")
-    app = visit(copy, "debates", run="fused")
+def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, demo_copy: Workspace) -> None:
+    dataset = component_loader.default_dataset(demo_copy, None)
+    knn = save_knn(demo_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "knn")
+    save_fusion(demo_copy, FusionSettings(the_run(demo_copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), "fused")
+    app = visit(demo_copy, "debates", run="fused")
     text = text_of(app)
     assert not app.exception
     assert {"DE rank score", "DIR rank score"} <= set(numbers(app))
@@ -211,7 +201,7 @@ def test_a_fused_value_is_a_rank_score_wherever_it_is_shown(visit: Visit, copy: 
     assert "P(DE)" not in re.sub(r'<div class="scroll-hint">.*', "", text)  # but in a column for the parts of the fusion
     assert "Call" not in {each.label for each in app.selectbox}
     assert drawn(app)["name"] == "DE rank score"
-    work = visit(copy, "overview", columns="method").dataframe[0].value.set_index("run")
+    work = visit(demo_copy, "overview", columns="method").dataframe[0].value.set_index("run")
     assert work.loc["fused", "method"] == "fusion (rank scores)"
     gene = drawn(app)["genes"][0]
-    assert "fused (rank score)" in visit(copy, "gene", name=gene).dataframe[0].value
+    assert "fused (rank score)" in visit(demo_copy, "gene", name=gene).dataframe[0].value

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions import ledger
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.actions.workspace import Workspace
 from core.experiments.ledger import ledger_lines
 from core.ui.experiments.ledger_tab import build_table
 from tests.ui.conftest import Visit
@@ -19,19 +17,12 @@ from tests.ui.test_apptest import press, text_of, the_run
 A, B = "simulated collapsed debate", "simulated debate"
 
 
-@pytest.fixture
-def filled(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    folder = tmp_path / "workspace"
-    shutil.copytree(demo_workspace.settings.workspace, folder)
-    return open_workspace(Settings(workspace=folder, author="tester"))
-
-
 def fill(app: AppTest, key: str, text: str) -> None:
     next(field for field in (*app.text_input, *app.text_area) if field.key == key).set_value(text)
 
 
-def test_the_published_ladder_by_one_click(visit: Visit, filled: Workspace) -> None:
-    app = press(visit(filled, "experiments"), "Import the published ladder")
+def test_the_published_ladder_by_one_click(visit: Visit, demo_copy: Workspace) -> None:
+    app = press(visit(demo_copy, "experiments"), "Import the published ladder")
     assert not app.exception
     text = text_of(app)
     assert "of 9 results 1 survives Holm's correction: kNN fusion" in text.replace("\\", "")
@@ -43,28 +34,28 @@ def test_the_published_ladder_by_one_click(visit: Visit, filled: Workspace) -> N
     assert len(app.get("plotly_chart")) == 1
 
 
-def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, filled: Workspace) -> None:
-    a, b = (the_run(filled, name).id for name in (A, B))
-    app = visit(filled, "experiments", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
+def test_a_hypothesis_from_its_form_to_its_verdict(visit: Visit, demo_copy: Workspace) -> None:
+    a, b = (the_run(demo_copy, name).id for name in (A, B))
+    app = visit(demo_copy, "experiments", ledger_planned_a=a, ledger_planned_b=b, ledger_level="other")
     for field, words in (("name", "arguing"), ("claim", "arguing helps"), ("prediction", "the mean rises")):
         fill(app, f"note-ledger-{field}", words)
     app = press(app.run(), "Register")
     assert not app.error
-    entry = ledger.list_entries(filled)[-1]
+    entry = ledger.list_entries(demo_copy)[-1]
     assert (entry.name, entry.run_a, entry.run_b, entry.level, entry.seen_before) == ("arguing", a, b, "other", True)
-    app = press(visit(filled, "experiments", ledger_of=entry.first), "Record result")
+    app = press(visit(demo_copy, "experiments", ledger_of=entry.first), "Record result")
     assert not app.error
-    result = ledger.list_entries(filled)[-1]
+    result = ledger.list_entries(demo_copy)[-1]
     assert (result.kind, result.first) == ("result", entry.id)
     assert "Registered after the result was seen" in text_of(app)
-    table = build_table(ledger_lines(ledger.list_entries(filled)))
+    table = build_table(ledger_lines(ledger.list_entries(demo_copy)))
     assert "registered after its result was seen" in table.set_index("hypothesis").loc["arguing", "verdict"]
 
 
-def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, filled: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    ledger.import_published_ladder(filled)
+def test_a_reader_sees_the_ledger_and_no_form(visit: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger.import_published_ladder(demo_copy)
     monkeypatch.setenv("PERTURBDESK_READ_ONLY", "1")
-    app = visit(filled, "experiments")
+    app = visit(demo_copy, "experiments")
     assert "kNN fusion" in app.dataframe[0].value["hypothesis"].tolist()
     labels = {button.label for button in app.button}
     assert not labels & {"Register", "Record result", "Import the published ladder", "Import file"}

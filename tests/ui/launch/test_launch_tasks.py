@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from tests.ui.conftest import OpenTab, settle, then
 from tests.ui.serving import serving
 from tests.ui.test_apptest import the_run
@@ -21,17 +18,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture
-def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """The demo in another folder, to change."""
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
-
-
-def test_a_run_is_started_watched_and_read(open_tab: OpenTab, copy: Workspace) -> None:
+def test_a_run_is_started_watched_and_read(open_tab: OpenTab, demo_copy: Workspace) -> None:
     """Three clicks: start, watch, open its rows."""
     page: Page = open_tab()
-    with serving(copy.settings.workspace) as server:
+    with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("launch", method="evidence_rules"))
         settle(page)
         sample = page.get_by_role("spinbutton", name="Only a sample of")
@@ -43,7 +33,7 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, copy: Workspace) -
         said = page.locator(".st-key-confirmation")
         said.get_by_text("Started evidence_rules").wait_for()
         assert page.get_by_role("heading", name="Launch").bounding_box() == top  # the line moves nothing
-        run = the_run(copy, "evidence_rules split=test;sample=12,seed=0")
+        run = the_run(demo_copy, "evidence_rules split=test;sample=12,seed=0")
         assert f"watched={run.id}" in page.url
         page.get_by_text("done · 12 of 12 rows").wait_for()  # the list follows it by itself, and the line stays
         page.set_viewport_size({"width": 1280, "height": 500})
@@ -56,9 +46,9 @@ def test_a_run_is_started_watched_and_read(open_tab: OpenTab, copy: Workspace) -
         assert page.evaluate("window.alerts") == []
 
 
-def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, copy: Workspace) -> None:
+def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, demo_copy: Workspace) -> None:
     page: Page = open_tab()
-    with serving(copy.settings.workspace) as server:
+    with serving(demo_copy.settings.workspace) as server:
         page.goto(server.url("launch", method="evidence_rules"))
         settle(page)
         for number in ("3", "4"):
@@ -72,15 +62,15 @@ def test_a_click_selects_a_run_and_a_new_one_takes_its_place(open_tab: OpenTab, 
         page.get_by_text("done · 3 of 3 rows").wait_for()
         page.wait_for_timeout(2 * 2000)  # the list is drawn again every two seconds
         assert page.get_by_text("done · 3 of 3 rows").is_visible()
-        run = the_run(copy, "evidence_rules split=test;sample=3,seed=0")
+        run = the_run(demo_copy, "evidence_rules split=test;sample=3,seed=0")
         assert f"watched={run.id}" in page.url
 
 
-def test_a_mix_is_saved_and_applied_to_the_test_run(open_tab: OpenTab, copy: Workspace) -> None:
+def test_a_mix_is_saved_and_applied_to_the_test_run(open_tab: OpenTab, demo_copy: Workspace) -> None:
     """Six clicks: save as run, save, apply to a test run, which one, apply, check the submission."""
     page: Page = open_tab()
-    with serving(copy.settings.workspace) as server:
-        page.goto(server.url("what_if", run=the_run(copy, LABELLED).id))
+    with serving(demo_copy.settings.workspace) as server:
+        page.goto(server.url("what_if", run=the_run(demo_copy, LABELLED).id))
         settle(page)
         said = page.locator(".st-key-confirmation")
         page.get_by_role("button", name="Save as run").click()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from core.actions import run_control
-from core.actions.workspace import Workspace, open_workspace
-from core.config import Settings
+from core.actions.workspace import Workspace
 from core.engine.run_state import LIVE_STATES
 from core.llm import scripted_server
 from core.store import calls
@@ -136,10 +133,8 @@ def test_a_reader_starts_nothing(visit: Visit, small_workspace: Workspace, monke
     assert "read-only" in text_of(app) or "reading only" in text_of(app)
 
 
-def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_workspace: Workspace, tmp_path: Path) -> None:
-    copy = open_workspace(Settings(workspace=tmp_path / "copy", author="tester"))
-    shutil.copytree(demo_workspace.settings.workspace, copy.settings.workspace, dirs_exist_ok=True)
-    app = visit(copy, "launch", method="knn")
+def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_copy: Workspace) -> None:
+    app = visit(demo_copy, "launch", method="knn")
     assert not app.error
     assert "got none; expected one or more gene spaces" in text_of(app)
     [spaces] = [widget for widget in app.multiselect if widget.key == "option-knn-spaces"]
@@ -147,6 +142,6 @@ def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_wor
     assert "7,700 rows" in text_of(app)  # the labelled ones, which its folds predict
     press(app, "Start run")
     assert not app.error
-    assert ended(copy, "knn simulated").done == 7700
-    app = visit(copy, "launch", method="fusion")
+    assert ended(demo_copy, "knn simulated").done == 7700
+    app = visit(demo_copy, "launch", method="fusion")
     assert "got none; expected a run" in text_of(app)

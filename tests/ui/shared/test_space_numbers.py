@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions import knn_numbers
 from core.actions.component_loader import WorkspaceComponents, default_dataset
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.transfer.cuts import cut_values
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.permutation_null import PermutationNull
@@ -25,15 +23,6 @@ from tests.ui.test_apptest import text_of
 
 NULL = PermutationNull(np.column_stack((np.linspace(0.4, 0.6, 99), np.full(99, 0.25))), 0)
 LABELLED = "simulated debate"
-
-
-@pytest.fixture
-def copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
-    """The demo to change."""
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    copied = open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
-    shutil.rmtree(copied.settings.cache / "permuted", ignore_errors=True)  # nulls that a server computed for another test
-    return copied
 
 
 @pytest.fixture
@@ -73,35 +62,35 @@ def expected(workspace: Workspace, power: float = 2.0) -> tuple[float, float]:
     return float(de), float(direction)
 
 
-def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, copy: Workspace) -> None:
-    de, direction = expected(copy)
-    text = run_until(computing(copy, "data", tab="Spaces"), "0.250 ± 0.000")
+def test_the_spaces_tab_has_the_mean_of_ten_cuts_and_its_null(computing: Visit, demo_copy: Workspace) -> None:
+    de, direction = expected(demo_copy)
+    text = run_until(computing(demo_copy, "data", tab="Spaces"), "0.250 ± 0.000")
     assert f"{de:.3f} [" in text
     assert f"{direction:.3f} [" in text
     assert "mean of ten cuts (seeds 0–9), inside 5×5 cells" in text
     assert "being computed" not in text
-    [kept] = (copy.settings.cache / "permuted").glob("*.json")
+    [kept] = (demo_copy.settings.cache / "permuted").glob("*.json")
     np.testing.assert_allclose(knn_numbers.read_null(kept).values, NULL.values)  # type: ignore[union-attr]
 
 
-def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, copy: Workspace) -> None:
-    de, _ = expected(copy, 3.0)
-    text = run_until(computing(copy, "neighbours", power="3.0"), "permuted vectors 0.250")
+def test_neighbours_and_what_if_say_what_the_neighbours_score_by_themselves(computing: Visit, demo_copy: Workspace) -> None:
+    de, _ = expected(demo_copy, 3.0)
+    text = run_until(computing(demo_copy, "neighbours", power="3.0"), "permuted vectors 0.250")
     assert f"These settings: DE {de:.3f} (permuted" in text
-    app = computing(copy, "what_if", run=LABELLED)
+    app = computing(demo_copy, "what_if", run=LABELLED)
     text = run_until(app, "permuted vectors 0.250 ± 0.000, p = 0.01)")
     assert "Neighbours alone: DE " in text
 
 
-def test_until_they_are_there_the_page_says_so(visit: Visit, copy: Workspace) -> None:
+def test_until_they_are_there_the_page_says_so(visit: Visit, demo_copy: Workspace) -> None:
     for page, words in (("neighbours", "These settings"), ("what_if", "Neighbours alone")):
-        text = shown(visit(copy, page, run=LABELLED))
+        text = shown(visit(demo_copy, page, run=LABELLED))
         assert f"{words}: the mean of ten cuts (seeds 0–9) is being computed" in text
-    assert "What is missing is being computed" in shown(visit(copy, "data", tab="Spaces"))
+    assert "What is missing is being computed" in shown(visit(demo_copy, "data", tab="Spaces"))
 
 
-def test_a_weight_asks_for_nothing_new(computing: Visit, copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = computing(copy, "what_if", run=LABELLED)
+def test_a_weight_asks_for_nothing_new(computing: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = computing(demo_copy, "what_if", run=LABELLED)
     run_until(app, "permuted vectors 0.250")
     monkeypatch.setattr(space_numbers, "content_key", None)  # whoever makes a new task now fails
     app.slider(key="w_de_knn").set_value(0.8).run()
@@ -109,6 +98,6 @@ def test_a_weight_asks_for_nothing_new(computing: Visit, copy: Workspace, monkey
     assert "permuted vectors 0.250" in shown(app)
 
 
-def test_failing_is_said(computing: Visit, copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failing_is_said(computing: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space_numbers.cuts, "predict_cuts", None)
-    run_until(computing(copy, "neighbours"), "could not be computed: the log says why")
+    run_until(computing(demo_copy, "neighbours"), "could not be computed: the log says why")

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import replace
-from pathlib import Path
-
 import pandas as pd
 import pyarrow as pa
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.actions import component_loader
-from core.actions.workspace import Workspace, open_workspace
+from core.actions.workspace import Workspace
 from core.texts import number_text
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
@@ -61,13 +57,11 @@ def test_ranks_without_labels_wait_for_the_hand_too(visit: Visit, demo_workspace
 
 
 @pytest.fixture
-def with_knn(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
+def with_knn(demo_copy: Workspace) -> Workspace:
     """A copy of the demo with a run of neighbours that can be fused."""
-    shutil.copytree(demo_workspace.settings.workspace, tmp_path / "copy")
-    workspace = open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "copy"))
-    dataset = component_loader.default_dataset(workspace, None)
-    save_knn(workspace, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "neighbours, cut 2")
-    return workspace
+    dataset = component_loader.default_dataset(demo_copy, None)
+    save_knn(demo_copy, dataset, KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2)), "neighbours, cut 2")
+    return demo_copy
 
 
 def test_every_component_has_a_plane_that_the_link_names(visit: Visit, with_knn: Workspace) -> None:
