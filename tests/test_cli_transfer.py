@@ -292,6 +292,11 @@ def test_fuse_and_decompose(place: Path, workspace: Workspace) -> None:
     assert other["prediction_up"].tolist() == pytest.approx(one["prediction_up"].tolist(), abs=1e-9)
     three = ["--with", "knn,back", "--w-de", "0.2,0.1", "--w-dir", "0.1,0.2", "--name", "three"]
     assert made(place, "fuse", "--base", "llm train", *three)["rows"] == 70
+    scaled = made(place, "fuse", "--base", "llm train", "--with", "knn", *weights, "--by-support", "more", "--name", "scaled")
+    with workspace.store.read() as db:
+        found = runs.find(db, scaled["id"])
+        assert found.spec["options"]["by_support"] == "more"
+        assert predictions.frame(db, found.id)["p_de"].tolist() != one["p_de"].tolist()
     wrong = core(place, "decompose", "--base", "llm train", "--fused", "fused", "--w-de", "0.4", "--w-dir", "0.6", "--name", "x")
     assert (wrong.status, "from the grid" in wrong.err) == (1, True)
 

@@ -14,7 +14,7 @@ from core.actions.workspace import Workspace
 from core.cli.base import Json, say, say_if_named_otherwise, show
 from core.engine.request import RunRequest
 from core.methods.base import split_names
-from core.methods.fusion_settings import FusionSettings, read_reference, read_weights
+from core.methods.fusion_settings import BySupport, FusionSettings, read_reference, read_weights
 from core.scoring import json_shapes, sentences
 from core.store import predictions, runs
 from core.transfer.fusion import Reference
@@ -160,6 +160,9 @@ def fuse(
     reference_run: Annotated[
         list[str] | None, typer.Option("--reference-run", metavar="B=RUN", help="A run on labelled rows for B's percentiles.")
     ] = None,
+    by_support: Annotated[
+        BySupport, typer.Option(help="Whether a kNN weighs more, or less, where it has more support: no, more or less.")
+    ] = "no",
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
@@ -168,7 +171,13 @@ def fuse(
         base_run, *with_runs = (runs.find(db, run) for run in (base, *split_names(others)))
         references = {runs.find(db, one).id: runs.find(db, run).id for one, run in map(read_reference, reference_run or ())}
     settings = FusionSettings(
-        base_run.id, tuple(run.id for run in with_runs), read_weights(w_de), read_weights(w_dir), reference, references
+        base_run.id,
+        tuple(run.id for run in with_runs),
+        read_weights(w_de),
+        read_weights(w_dir),
+        reference,
+        references,
+        by_support,
     )
     request = derived_runs.fusion_request(base_run.dataset, settings, name)
     _start_and_show(context.obj, request, Flag.PARTLY_COVERED, replace, as_json)

@@ -71,7 +71,7 @@ def raw_values(components: Sequence[Component]) -> Percentiles:
 def _in_order(values: Percentiles, rows: Sequence[str], pair_ids: Sequence[str]) -> Percentiles:
     position = {pair_id: i for i, pair_id in enumerate(rows)}
     order = np.array([position[pair_id] for pair_id in pair_ids])
-    return Percentiles(values.de[:, order], values.up[:, order])
+    return values.take(order)
 
 
 def fusion_protocols(settings: FusionSettings, loader: ComponentLoader) -> tuple[EvaluationProtocol, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from core.errors import InputError
 from core.methods.base import BatchMethod, Context, DerivedMethod, Option
 from core.methods.cut_scores import evaluate_fusion
 from core.methods.fusion_components import ComponentLoader, load_components, refuse_other_dataset
-from core.methods.fusion_settings import FusionSettings, fusion_options, read_fusion_settings
+from core.methods.fusion_settings import BY_SUPPORTS, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
-from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of
+from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of, weights_in_rows
 from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
+
+BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,10 @@ def build_results(
     """Returns the fusion of components that are lined up with the rows of the base, one result per row, in its order."""
     percentiles = percentiles_of(components, reference)
     fused = fuse(percentiles, weights)
+    scaled = weights_in_rows(percentiles, weights)
+    of_de, of_dir = (
+        np.broadcast_to(each if each.ndim > 1 else each[:, None], percentiles.de.shape) for each in (scaled.de, scaled.up)
+    )
     names = [component.name for component in components]
     over = f"Percentiles over {'the rows of ' + names[0] if reference == 'population' else 'labelled reference rows'}."
     results = []
@@ -43,10 +49,11 @@ def build_results(
         p_de, p_up = float(fused.p_de[i]), float(fused.p_up[i])
         de, up = percentiles.de[:, i], percentiles.up[:, i]
         lines = [
-            f"DE rank score {p_de:.6f} = {_describe_sum(names, de, weights.de)}",
-            f"DIR rank score {p_up:.6f} = {_describe_sum(names, up, weights.up)}",
+            f"DE rank score {p_de:.6f} = {_describe_sum(names, de, of_de[:, i])}",
+            f"DIR rank score {p_up:.6f} = {_describe_sum(names, up, of_dir[:, i])}",
             *_describe_uncovered(names, de),
             over,
+            *([BY_SUPPORT] if percentiles.weight_scale is not None else []),
         ]
         prediction = Prediction(
             *(row.pair_id, p_de * p_up, p_de - p_de * p_up, p_de, p_up, "trace"),
@@ -108,6 +115,7 @@ class Fusion(DerivedMethod):
         Option("w_dir", "text", "0.5", "Their weights for DIR."),
         Option("reference", "choice", "population", "What percentiles are taken over.", ("population", "train")),
         Option("reference_runs", "text", "", "RUN=LABELLED RUN, with commas: what a run's percentiles are taken against."),
+        Option("by_support", "choice", "no", "Whether a kNN weighs more, or less, where it has more support.", BY_SUPPORTS),
     )
 
     def complete(self, options: Mapping[str, Any], components: ComponentLoader) -> dict[str, Any]:
@@ -128,7 +136,7 @@ class Fusion(DerivedMethod):
             if found.id not in (base, *others):
                 raise InputError(f"reference run of {found.name}: it is not fused here; expected the base or one of the others")
             references[found.id] = components.run(reference).id
-        settings = FusionSettings(base, tuple(others), named.w_de, named.w_dir, named.reference, references)
+        settings = replace(named, base=base, others=tuple(others), references=references)
         settings.weights()
         return fusion_options(settings)
 

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from core.errors import InputError, StateError
 from core.methods.fusion_settings import FusionSettings, Part
-from core.stats.arrays import Codes
+from core.stats.arrays import Codes, Floats
 from core.transfer.evaluation import Evaluation, evaluate
 from core.transfer.fusion import Component, component_of
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, read_knn_settings
+from core.transfer.prior_support import support_range, weights_by_support
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, KnnPrediction
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import RunWithParents
@@ -97,12 +98,56 @@ def load_components(loader: ComponentLoader, settings: FusionSettings) -> tuple[
     """Returns the base's rows, and every component lined up with them, the base first.
 
     Raises InputError for a run of another dataset, one that covers no row of the base, and one without what its percentiles are
-    to be taken against; StateError for a kNN whose spaces or labels have changed.
+    to be taken against; StateError for a kNN whose spaces or labels have changed. InputError too for weights by support where
+    none of the others is a kNN.
     """
     base = loader.run(settings.base)
     rows = loader.predictions(base.id)
     ids = rows["pair_id"].tolist()
-    return rows, [_load_component(loader, part, ids, base, settings) for part in (base.id, *settings.others)]
+    components = [_load_component(loader, part, ids, base, settings) for part in (base.id, *settings.others)]
+    return rows, components if settings.by_support == "no" else _scale_by_support(loader, components, ids, settings)
+
+
+def _scale_by_support(
+    loader: ComponentLoader, components: Sequence[Component], ids: Sequence[str], settings: FusionSettings
+) -> list[Component]:
+    """Returns the components with every kNN's weight scaled by the support of its priors; the base and other runs keep theirs.
+
+    Support is scaled over the rows that percentiles are taken over: these, or the labelled rows of its priors under folds.
+    """
+    ends = (0.0, 1.0) if settings.by_support == "more" else (1.0, 0.0)
+    found = list(components)
+    for place, part in enumerate(settings.others, 1):
+        knn = _knn_of(loader, part)
+        if knn is None:
+            continue
+        support = _support_of(loader, part, knn, ids)
+        over = support if settings.reference == "population" else _fold_priors(loader, knn).support
+        found[place] = replace(found[place], weight_scale=weights_by_support(*ends, support, support_range(over)))
+    if all(component.weight_scale is None for component in found):
+        raise InputError("weights by support: none of the runs fused with the base is a kNN; expected one, or the same weights")
+    return found
+
+
+def _knn_of(loader: ComponentLoader, part: Part) -> KnnSettings | None:
+    """Returns the settings of a part that is a kNN. Raises StateError if its spaces or labels have changed."""
+    if isinstance(part, KnnSettings):
+        return part
+    run = loader.run(part)
+    if run.method != "knn":
+        return None
+    settings = read_knn_settings(run.spec)
+    _refuse_changed(loader, run, settings, "weigh it the same in every row")
+    return settings
+
+
+def _support_of(loader: ComponentLoader, part: Part, knn: KnnSettings, ids: Sequence[str]) -> Floats:
+    """Returns the support of a kNN's priors of these rows, 0 for rows that it does not predict."""
+    if isinstance(part, KnnSettings):
+        return loader.priors(knn, ids).support
+    predicted = loader.predictions(loader.run(part).id)["pair_id"].tolist()
+    support = dict(zip(predicted, loader.priors(knn, predicted).support.tolist(), strict=True))
+    return np.array([support.get(pair_id, 0.0) for pair_id in ids])
 
 
 def _load_component(
@@ -155,17 +200,21 @@ def with_reference(loader: ComponentLoader, component: Component, part: Part, re
     if run.method != "knn":
         return component
     settings = read_knn_settings(run.spec)
-    _refuse_changed(loader, run, settings)
+    _refuse_changed(loader, run, settings, "name a reference run for it")
     return _with_fold_priors(loader, component, settings)
 
 
 def _with_fold_priors(loader: ComponentLoader, component: Component, settings: KnnSettings) -> Component:
-    priors = loader.priors(replace(settings, protocol=EvaluationProtocol("folds")), None)
+    priors = _fold_priors(loader, settings)
     return replace(component, reference_de=priors.de, reference_up=priors.up)
 
 
-def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettings) -> None:
-    """Raises StateError if a kNN's spaces or labels are no longer those of its specification.
+def _fold_priors(loader: ComponentLoader, settings: KnnSettings) -> Priors:
+    return loader.priors(replace(settings, protocol=EvaluationProtocol("folds")), None)
+
+
+def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettings, otherwise: str) -> None:
+    """Raises StateError if a kNN's spaces or labels are no longer those of its specification. otherwise: what else helps.
 
     Runs that version 0.1.0 made by the command knn record space_sha256 and labels_sha256.
     """
@@ -175,6 +224,6 @@ def _refuse_changed(loader: ComponentLoader, run: SourceRun, settings: KnnSettin
     if changed is not None:
         raise StateError(
             f"{run.name}: its {'spaces' if changed in ('space_sha256', 'sources') else 'labels'} "
-            f"{'have changed since it was made' if changed in run.spec else 'are not recorded'}, so its priors on labelled rows "
-            "would be another's; make it anew, or name a reference run for it"
+            f"{'have changed since it was made' if changed in run.spec else 'are not recorded'}, so its priors "
+            f"would be another's; make it anew, or {otherwise}"
         )

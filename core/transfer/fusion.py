@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
 from core.stats import validate
@@ -25,6 +25,7 @@ class Component:
     """One run's scores on the rows of the base run, of shape (n_rows,), NaN for rows that it does not cover.
 
     reference_de, reference_up: its scores on labelled rows (a kNN's own fold priors), of any length; None if it has none.
+    weight_scale: by which its weight is multiplied in each row, of shape (n_rows,), in [0, 1]; None for 1. The base has none.
     """
 
     name: str
@@ -32,14 +33,24 @@ class Component:
     p_up: Floats
     reference_de: Floats | None = None
     reference_up: Floats | None = None
+    weight_scale: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Percentiles:
-    """Each component's percentiles, of shape (n_components, n_rows), NaN for rows that it does not cover."""
+    """Each component's percentiles, of shape (n_components, n_rows), NaN for rows that it does not cover.
+
+    weight_scale: by which the weights of all but the base are multiplied, of the same shape; None where all stay as they are.
+    """
 
     de: Floats
     up: Floats
+    weight_scale: Floats | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> Percentiles:
+        """The same of some rows, in this order."""
+        scale = None if self.weight_scale is None else self.weight_scale[:, rows]
+        return Percentiles(self.de[:, rows], self.up[:, rows], scale)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,23 +113,44 @@ def percentiles_of(components: Sequence[Component], reference: Reference = "popu
     if not components:
         raise InputError("components: got none; expected at least the base")
     validate.same_length(**{name: column for c in components for name, column in _named_columns(c)})
+    scale = _stack_scales(components)
     if reference == "population":
         return Percentiles(
-            np.stack([percentiles(c.p_de) for c in components]), np.stack([percentiles(c.p_up) for c in components])
+            np.stack([percentiles(c.p_de) for c in components]), np.stack([percentiles(c.p_up) for c in components]), scale
         )
     return Percentiles(
         np.stack([_percentiles_against_reference(c, c.reference_de, c.p_de) for c in components]),
         np.stack([_percentiles_against_reference(c, c.reference_up, c.p_up) for c in components]),
+        scale,
     )
 
 
+def _stack_scales(components: Sequence[Component]) -> Floats | None:
+    """The scales of all weights, of shape (n_components, n_rows), 1 for a component without; None if no component has one."""
+    if all(c.weight_scale is None for c in components):
+        return None
+    return np.stack([np.ones(len(c.p_de)) if c.weight_scale is None else c.weight_scale for c in components])
+
+
+def weights_in_rows(components: Percentiles, weights: Weights) -> Weights:
+    """The weights of each row, of shape (n_components, n_rows): those of all but the base scaled, the base taking the rest.
+
+    Without scales they are returned as they are.
+    """
+    if components.weight_scale is None:
+        return weights
+    scale = components.weight_scale[1:]
+    return weights_of(*(scale * (part if part.ndim > 1 else part[:, None])[1:] for part in (weights.de, weights.up)))
+
+
 def fuse(components: Percentiles, weights: Weights) -> FusionResult:
-    """The weighted mean of the percentiles, row by row.
+    """The weighted mean of the percentiles, row by row, with the weights scaled where components say so.
 
     The weight of a component that does not cover a row goes to the others in proportion. If no component with a weight
     covers the row, the result is the base's percentile, or 0.5 if the base does not cover it either.
     """
     uncovered = ~np.logical_and.reduce(~np.isnan(components.de))
+    weights = weights_in_rows(components, weights)
     return FusionResult(_weighted_mean(components.de, weights.de), _weighted_mean(components.up, weights.up), uncovered)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from core.stats import validate
@@ -59,7 +60,11 @@ class LiveFusion:
         found = percentiles_of([component], self.reference)
         de, up = self.percentiles.de.copy(), self.percentiles.up.copy()
         de[position], up[position] = found.de[0], found.up[0]
-        return replace(self, percentiles=Percentiles(de, up))
+        scale = self.percentiles.weight_scale
+        if component.weight_scale is not None:
+            scale = np.ones_like(de) if scale is None else scale.copy()
+            scale[position] = component.weight_scale
+        return replace(self, percentiles=Percentiles(de, up, scale))
 
 
 def live_fusion(

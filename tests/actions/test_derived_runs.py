@@ -23,11 +23,11 @@ from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, NotFound, StateError
 from core.methods.fusion_settings import FusionSettings, read_weights
-from core.store import predictions, runs, traces
+from core.store import datasets, predictions, runs, traces
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.transfer.knn import Priors, Weighting
-from core.transfer.knn_settings import KnnSettings
+from core.transfer.knn_settings import KnnSettings, read_knn_settings
 from core.transfer.labelled_rows import visible_rows
 from core.transfer.protocols import EvaluationProtocol, Kind, SimilaritySettings, cells_of, parts_of, predict_priors
 from core.transfer.row_index import RowIndex
@@ -520,6 +520,56 @@ def test_rows_that_nobody_covers_stay_flagged(workspace: Workspace) -> None:
     found = rows_of(workspace, "fused")
     assert {tuple(found.loc[key, "flags"]) for key in missing} == {("partly_covered", "uncovered")}
     assert (found.loc[missing, ["p_de", "p_up_given_de"]] == 0.5).all().all()
+
+
+@pytest.mark.parametrize("by_support", ["more", "less"])
+@pytest.mark.usefixtures("world")
+def test_weights_by_support_are_those_of_the_definition(workspace: Workspace, by_support: str) -> None:
+    """The weight goes from 0 in the covered row with the least support to 0.6 in the one with the most, or back."""
+    knn(workspace, "knn", LOO)
+    made = fuse(workspace, "fused", "llm train", "knn", 0.6, by_support=by_support)
+    base_rows, knn_rows, found = rows_of(workspace, "llm train"), rows_of(workspace, "knn"), rows_of(workspace, "fused")
+    with workspace.store.read() as db:
+        run = runs.find(db, "knn")
+        dataset = datasets.find(db, run.dataset)
+    support = WorkspaceComponents(workspace, dataset).priors(read_knn_settings(run.spec), found.index.tolist()).support
+    low, high = support[support > 0].min(), support.max()
+    assert low < high
+    share = np.clip((support - low) / (high - low), 0, 1)
+    weight = 0.6 * (share if by_support == "more" else 1 - share)
+    mine, theirs = scores(base_rows, "p_de"), scores(knn_rows, "p_de", Flag.UNCOVERED)
+    mine, theirs = percentile(mine, mine), percentile(theirs, theirs)
+    np.testing.assert_allclose(found["p_de"], np.where(np.isnan(theirs), mine, (1 - weight) * mine + weight * theirs))
+    assert made.spec["options"]["by_support"] == by_support
+    content = trace_of(workspace, made, found.index[int(support.argmax())])["content"]
+    assert ("0.4 × " if by_support == "more" else "1 × ") in content.splitlines()[0]
+    assert "The weight of a kNN is scaled by the support of its prior of this row." in content
+
+
+@pytest.mark.usefixtures("world")
+def test_a_fusion_without_weights_by_support_is_what_it_was_before_there_were_any(workspace: Workspace) -> None:
+    knn(workspace, "knn", LOO)
+    made = fuse(workspace, "fused", "llm train", "knn")
+    assert set(made.spec["options"]) == {"base", "with", "w_de", "w_dir", "reference", "reference_runs"}
+    assert made.spec["version"] == 2
+    assert fuse(workspace, "fused", "llm train", "knn", by_support="no") == made
+    with pytest.raises(InputError, match="weights by support: none of the runs fused with the base is a kNN"):
+        fuse(workspace, "x", "llm train", "fused", by_support="more")
+    with pytest.raises(InputError, match="by_support"):
+        fuse(workspace, "x", "llm train", "knn", by_support="some")
+
+
+def test_by_support_against_labelled_rows_a_rows_prediction_stands_alone(workspace: Workspace, world: Screen) -> None:
+    """Support is then scaled over the labelled rows too, so that a row's number does not depend on which others there are."""
+    knn(workspace, "knn")
+    some = some_test_rows(workspace, world)
+    more = {"reference": "train", "by_support": "more"}
+    fuse(workspace, "whole", "llm test", "knn", references={"llm test": "llm train"}, **more)
+    fuse(workspace, "part", "fewer", "knn", references={"fewer": "llm train"}, **more)
+    one, other = probabilities(rows_of(workspace, "whole").loc[some]), probabilities(rows_of(workspace, "part").loc[some])
+    assert one.tobytes() == other.tobytes()
+    fuse(workspace, "even", "llm test", "knn", references={"llm test": "llm train"}, reference="train")
+    assert (one != probabilities(rows_of(workspace, "even").loc[some])).any()
 
 
 @pytest.mark.usefixtures("world")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.stats.ranks import percentiles
-from core.transfer.fusion import Component, fuse, percentiles_of, weights_of
+from core.transfer.fusion import Component, fuse, percentiles_of, weights_in_rows, weights_of
 
 NAN = float("nan")
 
@@ -28,6 +30,19 @@ def test_by_hand() -> None:
     np.testing.assert_array_equal(found.uncovered, [False, True, False, False])
     scores = found.scores()
     np.testing.assert_allclose([scores.p_de, scores.p_up], [found.p_de, found.p_up], atol=1e-14)
+
+
+def test_a_weight_that_is_scaled_in_each_row_by_hand() -> None:
+    """The other's 0.8 is scaled by 0, 1/2, 1 and 1/4 to 0, 0.4, 0.8 and 0.2; it does not cover the last row."""
+    base = Component("base", np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.4, 0.3, 0.2, 0.1]))
+    other = Component("other", np.array([3.0, 2.0, 1.0, NAN]), np.array([1.0, 2.0, 3.0, NAN]))
+    scaled = replace(other, weight_scale=np.array([0.0, 0.5, 1.0, 0.25]))
+    found = fuse(percentiles_of([base, scaled]), weights_of([0.8], [0.4]))
+    # DE: base 1 to 4 of 5, other 3, 2, 1 of 4; DIR the other way round
+    np.testing.assert_allclose(found.p_de, [0.2, 0.6 * 0.4 + 0.4 * 0.5, 0.2 * 0.6 + 0.8 * 0.25, 0.8])
+    np.testing.assert_allclose(found.p_up, [0.8, 0.8 * 0.6 + 0.2 * 0.5, 0.6 * 0.4 + 0.4 * 0.75, 0.2])
+    pct = percentiles_of([base, scaled]).take(np.array([2, 0]))
+    np.testing.assert_allclose(weights_in_rows(pct, weights_of([0.8], [0.4])).de, [[0.2, 1.0], [0.8, 0.0]])
 
 
 def test_the_base_alone_is_its_percentiles_and_three_weigh_as_written() -> None:

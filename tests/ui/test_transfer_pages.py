@@ -141,6 +141,25 @@ def test_percentiles_against_labelled_rows_need_a_reference(visit: Visit, demo_w
     assert "depends on which other rows" in text_of(visit(demo_workspace, "what_if", run=TEST))
 
 
+def test_weights_by_support_are_the_same_on_the_page_in_a_link_and_in_the_run(visit: Visit, demo_copy: Workspace) -> None:
+    app = visit(demo_copy, "what_if", run=LABELLED)
+    even = numbers(app)["DE"]
+    app.segmented_control(key="by_support").set_value("more with support").run()
+    more = numbers(app)["DE"]
+    assert more != even
+    assert not app.exception
+    by_link = visit(demo_copy, "what_if", run=LABELLED, by_support="more with support")
+    assert numbers(by_link)["DE"] == more
+    by_link.text_input(key="mix_name").input("scaled")
+    press(by_link, "Save")
+    run = the_run(demo_copy, "scaled")
+    with demo_copy.store.read() as db:
+        saved = run_scores.load_scored_rows(db, run.id)
+    assert f"{run_scores.score_run(saved).whole.de.value:.3f}" == more
+    assert run.spec["options"]["by_support"] == "more"
+    assert not visit(demo_copy, "debates", run="scaled").exception
+
+
 def test_presets_keep_and_bring_back_settings(visit: Visit, demo_copy: Workspace) -> None:
     app = visit(demo_copy, "what_if", run=LABELLED)
     app.button(key="starter-base run only").click().run()

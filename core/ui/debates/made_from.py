@@ -13,7 +13,7 @@ from core.methods.fusion_components import load_components
 from core.methods.fusion_settings import FusionSettings, read_fusion_settings
 from core.store.datasets import Dataset
 from core.store.runs import Run
-from core.transfer.fusion import Component, Percentiles, percentiles_of
+from core.transfer.fusion import Component, Percentiles, percentiles_of, weights_in_rows
 from core.transfer.knn_settings import read_knn_settings
 from core.ui.neighbours.panels import neighbour_table
 from core.ui.shared import links, loaders, neighbour_controls, tables
@@ -112,17 +112,18 @@ def fusion_table(run: Run, pair_id: str) -> pd.DataFrame:
     places, components, percentiles = _load_fused_components(run.id)
     if pair_id not in places:
         raise NotFound(f"row {pair_id!r}: no longer in the base run")
-    at, weights = places[pair_id], settings.weights()
+    at = places[pair_id]
+    weights = weights_in_rows(percentiles.take(np.array([at])), settings.weights())
     return pd.DataFrame(
         {
             "component": [each.name for each in components],
             "row": _row_addresses(run, [settings.base, *map(str, settings.others)], pair_id),
             "P(DE)": [each.p_de[at] for each in components],
             "percentile DE": percentiles.de[:, at],
-            "weight DE": weights.de,
+            "weight DE": weights.de.ravel(),
             "P(up | DE)": [each.p_up[at] for each in components],
             "percentile DIR": percentiles.up[:, at],
-            "weight DIR": weights.up,
+            "weight DIR": weights.up.ravel(),
         }
     )
 

@@ -9,6 +9,7 @@ _OPTIONS = {
     "w_de": "weights for DE",
     "w_dir": "weights for DIR",
     "reference": "percentiles taken over",
+    "by_support": "weights by support",
     "reference_runs": "labelled runs for percentiles",
     "spaces": "gene spaces",
     "k": "nearest genes",

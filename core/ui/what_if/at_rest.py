@@ -28,7 +28,7 @@ def draw_at_rest(
     Call it in a fragment of its own (`shell.fragment`), which runs again when the hand rests. name: of the drawing.
     """
     drawn, rested = f"{_DRAWN}_{name}", f"{_RESTED}_{name}"
-    weights = (choice.knn, choice.w_de, choice.w_dir, choice.reference, choice.references)
+    weights = (choice.knn, choice.w_de, choice.w_dir, choice.reference, choice.references, choice.by_support)
     kept = st.session_state.get(drawn)
     if st.session_state.pop(rested, False) or kept is None or kept[0] != of:
         kept = st.session_state[drawn] = (of, weights, make())

@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.methods.cut_scores import fusion_protocols
 from core.methods.fusion_components import load_components
-from core.methods.fusion_settings import FusionSettings
+from core.methods.fusion_settings import BySupport, FusionSettings
 from core.scoring import sentences
 from core.scoring.run_scores import RunRows
 from core.store.datasets import Dataset
@@ -33,7 +34,12 @@ KNN, NEIGHBOURS = "knn", "Neighbours"  # the live kNN among the ids of runs, and
 _PREPARED = "_prepared"  # session key: the fusion on screen, with its key
 _CHOSEN, _MOVED = "_chosen", "_moved"  # session keys: the choice on screen with its baseline; set once a weight has moved
 REFERENCES: dict[str, Reference] = {"these rows": "population", "labelled rows": "train"}
+BY_SUPPORT: dict[str, BySupport] = {"even": "no", "more with support": "more", "less with support": "less"}
 HELP = {
+    "by_support": (
+        "Even: the share below, in every row. More with support: from 0 in the row whose neighbours are least alike, by the "
+        "sum of their weights, to the share below in the row with the most; less with support the other way round."
+    ),
     "over": (
         "A component's percentile is taken among the rows of this run, or against its scores on labelled rows. Among "
         "these rows, a row's number changes when other rows are dropped; against labelled rows it does not."
@@ -47,7 +53,7 @@ class FusionChoice:
     """What to fuse: the base, the ids of others (KNN for the live one, with its settings `knn`), and their weights.
 
     w_de, w_dir: one for each other, at most 1 together. references: id → the run on labelled rows that its percentiles are
-    taken against if `reference` is "train".
+    taken against if `reference` is "train". by_support: as of `FusionSettings`.
     """
 
     dataset: Dataset
@@ -59,11 +65,12 @@ class FusionChoice:
     reference: Reference
     references: tuple[tuple[str, str], ...]
     labelled: bool
+    by_support: BySupport = "no"
 
     def settings(self) -> FusionSettings:
         """What to fuse, the live kNN by its settings."""
         parts = tuple(self.knn if key == KNN and self.knn is not None else key for key in self.others)
-        return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references))
+        return FusionSettings(self.base.id, parts, self.w_de, self.w_dir, self.reference, dict(self.references), self.by_support)
 
 
 def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], labelled: bool) -> FusionChoice | None:
@@ -76,7 +83,7 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
         neighbour_controls.show_no_space()
         return None
     titles = {KNN: NEIGHBOURS, **same_rows}
-    first, second = st.columns([0.62, 0.38], vertical_alignment="bottom")
+    first, second, weighting = st.columns([0.4, 0.24, 0.36], vertical_alignment="bottom")
     label = f"Fuse {as_text(base.name)} with"
     others = choose_several(
         first.multiselect, "with", label, {key: titles[key] for key in options}, options[:1], help=HELP["with"]
@@ -98,10 +105,21 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     if KNN in others and knn is None:
         return None
     reference = REFERENCES[over]
+    methods = {run.id: run.method for run in runs}
+    has_knn = any(key == KNN or methods[key] == "knn" for key in others)
+    by_support = _show_by_support(weighting) if has_knn else "no"
     with of_references:
         references = _show_references(base, others, runs, titles) if reference == "train" else ()
     w_de, w_dir = _show_weights(base.name, others, titles)
-    return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled)
+    return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled, by_support)
+
+
+def _show_by_support(place: DeltaGenerator) -> BySupport:
+    """Show whether the weight of neighbours is the same in every row."""
+    chosen = place.segmented_control(
+        "Neighbours' weight", list(BY_SUPPORT), default="even", **bind("by_support"), help=HELP["by_support"], required=True
+    )
+    return BY_SUPPORT[chosen]
 
 
 def keep_choice(choice: FusionChoice, baseline: Run) -> None:
@@ -185,7 +203,7 @@ def key_of(choice: FusionChoice) -> tuple[Any, ...]:
     """All that a fusion is made from but its weights: what is computed under one key stays while only weights move."""
     runs = [choice.base.id, *choice.others, *(run for _, run in choice.references)]
     versions = loaders.versions_of(run for run in runs if run != KNN)
-    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, versions
+    return choice.base.id, choice.others, choice.knn, choice.reference, choice.references, choice.by_support, versions
 
 
 def key_against(choice: FusionChoice, baseline: Run) -> tuple[Any, ...]:

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from core.actions import derived_runs, launch, runs
 from core.actions.workspace import Workspace
 from core.errors import DeskError
-from core.methods.fusion_settings import FusionSettings
 from core.store.runs import Run
 from core.transfer.knn_settings import read_knn_settings
 from core.transfer.protocols import EvaluationProtocol
@@ -92,7 +91,12 @@ def _link_to_changes() -> None:
 
 def _widget_values(choice: FusionChoice) -> dict[str, Any]:
     """The values of the widgets that the choice is made with."""
-    keys = [*neighbour_controls.KEYS, "over", *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir"))]
+    keys = [
+        *neighbour_controls.KEYS,
+        "over",
+        "by_support",
+        *(f"{prefix}_{key}" for key in choice.others for prefix in ("w_de", "w_dir")),
+    ]
     return {key: st.session_state[key] for key in keys if key in st.session_state}
 
 
@@ -154,7 +158,7 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
             if on_test and choice.reference == "train":
                 references = {base.id: references.get(choice.base.id, choice.base.id)}
                 references |= {twins[key]: key for key in twins}
-            settings = FusionSettings(base.id, tuple(others), choice.w_de, choice.w_dir, choice.reference, references)
+            settings = replace(choice.settings(), base=base.id, others=tuple(others), references=references)
             run = launch.start(workspace, derived_runs.fusion_request(base.dataset, settings, name))
     except DeskError as error:
         show_error(error)
