@@ -110,7 +110,7 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
     by_support = _show_by_support(weighting) if has_knn else "no"
     with of_references:
         references = _show_references(base, others, runs, titles) if reference == "train" else ()
-    w_de, w_dir = _show_weights(base.name, others, titles)
+    w_de, w_dir = _show_weights(base.name, others, titles, by_support)
     return FusionChoice(dataset, base, tuple(others), knn, w_de, w_dir, reference, references, labelled, by_support)
 
 
@@ -157,7 +157,9 @@ def _share_of(name: str, number: str) -> str:
     return f"{as_text(name)}'{'' if name.endswith('s') else 's'} share in {number}"
 
 
-def _show_weights(base: str, others: Sequence[str], titles: dict[str, str]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _show_weights(
+    base: str, others: Sequence[str], titles: dict[str, str], by_support: BySupport
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Show two sliders for each other component, and what is left for the base: always one line, so that nothing jumps."""
     even = round(1 / (len(others) + 1), 2)
     found: list[tuple[float, ...]] = []
@@ -170,6 +172,11 @@ def _show_weights(base: str, others: Sequence[str], titles: dict[str, str]) -> t
         ]
         total = sum(values)
         left = f"sum to {total:.2f}: scaled to 1, so {base} has none" if total > 1 else f"{base} keeps {1 - total:.2f}"
+        left += (
+            ""
+            if by_support == "no"
+            else f", more in rows where neighbours have {'less' if by_support == 'more' else 'more'} support"
+        )
         column.caption(as_text(left))
         found.append(_shared_out(values))
     return found[0], found[1]
