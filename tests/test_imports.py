@@ -8,7 +8,19 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-EVERYONE = {"types", "row_schema", "file_io", "errors", "system_errors", "config", "setting_types", "texts", "version", "log"}
+EVERYONE = {
+    "types",
+    "clock",
+    "row_schema",
+    "file_io",
+    "errors",
+    "system_errors",
+    "config",
+    "setting_types",
+    "texts",
+    "version",
+    "log",
+}
 MAY_IMPORT = {
     "pages": {"ui", "actions", "experiments", "audit", "stats", "transfer", "plots", "report", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},

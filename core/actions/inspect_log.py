@@ -10,6 +10,7 @@ from typing import Any
 from core.actions import machine_names
 from core.actions.bundles import settle_run
 from core.actions.workspace import Workspace
+from core.clock import utc_of
 from core.config import Settings
 from core.datasets.archives import pack
 from core.datasets.inspect_logs import log_members
@@ -139,5 +140,5 @@ def _header(run: Run, dataset: str, settings: Settings, ids: list[str]) -> JsonO
 
 
 def _time(at: datetime | None) -> str:
-    """A time of the store, which is in UTC; the first that there is if it is unknown."""
-    return f"{at or datetime(1970, 1, 1):%Y-%m-%dT%H:%M:%S}+00:00"
+    """A time of a run, in UTC; the first that there is if it is unknown."""
+    return f"{datetime(1970, 1, 1) if at is None else utc_of(at):%Y-%m-%dT%H:%M:%S}+00:00"

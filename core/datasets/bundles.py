@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from core import __version__
+from core.clock import local_of, utc_of
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
 from core.datasets.bundle_parts import SCHEMAS, Parts, check, count_rows, decode, encode, is_json_object, without_audit
 from core.datasets.tables import quote
@@ -36,6 +37,7 @@ _RUN_ID = re.compile("[0-9a-f]{10}")
 _SHA256 = re.compile("[0-9a-f]{64}")
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f-\\x9f]")  # what a terminal would obey
 _TIMES = ("created_at", "started_at", "finished_at")
+_TIMES_OF_WORKERS = ("started_at", "finished_at")  # in UTC in the file
 _NAMES_AND_TIMES = {"name", "origin", "code_version", "parent_names", *_TIMES}
 _MOST_NAME = 1_000  # characters of a name
 _MOST_TEXT = 1_000_000  # of a remark or a cause
@@ -192,6 +194,7 @@ def _require_values(value: object, expected: Mapping[str, tuple[Callable[[Any], 
 
 def _run_as_json(run: BundledRun) -> dict[str, Any]:
     values = {name: getattr(run, name) for name in field_names(RunRecord)}
+    values |= {name: values[name] and utc_of(values[name]) for name in _TIMES_OF_WORKERS}
     values |= {name: values[name] and values[name].isoformat() for name in _TIMES}
     parents = [{"id": parent, "name": run.parent_names.get(parent)} for parent in run.parents]
     return values | {"spec": dict(run.spec), "parents": parents}
@@ -202,6 +205,7 @@ def _read_run(value: object, where: str) -> BundledRun:
     values = _require_values(value, _RUN, where)
     parents = [_require_values(parent, _PARENT, f"{where}, parents") for parent in values["parents"]]
     times = {name: values[name] and datetime.fromisoformat(values[name]) for name in _TIMES}
+    times |= {name: times[name] and local_of(times[name]) for name in _TIMES_OF_WORKERS}
     names = {parent["id"]: parent["name"] for parent in parents if parent["name"] is not None}
     return BundledRun(**{**values, **times, "parents": tuple(parent["id"] for parent in parents), "parent_names": names})
 

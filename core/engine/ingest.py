@@ -13,7 +13,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from core.audit import brief_checks
 from core.engine.journal import Progress, read_entries, read_spending
@@ -61,7 +61,7 @@ def ingest_journal(store: Store, folder: RunFolder, state: State, cause: str = "
     with store.write() as db:
         _ingested_bytes(db, folder)
         _record_spending(db, folder)
-        ended = None if state in LIVE_STATES or state == "crashed" else _now()  # the time of a crash is not known
+        ended = None if state in LIVE_STATES or state == "crashed" else datetime.now()  # the time of a crash is not known
         runs.change_by_worker(db, folder.run, status=state, cause=cause, finished_at=ended)
         evaluation = folder.evaluation()
         if evaluation is not None:
@@ -74,7 +74,7 @@ def record_start(store: Store, folder: RunFolder) -> None:
     """Records in the store that a worker began."""
     with store.write() as db:
         _ingested_bytes(db, folder)
-        runs.change_by_worker(db, folder.run, status="running", cause="", started_at=_now(), finished_at=None)
+        runs.change_by_worker(db, folder.run, status="running", cause="", started_at=datetime.now(), finished_at=None)
         changes.bump(db, "runs")
 
 
@@ -119,10 +119,6 @@ def _record_spending(db: Cursor, folder: RunFolder, of_rows: int = 0) -> None:
         runs.add_spent(db, folder.run, of_rows)
     else:
         runs.raise_spent(db, folder.run, spending.tokens)
-
-
-def _now() -> datetime:
-    return datetime.now(UTC).replace(tzinfo=None)
 
 
 def _ingested_bytes(db: Cursor, folder: RunFolder) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from core.errors import InputError, StateError
 from core.experiments.decision import METRICS, DecisionRule, PublicChange, decide, decide_public, interval_by
@@ -117,17 +117,12 @@ def _public_se(noise: tuple[RunRows, RunRows], rows: int, rule: DecisionRule) ->
 
 
 def result_was_there(a: Run, b: Run, registered_at: datetime) -> bool:
-    """Whether both runs had ended when the hypothesis was registered. registered_at: in local time, as the store has it."""
-    at = _as_utc(registered_at)
-    return all(_ended(run) <= at for run in (a, b))
+    """Whether both runs had ended when the hypothesis was registered. registered_at: local, as all times of a run are."""
+    return all(_ended(run) <= registered_at for run in (a, b))
 
 
 def _ended(run: Run) -> datetime:
-    """When the answers of a run were there, in UTC; a worker records its end in UTC, the store its rows in local time."""
+    """When the answers of a run were there."""
     if run.finished_at is not None:
         return run.finished_at
-    return datetime.max if run.created_at is None or run.status != "done" else _as_utc(run.created_at)
-
-
-def _as_utc(local: datetime) -> datetime:
-    return local.astimezone(UTC).replace(tzinfo=None)
+    return datetime.max if run.created_at is None or run.status != "done" else run.created_at

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from core.clock import local_of, utc_of
 from core.errors import NotFound, StateError
 from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run(RunRecord):
-    """A run in the store. dataset: an id. folded_bytes: how much of its journal is in the store."""
+    """A run in the store. dataset: an id. folded_bytes: how much of its journal is in the store.
+
+    All of its times are local; the columns started_at and finished_at, which workers write, are in UTC.
+    """
 
     dataset: str
     folded_bytes: int = 0
@@ -28,6 +32,7 @@ class Run(RunRecord):
 
 _COLUMNS = [column.name for column in fields(Run)]
 _OF_WORKERS = frozenset({"status", "cause", "folded_bytes", "started_at", "finished_at", "evaluation"})
+_IN_UTC = ("started_at", "finished_at")  # as the store holds them
 _SELECT = f"SELECT {', '.join(_COLUMNS)} FROM run"
 
 
@@ -38,6 +43,7 @@ def add(cursor: Cursor, run: Run) -> None:
     values = {name: getattr(run, name) for name in _COLUMNS}
     values |= {"spec": json.dumps(dict(run.spec), sort_keys=True), "parents": list(run.parents)}
     values["evaluation"] = None if run.evaluation is None else json.dumps(dict(run.evaluation), sort_keys=True)
+    values |= {name: values[name] and utc_of(values[name]) for name in _IN_UTC}
     marks = ["coalesce(?, now()::TIMESTAMP)" if name == "created_at" else "?" for name in _COLUMNS]
     cursor.execute(f"INSERT INTO run ({', '.join(_COLUMNS)}) VALUES ({', '.join(marks)})", [values[name] for name in _COLUMNS])
 
@@ -77,6 +83,7 @@ def _record(row: tuple[Any, ...]) -> Run:
     values["spec"] = json.loads(values["spec"])
     values["evaluation"] = None if values["evaluation"] is None else json.loads(values["evaluation"])
     values["parents"] = tuple(values["parents"])
+    values |= {name: values[name] and local_of(values[name]) for name in _IN_UTC}
     values["folded_bytes"], values["cause"] = values["folded_bytes"] or 0, values["cause"] or ""
     return Run(**values)
 
@@ -92,12 +99,14 @@ def change(cursor: Cursor, run: str, **values: str | float | None) -> None:
 
 
 def change_by_worker(cursor: Cursor, run: str, **values: Any) -> None:
-    """Set what a worker may change of this run: status, cause, folded_bytes, started_at, finished_at, evaluation (as JSON)."""
+    """Set what a worker may change of this run: status, cause, folded_bytes, started_at, finished_at (both local), evaluation
+    (as JSON)."""
     wrong = values.keys() - _OF_WORKERS
     if wrong:
         raise ValueError(f"run.{', '.join(sorted(wrong))} is not a worker's to change")
     for column, value in values.items():
-        cursor.execute(f"UPDATE run SET {column} = ? WHERE id = ?", [value, run])
+        stored = utc_of(value) if column in _IN_UTC and value is not None else value
+        cursor.execute(f"UPDATE run SET {column} = ? WHERE id = ?", [stored, run])
 
 
 def update_counts(cursor: Cursor, run: str) -> None:
