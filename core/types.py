@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Track = Literal["A", "B", "C"]
-DatasetKind = Literal["ternary", "de", "dir"]
+DatasetKind = Literal["ternary", "de", "dir"]  # de, dir: of a file of PerturbQA that an earlier version imported by itself
+HeadlineKind = Literal["mean", "macro"]  # the mean of DE and DIR, or the mean over genes of each gene's own AUROC
+TRAIN = "train"  # the split whose labels a prediction may learn from
 EvidenceStatus = Literal["ok", "empty", "error", "offline"]
 ProbabilitySource = Literal["trace", "file"]
 
@@ -21,7 +23,7 @@ class Label(StrEnum):
     UP = "up"
     DOWN = "down"
     NONE = "none"
-    DE = "de"  # changed, direction unknown: only in datasets of kind "de"
+    DE = "de"  # changed, direction unknown: in cell lines of PerturbQA, whose directions are a file of their own
 
 
 class Flag(StrEnum):
@@ -79,6 +81,16 @@ class Pair:
     gene: str
     label: Label | None
     split: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileRows:
+    """What an imported file says of the rows of a dataset. source: the import's id; pairs, lines: in file order."""
+
+    source: str
+    name: str
+    pairs: Sequence[Pair]
+    lines: Sequence[int]
 
 
 class TraceEvent(NamedTuple):

@@ -61,7 +61,7 @@ def test_baselines_of_a_split(place: Path, tmp_path: Path) -> None:
     path = tmp_path / "k562-de.csv"
     path.write_bytes(cases.as_csv(["pert", "gene", "label", "split"], rows))
     core_json(place, "import", str(path))
-    found = core_json(place, "baselines", "--dataset", "k562-de")
+    found = core_json(place, "baselines", "--dataset", "k562")
     assert found["split"] == "test"
     by_name = {each["name"]: each for each in found["baselines"]}
     of_gene = by_name["gene's training mean"]
@@ -69,7 +69,7 @@ def test_baselines_of_a_split(place: Path, tmp_path: Path) -> None:
     assert of_gene["de"]["micro"] > 0.6
     assert of_gene["note"] == "base rate per gene, no skill"
     assert by_name["constant"]["de"] | {"intervals": None} == {"macro": 0.5, "micro": 0.5, "genes": 3, "intervals": None}
-    assert "by gene 0.500" in core(place, "baselines", "--dataset", "k562-de").out
+    assert "by gene 0.500" in core(place, "baselines", "--dataset", "k562").out
 
 
 def test_a_split_without_labels_has_no_baselines(place: Path) -> None:

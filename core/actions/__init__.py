@@ -4,6 +4,7 @@ workspace      a workspace, the folders of its runs, and `change`: the one way t
 files          recognises a file by its content
 imports        imports files
 imported_rows  the rows of one imported file, written in one transaction
+cell_lines     a cell line of PerturbQA, made again from its files whenever one of them comes or goes
 external_scores  the runs that a file of external scores brings
 page_imports   imports by path for a page, from the allowed folders alone
 import_target  the dataset that a file's rows belong to, and the record of its import

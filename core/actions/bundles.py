@@ -263,16 +263,16 @@ def _match_rows(db: Cursor, bundle: Bundle, path: str, options: ImportOptions) -
 
 
 def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], path: str, options: ImportOptions) -> Dataset:
-    """Returns the chosen dataset, else that of the same kind with most of the ids; among several, the one with the same pairs."""
+    """Returns the chosen dataset, else that of its kind with most of the ids; among several, the one with the same pairs."""
     about = f"{bundled.kind}, {bundled.organism}, {bundled.context}; {bundled.rows:,} rows, hash {bundled.sha256[:10]}"
     theirs = printable(f"{bundled.name} ({about})")
     if options.dataset is not None:
         chosen = datasets.find(db, options.dataset)
-        if chosen.kind != bundled.kind:
-            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.kind}")
+        if not _fits(chosen, bundled):
+            raise StateError(f"{path}: its dataset is {theirs}, but {chosen.name} is {chosen.kind}, {chosen.organism}")
         return chosen
     known = [(datasets.find(db, key), n) for key, n in pairs.datasets_with(db, ids)]
-    of_kind = [(dataset, n) for dataset, n in known if dataset.kind == bundled.kind]
+    of_kind = [(dataset, n) for dataset, n in known if _fits(dataset, bundled)]
     if not of_kind:
         raise InputError(f"{path}: no dataset here knows any of its {len(ids):,} rows; expected {theirs}; import its files first")
     best = [dataset for dataset, n in of_kind if n == of_kind[0][1]]
@@ -281,3 +281,9 @@ def _choose_dataset(db: Cursor, bundled: BundledDataset, ids: Sequence[str], pat
         names = ", ".join(dataset.name for dataset in same or best)
         raise StateError(f"{path}: its dataset {theirs} could be {names}; say which with --dataset")
     return (same or best)[0]
+
+
+def _fits(dataset: Dataset, bundled: BundledDataset) -> bool:
+    """Whether a dataset may be the one of a bundle: of its kind and organism. A run on one file of a line fits it."""
+    is_file_of_line = bundled.kind != "ternary" and dataset.headline == "macro"
+    return (dataset.kind == bundled.kind or is_file_of_line) and dataset.organism == bundled.organism

@@ -55,16 +55,16 @@ def neighbours_of(
 ) -> Neighbours:
     """Returns the labelled rows behind one row's priors.
 
-    protocol_chosen: whether a person chose the protocol; if not, a row without a label gets the protocol test, which sees every
-    labelled row. without: ids of labelled rows to leave out.
+    protocol_chosen: whether a person chose the protocol; if not, a row that is no labelled training row gets the protocol test,
+    which sees all of those. without: ids of labelled rows to leave out.
     """
     index = load_index(workspace, dataset)
     row = int(index.positions_of([pair_id])[0])
-    if index.labels[row] is None and not protocol_chosen:
+    if not index.knows(row) and not protocol_chosen:
         settings = replace(settings, protocol=EvaluationProtocol("test"))
     query = index.rows.take(np.array([row]))
     loaded = load_spaces(workspace, index, dataset, settings.spaces)
-    evaluated = UNLABELLED if index.labels[row] is None else dataset.name
+    evaluated = dataset.name if index.knows(row) else UNLABELLED
     [group] = predict_priors(settings.protocol, query, index.known, loaded, settings.similarity, evaluated).groups
     left_out = np.flatnonzero(np.isin(index.known_positions[group.known_positions], index.positions_of(without)))
     codes = int(query.pert[0]), int(query.gene[0])

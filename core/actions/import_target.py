@@ -10,6 +10,7 @@ from typing import Protocol
 
 from core.actions.workspace import Workspace
 from core.datasets import PairTable, SubmissionTable
+from core.datasets.cell_lines import cell_line_context
 from core.datasets.pack_kinds import organism_of
 from core.engine.run_state import refuse_live
 from core.errors import InputError, StateError
@@ -71,14 +72,14 @@ class ImportedContent(Protocol):
 
 def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOptions) -> Dataset:
     """Returns the dataset that a file of pairs belongs to; created if it is new."""
-    wanted = options.dataset or options.name or (Path(path).stem if table.kind == "perturbqa" else None)
+    wanted = options.dataset or options.name or table.cell_line
     existing = datasets.list_all(db)
     if wanted is not None:
         found = next((d for d in existing if wanted in (d.id, d.name)), None)
-        if found is not None and found.kind != table.dataset_kind:
-            raise StateError(f"{path}: labels are {table.dataset_kind}, but dataset {found.name} is {found.kind}")
+        if found is not None:
+            _refuse_other_files(db, table, found, path)
         return found or _create(db, wanted, table)
-    real = [d for d in existing if d.kind == table.dataset_kind and d.origin != "simulated"]
+    real = [d for d in existing if d.kind == "ternary" and d.origin != "simulated" and not imports.of_kind(db, d.id, "perturbqa")]
     known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
     with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
     candidates = with_most_rows or real
@@ -87,13 +88,29 @@ def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOpt
     return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table)
 
 
+def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str) -> None:
+    """Raises StateError for a dataset that this kind of file is no part of: a cell line is made of PerturbQA's files alone."""
+    if found.kind != "ternary":
+        raise StateError(
+            f"{path}: dataset {found.name} is {found.kind}, a file of PerturbQA that was imported by itself; "
+            "undo that import first, or choose another --dataset"
+        )
+    if (table.cell_line is not None) != bool(imports.of_kind(db, found.id, "perturbqa")):
+        what = "no file of PerturbQA" if table.cell_line is None else "a file of PerturbQA"
+        raise StateError(
+            f"{path}: {what}, but dataset {found.name} is {'one' if table.cell_line is None else 'none'} of its cell lines"
+        )
+
+
 def _create(db: Cursor, name: str, table: PairTable) -> Dataset:
-    """Creates a dataset: the challenge's, unless the file or its symbols say that the cells are human."""
-    symbols = {symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)}
-    is_human = table.kind == "perturbqa" or organism_of(symbols) == "human"
-    organism, context = ("human", "") if is_human else _CHALLENGE[1:]
+    """Creates a dataset: a cell line, else the challenge's, unless the symbols say that the cells are human."""
     key = hashlib.sha256(name.encode()).hexdigest()[:8]
-    dataset = Dataset(key, name, table.dataset_kind, organism, context, "imported")
+    if table.cell_line is not None:
+        dataset = Dataset(key, name, "ternary", "human", cell_line_context(table.cell_line), "imported", "macro")
+    else:
+        is_human = organism_of({symbol for pair in table.pairs for symbol in (pair.pert, pair.gene)}) == "human"
+        organism, context = ("human", "") if is_human else _CHALLENGE[1:]
+        dataset = Dataset(key, name, "ternary", organism, context, "imported")
     datasets.add(db, dataset)
     return dataset
 

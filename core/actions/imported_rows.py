@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from core.actions import packs, run_writer
+from core.actions import cell_lines, packs, run_writer
 from core.actions.external_scores import run_name
 from core.actions.import_target import (
     Imported,
@@ -30,6 +30,8 @@ from core.types import Rejected
 def write_pairs(db: Cursor, workspace: Workspace, table: PairTable, path: str, options: ImportOptions) -> Imported:
     """Adds the pairs that are new to their dataset; a label that contradicts the known one is rejected."""
     target = dataset_of_pairs(db, table, path, options)
+    if table.cell_line is not None:
+        return cell_lines.write_file(db, workspace, table, path, target, options)
     known = pairs.labels(db, target.id)
     n_rows, new_pairs, rejected = 0, [], list(table.rejected)
     for pair, line in zip(table.pairs, table.lines, strict=True):

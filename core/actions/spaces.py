@@ -25,7 +25,7 @@ from core.store import Cursor, changes, datasets, imports, pairs, spaces
 from core.store.spaces import SpaceRecord
 from core.system_errors import explain
 from core.texts import check_name
-from core.types import Label
+from core.types import TRAIN, Label
 
 __all__ = ["BUILDERS", "MINILM", "coverage_of", "delete", "embed", "load", "match_dataset"]
 
@@ -228,9 +228,9 @@ def remove_file(workspace: Workspace, record: SpaceRecord) -> None:
 
 
 def labelled_rows(db: Cursor, dataset: str) -> tuple[Labelled, str]:
-    """Returns perturbations, genes and labels of a dataset's labelled rows, and the SHA-256 of them."""
+    """Returns perturbations, genes and labels of a dataset's labelled training rows, and the SHA-256 of them."""
     frame = pairs.frame(db, dataset)
-    frame = frame[frame["label"].notna()]
+    frame = frame[frame["label"].notna() & (frame["split"] == TRAIN)]
     rows = frame["pert"].tolist(), frame["gene"].tolist(), [Label(label) for label in frame["label"]]
     return rows, hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import packs
+from core.actions import cell_lines, packs
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
 from core.errors import StateError
-from core.store import Cursor, changes, datasets, imports, pairs, runs, spaces
+from core.store import Cursor, changes, datasets, file_rows, imports, pairs, runs, spaces
 from core.store.imports import Import
 
 
@@ -56,7 +56,7 @@ def _find_import(db: Cursor, name: str) -> Import:
 
 def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool) -> list[Callable[[], None]]:
     """Deletes the rows and the runs that predict them; returns what deletes the runs' journals afterwards."""
-    dependent = runs.names_using_import(db, entry.id)
+    dependent = _delete_rows(db, entry)
     if dependent and not with_runs:
         raise StateError(f"{entry.file}: {len(dependent)} runs predict its rows ({', '.join(dependent)}); undo those first")
     removals: list[Callable[[], None]] = []
@@ -65,5 +65,18 @@ def _undo_pairs(workspace: Workspace, db: Cursor, entry: Import, with_runs: bool
             refuse_live(workspace.run_folder(run.id))
             imports.delete_with_run(db, run.id)
             removals.append(workspace.run_folder(run.id).remove)
-    pairs.delete_import(db, entry.id)
     return removals
+
+
+def _delete_rows(db: Cursor, entry: Import) -> list[str]:
+    """Deletes the rows of an import, and returns the names of the runs that predict one of them.
+
+    Of a cell line, rows that another file says something of stay, with the labels that are left.
+    """
+    if entry.dataset is None or entry.kind != "perturbqa" or datasets.find(db, entry.dataset).kind != "ternary":
+        dependent = runs.names_using_import(db, entry.id)
+        pairs.delete_import(db, entry.id)
+        return dependent
+    file_rows.delete(db, entry.id)
+    cell_lines.combine(db, entry.dataset)
+    return runs.names_without_rows(db, entry.dataset)

@@ -75,7 +75,7 @@ def _audit_leakage(workspace: Workspace, dataset: Dataset) -> LeakageAudit:
         rows, known_spaces = pairs.frame(db, dataset.id), spaces.list_all(db)
         known_runs = {run.id: run for run in runs.list_all(db, dataset.id)}
         frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
-    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset.kind) for run in known_runs.values()]
+    predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset.headline) for run in known_runs.values()]
     return LeakageAudit(
         dataset,
         check_counts(rows),

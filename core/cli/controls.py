@@ -56,7 +56,9 @@ def _reverse_text(control: Control) -> str:
 def _table(controls: Iterable[Control]) -> list[str]:
     lines = [f"{'':36} {'DE':22} {'DIR':22} {'mean':22}"]
     for each in controls:
-        pooled = f"pooled {sentences.interval_text(each.pooled)}" if each.pooled else ""
+        parts = (("DE", each.pooled_de), ("DIR", each.pooled_dir))
+        of_parts = ", ".join(f"{name} {sentences.interval_text(value)}" for name, value in parts if value)
+        pooled = f"pooled {of_parts}" if of_parts else ""
         note = f" ({each.note})" if each.note else ""
         lines.append(f"{each.name:36} {_cell(each.de)} {_cell(each.dir)} {_cell(each.mean)} {pooled}{note}".rstrip())
     return lines

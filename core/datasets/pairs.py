@@ -9,7 +9,7 @@ from typing import Literal
 
 from core.datasets.tables import Table, TableRows, quote
 from core.errors import InputError
-from core.types import DatasetKind, Label, Pair, Rejected
+from core.types import Label, Pair, Rejected
 
 PairKind = Literal["challenge_train", "challenge_test", "perturbqa"]
 
@@ -19,13 +19,13 @@ _PERTURBQA_COLUMNS = ("pert", "gene", "label", "split")
 _PERTURBQA_LABELS = {"de": {"1": Label.DE, "0": Label.NONE}, "dir": {"1": Label.UP, "0": Label.DOWN}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairTable(TableRows):
-    """The pairs of one file."""
+    """The pairs of one file. cell_line: the one that a file of PerturbQA is about, in lower case; None for other files."""
 
     kind: PairKind
-    dataset_kind: DatasetKind
     pairs: tuple[Pair, ...]
+    cell_line: str | None = None
 
 
 def duplicate(table: Table, line: int, pair_id: str, first_line: int) -> Rejected:
@@ -88,7 +88,7 @@ def read_challenge(table: Table, sha256: str) -> PairTable:
 
     pairs, lines = collect_pairs(table, (*_IDENTITY, "label") if labelled else _IDENTITY, to_pair)
     kind: PairKind = "challenge_train" if labelled else "challenge_test"
-    return PairTable(kind, "ternary", pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
+    return PairTable(kind=kind, pairs=pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
 
 
 def is_perturbqa(header: tuple[str, ...]) -> bool:
@@ -99,9 +99,9 @@ def is_perturbqa(header: tuple[str, ...]) -> bool:
 def read_perturbqa(table: Table, sha256: str) -> PairTable:
     """Pairs with their split; 1 means changed in a -de file and up in a -dir file.
 
-    The columns are the same in both, so the file's name decides; raises InputError if it ends in neither -de nor -dir.
+    The columns are the same in both, so the file's name decides; raises InputError unless it is <line>-de or <line>-dir.
     """
-    task = _task(table.name)
+    cell_line, task = _line_and_task(table.name)
 
     def to_pair(line: int, cells: list[str]) -> Pair | Rejected:
         pert, gene, code, split = cells
@@ -111,13 +111,14 @@ def read_perturbqa(table: Table, sha256: str) -> PairTable:
         return Pair(f"{pert}_{gene}", pert, gene, label, split)
 
     pairs, lines = collect_pairs(table, _PERTURBQA_COLUMNS, to_pair)
-    return PairTable("perturbqa", task, pairs, lines=lines, rejected=tuple(table.rejected), sha256=sha256)
+    rejected = tuple(table.rejected)
+    return PairTable(kind="perturbqa", pairs=pairs, cell_line=cell_line, lines=lines, rejected=rejected, sha256=sha256)
 
 
-def _task(name: str) -> Literal["de", "dir"]:
-    stem = PurePosixPath(name).stem.lower()
-    if stem.endswith("-de"):
-        return "de"
-    if stem.endswith("-dir"):
-        return "dir"
+def _line_and_task(name: str) -> tuple[str, Literal["de", "dir"]]:
+    cell_line, _, task = PurePosixPath(name).stem.lower().rpartition("-")
+    if cell_line and task == "de":
+        return cell_line, "de"
+    if cell_line and task == "dir":
+        return cell_line, "dir"
     raise InputError(f"{name}: a PerturbQA table, but of which task? Name it <line>-de.csv or <line>-dir.csv")

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.engine.run_state import HEARTBEAT_EVERY_S
 from core.engine.spec import RunSpec, dataset_sha256
 from core.errors import InputError, NotFound, StateError
-from core.evidence.label_view import TRAIN, LabelView, all_training, blinded_view, fold_views
+from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
@@ -18,7 +18,7 @@ from core.llm.messages import Reply
 from core.methods.base import Context, Method, method_named, packs_read
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, pairs, spaces
-from core.types import Label, Pair
+from core.types import TRAIN, Label, Pair
 
 INGEST_EVERY_S = 2.0
 

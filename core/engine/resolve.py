@@ -12,7 +12,7 @@ from core.errors import InputError
 from core.methods.base import DerivedMethod, Method, packs_read, read_options, refuse_missing_sources, split_names
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, spaces
-from core.types import Pair
+from core.types import TRAIN, Pair
 
 
 def resolve(store: Store, request: RunRequest, method: Method, components: ComponentLoader, packs: Mapping[str, str]) -> RunSpec:
@@ -80,11 +80,11 @@ def default_rows(known: Sequence[Pair]) -> str:
 
 
 def _label_view(labels: str | LabelViewSpec, known: Sequence[Pair], rows: Sequence[str]) -> LabelViewSpec:
-    """Returns the label view that a request asks for; "auto" means folds if one of the rows has a label, else all."""
+    """Returns the label view that a request asks for; "auto" means folds if a labelled training row is among them."""
     if isinstance(labels, LabelViewSpec):
         return labels
     chosen = set(rows)
-    labelled = any(pair.label for pair in known if pair.pair_id in chosen)
+    labelled = any(pair.label and pair.split == TRAIN for pair in known if pair.pair_id in chosen)
     kinds: dict[str, ViewKind] = {"all": "all", "blinded": "blinded", "folds": "folds", "auto": "folds" if labelled else "all"}
     if labels not in kinds:
         raise InputError(f"labels: got {labels!r}, expected {', '.join(kinds)}")

@@ -17,11 +17,10 @@ import numpy as np
 
 from core.errors import InputError
 from core.evidence.packs import Table
-from core.types import Label, Pair
+from core.types import TRAIN, Label, Pair
 
 Axis = Literal["pert", "gene"]
 
-TRAIN = "train"
 NAME_LENGTH = 12  # characters of the content's SHA-256
 
 

@@ -124,7 +124,7 @@ class ArmLoader:
         if run not in self._rows:
             found = runs.find(self.db, run)
             frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
-            self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset.kind)
+            self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset.headline)
         return self._rows[run]
 
     def rows_named(self, name: str) -> RunRows:

@@ -8,9 +8,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.experiments.benchmark_spec import RowsSpec
-from core.types import Label, Pair
-
-TRAIN = "train"
+from core.types import TRAIN, Label, Pair
 
 
 def choose_benchmark_rows(pairs: Sequence[Pair], spec: RowsSpec, of_run: Iterable[str] | None) -> tuple[str, ...]:

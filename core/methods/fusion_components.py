@@ -25,6 +25,7 @@ from core.transfer.prior_support import support_range, weights_by_support
 from core.transfer.protocols import EvaluationProtocol, KnnInputs, KnnPrediction
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import RunWithParents
+from core.types import TRAIN
 
 LIVE_NAME = "neighbours"  # of a kNN that is no run
 
@@ -192,9 +193,9 @@ def with_reference(loader: ComponentLoader, component: Component, part: Part, re
     if reference_name is not None:
         reference = loader.run(reference_name)
         rows = loader.predictions(reference.id)
-        labelled = rows[rows["label"].notna()]
+        labelled = rows[rows["label"].notna() & (rows["split"] == TRAIN)]
         if labelled.empty:
-            raise InputError(f"reference run {reference.name}: has no labelled row; expected a run on labelled rows")
+            raise InputError(f"reference run {reference.name}: has no labelled training row; expected a run on labelled rows")
         aligned = _align(loader, reference, labelled["pair_id"].tolist())
         return replace(component, reference_de=aligned.p_de, reference_up=aligned.p_up)
     if run.method != "knn":

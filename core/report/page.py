@@ -78,7 +78,7 @@ def _runs(material: Material) -> Html:
 
 def _run_line(material: Material, run: Run) -> dict[str, object]:
     score = material.score(run.id)
-    whole = score.whole
+    whole, headline = score.whole, score.headline
     known = whole.n_labelled > 0
     return {
         "run": run.name,
@@ -86,8 +86,8 @@ def _run_line(material: Material, run: Run) -> dict[str, object]:
         "rows": run.total,
         "labelled": whole.n_labelled,
         **{
-            title: interval_text(part.shown) if known else "no labels"
-            for title, part in (("DE", whole.de), ("DIR", whole.dir), ("mean", whole.mean))
+            title: interval_text(part) if known else "no labels"
+            for title, part in (("DE", headline.de), ("DIR", headline.dir), (headline.name, headline.value))
         },
         "scored": scored_text(whole.scored).removeprefix("scored ") if known else "–",
         "no answer": run.fallbacks,

@@ -34,9 +34,16 @@ def _control(found: Control) -> dict[str, Any]:
         "name": found.name,
         **{axis: None if value is None else value.estimate for axis, value in values.items()},
         "intervals": {axis: None if value is None else interval(value) for axis, value in values.items()},
-        "pooled": None if found.pooled is None else {**(interval(found.pooled) or {}), "note": found.note},
+        "pooled": _pooled(found),
         "about": found.about,
     }
+
+
+def _pooled(found: Control) -> dict[str, Any] | None:
+    values = {
+        axis: None if value is None else interval(value) for axis, value in (("de", found.pooled_de), ("dir", found.pooled_dir))
+    }
+    return {**values, "note": found.note} if any(values.values()) else None
 
 
 def _verdict(found: Verdict) -> dict[str, Any]:

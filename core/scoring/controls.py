@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.scoring.compare_runs import compare_runs
 from core.scoring.label_means import means_outside_part, training_means
-from core.scoring.run_scores import RunRows, count_rows, score_run
+from core.scoring.run_scores import MACRO_HEADLINE, RunRows, count_rows, score_run
 from core.stats.arrays import Floats
 from core.stats.delong import Estimate
 from core.stats.intervals import Interval, Unit
@@ -43,8 +43,8 @@ Protocols = tuple[EvaluationProtocol, ...]
 class Control:
     """The score of something that knows no biology.
 
-    de, dir, mean: None where it says nothing, or without labels; macro AUROCs by gene on a benchmark of one question, whose
-    pooled AUROC stands apart with a note on how to read it. about: what it sees. permuted: what the run itself scores with
+    de, dir, mean: None where it says nothing, or without labels; macro AUROCs by gene on a dataset that is judged by them, whose
+    pooled AUROCs stand apart with a note on how to read them. about: what it sees. permuted: what the run itself scores with
     permuted labels or vectors, as mean and 95% range, which is no rival of the run.
     """
 
@@ -54,7 +54,8 @@ class Control:
     dir: Interval | None
     mean: Interval | None
     permuted: bool = False
-    pooled: Interval | None = None
+    pooled_de: Interval | None = None
+    pooled_dir: Interval | None = None
     note: str | None = None
 
 
@@ -108,15 +109,15 @@ class RunControls:
 
 
 def judge_run(rows: RunRows) -> Verdicts:
-    """Whether a run beats count-only on DE and the rarer gene on DIR; on a benchmark of one question, the base rate.
+    """Whether a run beats count-only on DE and the rarer gene on DIR; the base rate on a dataset that is judged by genes.
 
-    On such a benchmark the macro AUROC by gene is judged, where the base rate has exactly 0.5: pooled, a mean by gene would
-    pass for skill. Of a run whose worker has not finished a row yet nothing is known.
+    There the macro AUROC by gene counts, in which the base rate has exactly 0.5: pooled, a mean by gene would pass for
+    skill. Of a run whose worker has not finished a row yet nothing is known.
     """
     if not len(rows):
         nothing = Interval(math.nan, math.nan, math.nan, math.nan, 0, "row", "no row")
         return Verdicts(Verdict(COUNT_ONLY, nothing), Verdict(RARER_GENE, nothing))
-    if rows.kind == "ternary":
+    if rows.headline == "mean":
         found = compare_runs(count_rows(rows), rows).covered
         return Verdicts(Verdict(COUNT_ONLY, found.de.change.shown), Verdict(RARER_GENE, found.dir.change.shown))
     within = score_within(rows.arrays, "gene")
@@ -148,7 +149,7 @@ def control_run(
         *(_permuted_labels(rows, axis, word, n, np.random.default_rng(seed)) for axis, word in AXES),
     ]
     own = _score_own(rows)
-    unit = "AUROC" if rows.kind == "ternary" else "macro AUROC by gene"
+    unit = "AUROC" if rows.headline == "mean" else MACRO_HEADLINE
     if rows.run.method == "knn":
         controls.append(_permuted_vectors(vectors, len(rows)))
     return RunControls(tuple(controls), _fingerprint(rows, splits), own, judge_run(rows), rows.scored, unit)
@@ -172,28 +173,38 @@ def score_control(rows: RunRows, name: str, about: str, scores: Scores, protocol
     """The score of other numbers on a run's rows, inside the cells of these protocols; None: as the run is scored."""
     arrays = rows.with_scores(scores).under(rows.protocols if protocols is None else protocols).arrays
     pooled = score_of_rows(arrays)
-    if rows.kind == "ternary":
+    if rows.headline == "mean":
         return Control(name, about, _interval_of(pooled.de), _interval_of(pooled.dir), _interval_of(pooled.mean))
     within = score_within(arrays, "gene")
-    whole = _interval_of(pooled.de if rows.kind == "de" else pooled.dir)
-    note = NO_SKILL if name == GENE_MEAN else None
-    return Control(name, about, _interval_of(within.de.macro), _interval_of(within.dir.macro), None, pooled=whole, note=note)
+    return Control(
+        name,
+        about,
+        _interval_of(within.de.macro),
+        _interval_of(within.dir.macro),
+        _interval_of(within.mean),
+        pooled_de=_interval_of(pooled.de),
+        pooled_dir=_interval_of(pooled.dir),
+        note=NO_SKILL if name == GENE_MEAN else None,
+    )
 
 
 def _score_own(rows: RunRows) -> Control:
     """The run's own score, as the controls are scored."""
     found = score_run(rows)
-    whole, name = found.whole, rows.run.name
-    if rows.kind == "ternary":
-        return Control(name, OWN, _interval_of(whole.de), _interval_of(whole.dir), _interval_of(whole.mean))
-    headline = None if math.isnan(found.headline.value.estimate) else found.headline.value
-    of_de = rows.kind == "de"
-    pooled = _interval_of(whole.de if of_de else whole.dir)
-    return Control(name, OWN, headline if of_de else None, None if of_de else headline, None, pooled=pooled)
+    whole, headline, name = found.whole, found.headline, rows.run.name
+    de, direction = _known(headline.de), _known(headline.dir)
+    if rows.headline == "mean":
+        return Control(name, OWN, de, direction, _known(headline.value))
+    mean = _known(headline.value) if de and direction else None
+    return Control(name, OWN, de, direction, mean, pooled_de=_interval_of(whole.de), pooled_dir=_interval_of(whole.dir))
 
 
 def _interval_of(value: Estimate) -> Interval | None:
-    return None if math.isnan(value.value) else value.shown
+    return _known(value.shown)
+
+
+def _known(value: Interval) -> Interval | None:
+    return None if math.isnan(value.estimate) else value
 
 
 def reverse_value(value: Interval | None) -> float | None:
@@ -203,9 +214,9 @@ def reverse_value(value: Interval | None) -> float | None:
 
 def _only(control: Control, axis: Literal["de", "dir"]) -> Control:
     """The control of a score that says nothing of the other axis."""
-    de, direction = (control.de, None) if axis == "de" else (None, control.dir)
-    pooled = None if (de or direction) is None else control.pooled
-    return replace(control, de=de, dir=direction, mean=None, pooled=pooled)
+    if axis == "de":
+        return replace(control, dir=None, mean=None, pooled_dir=None)
+    return replace(control, de=None, mean=None, pooled_de=None)
 
 
 def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, ...]:
@@ -233,7 +244,7 @@ def _fingerprint(rows: RunRows, splits: NDArray[np.object_]) -> tuple[Control, .
 def _permuted_labels(rows: RunRows, axis: Unit, word: str, n: int, rng: np.random.Generator) -> Control:
     """What the run scores against labels that are exchanged at random among the rows of each gene (perturbation)."""
     group = rows.gene if axis == "gene" else rows.pert
-    macro = rows.gene if rows.kind != "ternary" else None
+    macro = rows.gene if rows.headline == "macro" else None
     values = scores_of_permuted_labels(rows.arrays, group, n, rng, macro)
     about = f"the run against labels permuted within each {word}: mean and 95% range of {n}"
     return control_of_values(f"labels permuted within {word}s", about, values, len(rows), axis)

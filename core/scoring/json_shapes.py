@@ -67,7 +67,15 @@ def score(found: RunScore, product: BothAxes | None) -> dict[str, Any]:
 
 def _headline(found: Headline) -> dict[str, Any] | None:
     value = interval(found.value)
-    return None if value is None else {"name": found.name, **value, "genes": found.genes}
+    if value is None:
+        return None
+    genes = {"de": None, "dir": None} if found.genes is None else dict(zip(("de", "dir"), found.genes, strict=True))
+    parts = {axis: interval(part) for axis, part in (("de", found.de), ("dir", found.dir))}
+    return {
+        "name": found.name,
+        **value,
+        **{axis: None if part is None else {**part, "genes": genes[axis]} for axis, part in parts.items()},
+    }
 
 
 def _on_covered(result: ScoreIntervals) -> dict[str, Any]:

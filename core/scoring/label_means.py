@@ -11,8 +11,7 @@ from core.stats.scores_and_labels import Scores, outcome_of, scores_from_probabi
 from core.stats.within_axis import Axis
 from core.transfer.protocols import EvaluationProtocol, parts_of
 from core.transfer.row_index import RowIndex
-
-TRAINING = "train"  # the split whose labels a method may see
+from core.types import TRAIN
 
 
 def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Codes, axis: Axis) -> Scores:
@@ -22,7 +21,7 @@ def training_means(index: RowIndex, splits: NDArray[np.object_], positions: Code
     symbols have no training row: there it is the base rate of all training rows.
     """
     codes = _codes(index, axis)
-    is_training = splits == TRAINING
+    is_training = splits == TRAIN
     means = []
     for counted, positive in _label_tasks(index):
         known = counted & is_training
@@ -42,7 +41,7 @@ def means_outside_part(
     They are rows of the same split; under the protocol "loo" only the row itself is left out. The base rate stands in where
     there is none. Negatives were matched to each gene's positives, so these means point away from the label.
     """
-    used = np.union1d(index.known_positions, positions)
+    used = np.union1d(index.labelled_positions, positions)
     rows = index.rows.take(used)
     if protocol.kind == "loo":
         part: Codes = np.arange(len(used))

@@ -105,10 +105,10 @@ def check_counts(pairs: pd.DataFrame) -> CountControls:
 def check_space(record: SpaceRecord, load: Callable[[], Space], index: RowIndex) -> SpaceCheck:
     """The probe of a space on all labelled rows of a dataset; load: returns its vectors over the index's symbols."""
     try:
-        units, rows = unit_vectors(load().columns), index.known.rows
+        units, labelled = unit_vectors(load().columns), index.labelled_positions
     except (InputError, StateError) as error:
         return SpaceCheck(record.name, record.built_from, None, str(error))
-    labels = index.labels[index.known_positions]
+    labels, rows = index.labels[labelled], index.rows.take(labelled)
     probe = probe_space(labels, rows.pert, units.row[rows.gene], units.vectors, np.random.default_rng(SEED))
     return SpaceCheck(record.name, record.built_from, probe)
 
@@ -137,7 +137,7 @@ def describe_space(space: SpaceCheck) -> str:
 def _shared_findings(pair: SplitOverlap, dataset: Dataset) -> Iterator[Finding]:
     for role, symbols in (("perturbation", pair.perts), ("target gene", pair.genes)):
         if len(symbols):
-            by_design = role == "target gene" and dataset.kind != "ternary"
+            by_design = role == "target gene" and dataset.headline == "macro"
             yield Finding("shared", f"{pair.a} and {pair.b}", _shared_text(role, symbols, by_design=by_design))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Self
@@ -25,10 +26,11 @@ from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
-from core.types import DatasetKind, Flag
+from core.types import Flag, HeadlineKind
 
 NO_CUTS: Floats = np.empty((0, 2))
 MEAN_HEADLINE = "mean of DE and DIR"
+MACRO_HEADLINE = "macro AUROC by gene"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,7 @@ class RunRows:
     index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
-    kind: of the dataset, which names the headline.
+    headline: of the dataset, the number that the run is judged by.
     """
 
     run: Run
@@ -50,7 +52,7 @@ class RunRows:
     protocols: tuple[EvaluationProtocol, ...]
     cells: Codes | None
     cuts: Floats
-    kind: DatasetKind
+    headline: HeadlineKind
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -102,11 +104,17 @@ class RunRows:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The number that a dataset is judged by. genes: those that an average over genes counts, None if it is no average."""
+    """The number that a dataset is judged by, and what it is the mean of.
+
+    de, dir: the two questions, NaN for one without both classes, which then is no part of the value. genes: how many each of
+    them counts of an average over genes; None if it is no average.
+    """
 
     name: str
     value: Interval
-    genes: int | None
+    de: Interval
+    dir: Interval
+    genes: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,16 +142,18 @@ def load_scored_rows(db: Cursor, name: str) -> RunRows:
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
     dataset = pairs.frame(db, run.dataset)
     rows = add_count_controls(predictions.frame(db, run.id), dataset)
-    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset), datasets.find(db, run.dataset).kind)
+    return scored_rows(run, known.get, rows, RowIndex.of_frame(dataset), datasets.find(db, run.dataset).headline)
 
 
-def scored_rows(run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, kind: DatasetKind) -> RunRows:
+def scored_rows(
+    run: Run, find: Callable[[str], Run | None], rows: pd.DataFrame, index: RowIndex, headline: HeadlineKind
+) -> RunRows:
     """The rows of a run as it is scored; find: a run by id; rows: see `RunRows.frame`. Raises InputError for bad numbers."""
     ids = rows["pair_id"].tolist()
     positions, protocols = index.positions_of(ids), protocols_of(run, find)
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
     scores = _without_missing(rows, ranked_scores(rows["prediction_up"], rows["prediction_down"], ids))
-    return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts, kind)
+    return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts, headline)
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
@@ -182,12 +192,17 @@ def score_counts(rows: RunRows) -> RunScore:
 
 
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
-    """The mean of DE and DIR of a challenge, the macro AUROC by gene of a benchmark that asks one question."""
-    if rows.kind == "ternary":
-        return Headline(MEAN_HEADLINE, whole.mean.shown, None)
+    """The mean of DE and DIR, or of their macro AUROCs by gene; of a question alone if the other has not both classes."""
+    if rows.headline == "mean":
+        return Headline(MEAN_HEADLINE, whole.mean.shown, whole.de.shown, whole.dir.shown, None)
     within = score_within(rows.arrays, "gene")
-    task = within.de if rows.kind == "de" else within.dir
-    return Headline(f"macro AUROC by gene, {rows.kind.upper()}", task.macro.shown, task.groups)
+    de, direction = within.de.macro, within.dir.macro
+    name, value = f"{MACRO_HEADLINE}, {MEAN_HEADLINE}", within.mean
+    if math.isnan(direction.value):
+        name, value = f"{MACRO_HEADLINE}, DE", de
+    elif math.isnan(de.value):
+        name, value = f"{MACRO_HEADLINE}, DIR", direction
+    return Headline(name, value.shown, de.shown, direction.shown, (within.de.groups, within.dir.groups))
 
 
 def without_stand_ins(rows: RunRows) -> RunRows:

@@ -7,7 +7,7 @@ import math
 from core.scoring.compare_runs import RunComparison
 from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
-from core.scoring.run_scores import MEAN_HEADLINE, RunScore
+from core.scoring.run_scores import MEAN_HEADLINE, Headline, RunScore
 from core.stats.delong import Estimate
 from core.stats.equivalence import Equivalence, equivalence
 from core.stats.intervals import Interval, Unit
@@ -57,9 +57,27 @@ def score_sentences(found: RunScore) -> list[str]:
     counts = f"{whole.n:,} rows, {whole.n_labelled:,} labelled, {whole.n_de:,} with an effect"
     if whole.n_labelled == 0:
         return [f"{counts}: no labels here, so no score"]
-    parts = {"DE": whole.de, "DIR": whole.dir, "mean": whole.mean}
-    lines = [f"{name:5} {interval_text(part.shown)}  {_interval_words(part.shown)}" for name, part in parts.items()]
-    return [counts, *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
+    parts = {"DE": whole.de.shown, "DIR": whole.dir.shown, "mean": whole.mean.shown}
+    lines = [f"{name:5} {interval_text(part)}  {_interval_words(part)}" for name, part in parts.items()]
+    return [counts, *_headline_lines(found.headline), *lines, *(f"{sentence}." for sentence in scoring_sentences(found))]
+
+
+def _headline_lines(found: Headline) -> list[str]:
+    """The headline of a dataset that is judged by averages over genes, before the pooled scores; none for the mean of those."""
+    if found.genes is None or math.isnan(found.value.estimate):
+        return []
+    parts = {name: value for name, value in (("DE", found.de), ("DIR", found.dir)) if not math.isnan(value.estimate)}
+    lines = [f"{name:5} {interval_text(value)}  {axes_text(value)}" for name, value in parts.items()]
+    if len(parts) > 1:
+        lines.append(f"mean  {interval_text(found.value)}  {axes_text(found.value)}")
+    return [f"{found.name}, over {genes_text(found)}:", *lines, "pooled:"]
+
+
+def genes_text(found: Headline) -> str:
+    """How many genes each question counts that a headline averages over genes: "3,912 genes for DE, 598 for DIR"."""
+    counts = zip(("DE", "DIR"), (found.de, found.dir), found.genes or (0, 0), strict=True)
+    counted = [(name, n) for name, value, n in counts if not math.isnan(value.estimate)]
+    return ", ".join(f"{n:,}{' genes' if i == 0 else ''} for {name}" for i, (name, n) in enumerate(counted)) or "no genes"
 
 
 def _interval_words(shown: Interval) -> str:

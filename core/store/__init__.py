@@ -5,6 +5,7 @@ file_copy       the files, held still while they are copied
 migrations      the schema, as numbered steps
 queries         how query modules talk to a cursor
 datasets, pairs, runs, predictions, traces, evidence, calls, imports: one table each
+file_rows       what each file of a cell line says, from which its rows are made
 hypotheses      the ledger of hypotheses: entries are added, never changed
 notes           notes on rows and runs, and presets
 spaces          records of gene spaces and knowledge packs

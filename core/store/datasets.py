@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from core.store.connection import Cursor
 from core.store.queries import find_named, one
 from core.texts import check_name
-from core.types import DatasetKind
+from core.types import DatasetKind, HeadlineKind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,7 @@ DEMO = "simulated"
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One dataset. origin: "imported", or "simulated" for the demo."""
+    """One dataset. origin: "imported", or "simulated" for the demo. headline: the number that its runs are judged by."""
 
     id: str
     name: str
@@ -26,17 +26,18 @@ class Dataset:
     organism: str
     context: str
     origin: str
+    headline: HeadlineKind = "mean"
 
 
-_COLUMNS = "id, name, kind, organism, context, origin"
+_COLUMNS = "id, name, kind, organism, context, origin, headline"
 
 
 def add(cursor: Cursor, dataset: Dataset) -> None:
     """Create a dataset; its id and name must be new. Raises InputError for a name as `check_name` does."""
     check_name("dataset", dataset.name)
     cursor.execute(
-        "INSERT INTO dataset VALUES (?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
-        [dataset.id, dataset.name, dataset.kind, dataset.organism, dataset.context, dataset.origin],
+        f"INSERT INTO dataset ({_COLUMNS}, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
+        list(astuple(dataset)),
     )
 
 

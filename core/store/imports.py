@@ -46,9 +46,29 @@ def add(cursor: Cursor, record: Import, rejected: Sequence[Rejected]) -> None:
             *(record.rows, record.rejected, record.author),
         ],
     )
+    _add_rejected(cursor, record.id, rejected)
+
+
+def of_kind(cursor: Cursor, dataset: str, kind: str) -> list[str]:
+    """The ids of the imports of this kind whose rows are a dataset's (id)."""
+    rows = cursor.execute("SELECT id FROM import WHERE dataset = ? AND kind = ? AND run IS NULL ORDER BY id", [dataset, kind])
+    return [key for (key,) in rows.fetchall()]
+
+
+def replace_conflicts(cursor: Cursor, source: str, conflicts: Sequence[Rejected], rows: int) -> None:
+    """Set how many rows of an import stand, and which of them contradict other files ("conflicting label")."""
+    cursor.execute("DELETE FROM rejected_row WHERE import = ? AND reason = 'conflicting label'", [source])
+    _add_rejected(cursor, source, conflicts)
+    cursor.execute(
+        "UPDATE import SET rows = ?, rejected = (SELECT count(*) FROM rejected_row r WHERE r.import = ?) WHERE id = ?",
+        [rows, source, source],
+    )
+
+
+def _add_rejected(cursor: Cursor, source: str, rejected: Sequence[Rejected]) -> None:
     if rejected:
         columns = {
-            "import": [record.id] * len(rejected),
+            "import": [source] * len(rejected),
             "line": [r.line for r in rejected],
             "reason": [r.reason for r in rejected],
             "detail": [r.detail for r in rejected],

@@ -194,3 +194,14 @@ def ledger_of_hypotheses(cursor: duckdb.DuckDBPyConnection) -> None:
            seen_before BOOLEAN, note VARCHAR, author VARCHAR NOT NULL, written_at TIMESTAMP NOT NULL,
            code_version VARCHAR NOT NULL)"""
     )
+
+
+@step
+def cell_lines_and_headlines(cursor: duckdb.DuckDBPyConnection) -> None:
+    """What the files of a cell line say, each by itself, and the number that a dataset is judged by."""
+    cursor.execute(
+        """CREATE TABLE file_row (import VARCHAR NOT NULL, line INTEGER NOT NULL, pair_id VARCHAR NOT NULL, pert VARCHAR NOT NULL,
+           gene VARCHAR NOT NULL, label VARCHAR NOT NULL, split VARCHAR NOT NULL)"""
+    )
+    cursor.execute("ALTER TABLE dataset ADD COLUMN headline VARCHAR DEFAULT 'mean'")
+    cursor.execute("UPDATE dataset SET headline = 'macro' WHERE kind <> 'ternary'")

@@ -15,10 +15,19 @@ from core.types import Pair
 
 def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> None:
     """Add new pairs after those of the dataset. source: the import that they came with."""
+    row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
+    _insert(cursor, dataset, pairs, [source] * len(pairs), row[0] if row else 0)
+
+
+def replace(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str]) -> None:
+    """Replace all pairs of a dataset. sources: the import that each of them came with."""
+    cursor.execute("DELETE FROM pair WHERE dataset = ?", [dataset])
+    _insert(cursor, dataset, pairs, sources, 0)
+
+
+def _insert(cursor: Cursor, dataset: str, pairs: Sequence[Pair], sources: Sequence[str], first: int) -> None:
     if not pairs:
         return
-    row = one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM pair WHERE dataset = ?", [dataset])
-    first = row[0] if row else 0
     columns = {
         "dataset": [dataset] * len(pairs),
         "pair_id": [p.pair_id for p in pairs],
@@ -27,7 +36,7 @@ def add(cursor: Cursor, dataset: str, pairs: Sequence[Pair], source: str) -> Non
         "label": pa.array([p.label for p in pairs], pa.string()),
         "split": [p.split for p in pairs],
         "position": pa.array(range(first, first + len(pairs)), pa.int32()),
-        "import": [source] * len(pairs),
+        "import": sources,
     }
     insert(cursor, "pair", columns)
 

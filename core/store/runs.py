@@ -152,6 +152,16 @@ def names_using_import(cursor: Cursor, source: str) -> list[str]:
     return [name for (name,) in rows]
 
 
+def names_without_rows(cursor: Cursor, dataset: str) -> list[str]:
+    """Names of the runs that predict a row which their dataset (id) does not have any more."""
+    rows = cursor.execute(
+        """SELECT DISTINCT r.name FROM run r JOIN prediction q ON q.run = r.id
+           ANTI JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id WHERE r.dataset = ? ORDER BY 1""",
+        [dataset],
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
 def label_counts(cursor: Cursor, dataset: str | None = None) -> pd.DataFrame:
     """Per run: run, labelled (rows with a label), unlabelled."""
     return cursor.execute(

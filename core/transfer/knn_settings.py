@@ -65,14 +65,14 @@ class KnnSettings:
 
 
 def rows_to_predict(index: RowIndex, protocol: EvaluationProtocol) -> Codes:
-    """Returns the positions of the unlabelled rows under the protocol test, else of the labelled ones.
+    """Returns the positions of the labelled training rows under folds and loo, of all other rows under the protocol test.
 
     Raises InputError for a dataset without such rows, or without labelled rows to learn from.
     """
     test = protocol.kind == "test"
-    rows = np.flatnonzero([(label is None) == test for label in index.labels])
+    rows = np.setdiff1d(np.arange(len(index.pair_ids)), index.known_positions) if test else index.known_positions
     if not len(rows) or not len(index.known):
-        lacking = "rows without a label to predict" if test and len(index.known) else "labelled rows to learn from"
+        lacking = "rows to predict beside labelled training rows" if test and len(index.known) else "labelled rows to learn from"
         raise InputError(f"knn under {protocol.kind}: this dataset has no {lacking}")
     return rows
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
-from core.stats.arrays import Codes
+from core.stats.arrays import Bools, Codes
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of, rows_of
+from core.types import TRAIN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 class RowIndex:
     """All rows of a dataset, in file order.
 
-    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled
-    rows; known_positions: their positions among all rows. positions: pair id → position.
+    symbols: distinct, in alphabetical order. labels: objects of shape (n_rows,), None if unknown. known: the labelled rows of
+    the training split, from which alone a prediction may learn; known_positions: their positions among all rows, in order.
+    positions: pair id → position.
     """
 
     symbols: tuple[str, ...]
@@ -34,22 +36,40 @@ class RowIndex:
     positions: Mapping[str, int]
 
     @classmethod
-    def build(cls, pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike) -> RowIndex:
-        """The index of a dataset's rows, all of length n_rows; labels: up, down, none, de, or None if unknown."""
+    def build(
+        cls, pair_ids: Sequence[str], pert: Sequence[str], gene: Sequence[str], labels: ArrayLike, splits: ArrayLike = TRAIN
+    ) -> RowIndex:
+        """The index of a dataset's rows, all of length n_rows; labels: up, down, none, de, or None if unknown.
+
+        splits: of each row, or one for all.
+        """
         symbols, codes = np.unique(np.array([*pert, *gene], dtype=object), return_inverse=True)
         rows = rows_of(codes[: len(pert)], codes[len(pert) :])
         label_array = np.asarray(labels, dtype=object)
-        known_positions = np.flatnonzero([label is not None for label in label_array])
-        known = knowledge_of(label_array, rows)
+        labelled = knowledge_of(label_array, rows)
+        is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
+        labelled_positions = np.flatnonzero(_are_labelled(label_array))
+        known_positions = labelled_positions[is_training[labelled_positions]]
+        known = labelled.take(is_training[labelled_positions])
         positions = {pair_id: i for i, pair_id in enumerate(pair_ids)}
         return cls(tuple(symbols.tolist()), tuple(pair_ids), rows, label_array, known, known_positions, positions)
 
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
-        """The index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown)."""
+        """The index of a frame with one row per pair: pair_id, pert, gene, label (missing if unknown), split."""
         labels = dataset["label"].astype(object).where(dataset["label"].notna(), None)
         pair_ids, pert, gene = (dataset[name].tolist() for name in ("pair_id", "pert", "gene"))
-        return cls.build(pair_ids, pert, gene, labels.to_numpy())
+        return cls.build(pair_ids, pert, gene, labels.to_numpy(), dataset["split"].to_numpy(dtype=object))
+
+    @property
+    def labelled_positions(self) -> Codes:
+        """The positions of all labelled rows, those of other splits than the training split among them."""
+        return np.flatnonzero(_are_labelled(self.labels))
+
+    def knows(self, row: int) -> bool:
+        """Whether the row at this position is one that predictions learn from."""
+        at = int(np.searchsorted(self.known_positions, row))
+        return at < len(self.known_positions) and int(self.known_positions[at]) == row
 
     def positions_of(self, pair_ids: Sequence[str]) -> Codes:
         """The positions of the rows of these ids. Raises InputError, which names the first unknown id."""
@@ -61,3 +81,7 @@ class RowIndex:
     def symbol(self, code: int) -> str:
         """The symbol of a code."""
         return self.symbols[code]
+
+
+def _are_labelled(labels: NDArray[np.object_]) -> Bools:
+    return np.fromiter((label is not None for label in labels), dtype=np.bool_, count=len(labels))

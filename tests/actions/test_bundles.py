@@ -151,7 +151,7 @@ def test_the_dataset_has_to_be_of_its_kind(tmp_path: Path, sent: bytes) -> None:
     rows = [["Pa", "Ga", "1", "train"], ["Pa", "Gb", "0", "train"]]
     assert import_upload(workspace, cases.as_csv(["pert", "gene", "label", "split"], rows), "k562-de.csv").rows == 2
     refused(workspace, sent, "expected bmdm (ternary, mouse, bone-marrow-derived macrophages; 6 rows, hash ")
-    refused(workspace, sent, "but k562-de is de", dataset="k562-de")
+    refused(workspace, sent, "but k562 is ternary, human", dataset="k562")
     refused(workspace, sent, "not in this workspace", dataset="nothing")
 
 

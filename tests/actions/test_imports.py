@@ -197,16 +197,6 @@ def test_read_only_refuses_before_it_reads(small_workspace: Workspace) -> None:
         undo(reader, "train.csv")
 
 
-def test_perturbqa_makes_a_dataset_of_its_own_kind(small_workspace: Workspace) -> None:
-    content = cases.as_csv(["pert", "gene", "label", "split"], [["AAMP", "BTG1", 1, "train"], ["AAMP", "ATP5IF1", 0, "test"]])
-    outcome = import_upload(small_workspace, content, "k562-dir.csv")
-    assert (outcome.kind, outcome.name, outcome.rows) == ("perturbqa", "k562-dir", 2)
-    with small_workspace.store.read() as db:
-        made = datasets.find(db, "k562-dir")
-        assert (made.kind, made.organism) == ("dir", "human")
-        assert pairs.labels(db, made.id) == {"AAMP_BTG1": "up", "AAMP_ATP5IF1": "down"}
-
-
 def test_every_import_is_in_the_trail(small_workspace: Workspace) -> None:
     with small_workspace.store.read() as db:
         logged = changes.latest(db)

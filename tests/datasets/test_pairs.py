@@ -17,7 +17,7 @@ def pairs(content: bytes, name: str = "any name.txt") -> PairTable:
 
 def test_a_training_file() -> None:
     table = pairs(b"id,pert,gene,label\nA_B,A,B,up\nA_C,A,C,down\nNA_nan,NA,nan,none\n")
-    assert (table.kind, table.dataset_kind, table.rejected) == ("challenge_train", "ternary", ())
+    assert (table.kind, table.cell_line, table.rejected) == ("challenge_train", None, ())
     assert table.pairs == (
         Pair("A_B", "A", "B", Label.UP, "train"),
         Pair("A_C", "A", "C", Label.DOWN, "train"),
@@ -91,23 +91,24 @@ PERTURBQA = b"pert,gene,label,split\nAARS,A2M,1,train\nAARS,12-cell cycle,0,test
 
 
 @pytest.mark.parametrize(
-    ("name", "task", "one", "zero"),
+    ("name", "line", "one", "zero"),
     [
-        ("k562-de.csv", "de", Label.DE, Label.NONE),
-        ("K562_set-DIR.csv", "dir", Label.UP, Label.DOWN),
-        ("folder.x/rpe1-dir", "dir", Label.UP, Label.DOWN),
+        ("k562-de.csv", "k562", Label.DE, Label.NONE),
+        ("K562_set-DIR.csv", "k562_set", Label.UP, Label.DOWN),
+        ("folder.x/rpe1-dir", "rpe1", Label.UP, Label.DOWN),
+        ("a-de-dir.csv", "a-de", Label.UP, Label.DOWN),
     ],
 )
-def test_what_one_and_zero_mean_depends_on_the_task(name: str, task: str, one: Label, zero: Label) -> None:
+def test_what_one_and_zero_mean_depends_on_the_task(name: str, line: str, one: Label, zero: Label) -> None:
     table = pairs(PERTURBQA, name)
-    assert (table.kind, table.dataset_kind, table.rejected, table.lines) == ("perturbqa", task, (), (2, 3))
+    assert (table.kind, table.cell_line, table.rejected, table.lines) == ("perturbqa", line, (), (2, 3))
     assert table.pairs == (
         Pair("AARS_A2M", "AARS", "A2M", one, "train"),
         Pair("AARS_12-cell cycle", "AARS", "12-cell cycle", zero, "test"),
     )
 
 
-@pytest.mark.parametrize("name", ["k562.csv", "de.csv", "k562-de-old.csv", "mode.csv"])
+@pytest.mark.parametrize("name", ["k562.csv", "de.csv", "-de.csv", "k562-de-old.csv", "mode.csv"])
 def test_another_name_asks_for_one_that_tells(name: str) -> None:
     with pytest.raises(InputError, match=f"{name}: .* Name it <line>-de.csv or <line>-dir.csv"):
         pairs(PERTURBQA, name)

@@ -36,7 +36,7 @@ def test_a_zip_may_hold_any_table(make_zip: ZipMaker) -> None:
     content = make_zip({"k562-dir.csv": b"pert,gene,label,split\nA,B,1,train\n"})
     table = read(content, "download.zip")
     assert isinstance(table, PairTable)
-    assert table.dataset_kind == "dir"
+    assert table.cell_line == "k562"
 
 
 @pytest.mark.parametrize("content", [b"a,b\n1,2\n", b"id;pert;gene\n", b'{"a": 1}', b"\x1f\x8b\x08", b"hello"])

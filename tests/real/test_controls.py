@@ -66,7 +66,7 @@ def test_no_published_run_with_labels_beats_row_counts(real_workspace: Workspace
 
 
 def test_a_mean_by_gene_has_no_skill_on_k562(place: Path) -> None:
-    found = named(core_json(place, "baselines", "--dataset", "k562-de")["baselines"])
+    found = named(core_json(place, "baselines", "--dataset", "k562")["baselines"])
     of_gene = found["gene's training mean"]
     assert of_gene["de"]["macro"] == 0.5
     assert of_gene["de"]["micro"] > 0.9

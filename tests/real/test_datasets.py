@@ -43,7 +43,7 @@ def submission(shared_data: Path) -> Submission:
 
 def test_train(pairs: Pairs) -> None:
     table = pairs("challenge/train.csv")
-    assert (table.kind, table.dataset_kind, len(table.pairs)) == ("challenge_train", "ternary", 7705)
+    assert (table.kind, table.cell_line, len(table.pairs)) == ("challenge_train", None, 7705)
     assert len({pair.pert for pair in table.pairs}) == 386
     assert len({pair.gene for pair in table.pairs}) == 1570
     assert Counter(pair.label for pair in table.pairs) == {Label.UP: 2359, Label.DOWN: 1086, Label.NONE: 4260}
@@ -159,6 +159,6 @@ def test_the_labelled_pool(submission: Submission, pairs: Pairs) -> None:
 def test_perturbqa(pairs: Pairs, file: str, rows: int, positive: int) -> None:
     table = pairs(f"perturbqa/{file}.csv")
     one = Label.DE if file.endswith("-de") else Label.UP
-    assert (table.kind, table.dataset_kind, len(table.pairs)) == ("perturbqa", file.rsplit("-", 1)[1], rows)
+    assert (table.kind, table.cell_line, len(table.pairs)) == ("perturbqa", file.rsplit("-", 1)[0], rows)
     assert sum(pair.label is one for pair in table.pairs) == positive
     assert {pair.split for pair in table.pairs} == {"train", "test"}

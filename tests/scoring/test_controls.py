@@ -130,7 +130,7 @@ def test_nothing_is_judged_of_a_run_whose_first_row_is_not_finished(demo_workspa
 
 def test_a_benchmark_of_one_question_is_judged_by_the_average_over_genes() -> None:
     labels = ["de" if label != "none" else "none" for label in LABELS]
-    rows = rows_of(labels=labels, kind="de")
+    rows = rows_of(labels=labels, headline="macro")
     rows = replace(rows, frame=rows.frame.assign(count_only=P_DE, rarer_gene=0.0))
     found = control_run(rows, np.array(["train"] * 4 + ["test"] * 4, dtype=object), n=3)
     macro = score_within(rows.arrays, "gene").de
@@ -138,7 +138,7 @@ def test_a_benchmark_of_one_question_is_judged_by_the_average_over_genes() -> No
     assert (found.verdicts.de.control, found.verdicts.dir.beats) == ("base rate", None)
     assert found.verdicts.de.change.estimate == pytest.approx(macro.macro.value - 0.5)
     headline = score_run(rows).headline
-    assert (headline.name, headline.genes) == ("macro AUROC by gene, DE", macro.groups)
+    assert (headline.name, headline.genes) == ("macro AUROC by gene, DE", (macro.groups, 0))
     assert headline.value.estimate == macro.macro.value
     of_gene = named(found)["gene mean"]
     assert of_gene.de is not None

@@ -21,7 +21,7 @@ from core.store import pairs, predictions, runs
 from core.store.runs import Run
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
-from core.types import DatasetKind, Flag
+from core.types import Flag, HeadlineKind
 
 FOLDS = EvaluationProtocol("folds", 2, 7)
 # Two cells of two perturbations and two genes; P(DE) is higher throughout in the second, where more rows change.
@@ -49,7 +49,7 @@ def rows_of(
     cells: NDArray[np.intp] | None = None,
     cuts: NDArray[np.float64] = NO_CUTS,
     name: str = "r",
-    kind: DatasetKind = "ternary",
+    headline: HeadlineKind = "mean",
 ) -> RunRows:
     """The eight rows above, as they are scored."""
     ids = [f"{pert}_{gene}" for pert, gene in zip(PERT, GENE, strict=True)]
@@ -57,7 +57,7 @@ def rows_of(
     flag_lists = [[(flags or {})[i]] if i in (flags or {}) else [] for i in range(len(ids))]
     frame = pd.DataFrame({"pair_id": ids, "pert": PERT, "gene": GENE, "label": labels, "flags": flag_lists})
     found = scores_from_probabilities(P_DE, P_UP) if scores is None else scores
-    return RunRows(run_of(name), frame, found, index, np.arange(len(ids)), protocols, cells, cuts, kind)
+    return RunRows(run_of(name), frame, found, index, np.arange(len(ids)), protocols, cells, cuts, headline)
 
 
 def loaded(workspace: Workspace, name: str) -> RunRows:

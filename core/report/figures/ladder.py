@@ -11,7 +11,7 @@ from core.plots import ladder
 from core.report.captioned import CaptionedFigure, FigureKind
 from core.report.material import Material
 from core.scoring.public_noise import PublicNoise, public_noise
-from core.scoring.sentences import TWO_WAY
+from core.scoring.sentences import TWO_WAY, genes_text
 from core.scoring.standing import Standing, best_sentence
 from core.store.runs import Run
 from core.texts import NO_BIOLOGY
@@ -42,13 +42,13 @@ def of_group(dataset: str, group: Sequence[Run], standings: Mapping[str, Standin
     """The scores of a group of `group_runs`. dataset: its name; chosen: the id of the run that stands out."""
     first = standings[group[0].id]
     headline = first.score.headline
-    one_question = headline.genes is not None
-    lines = {} if one_question else {NO_BIOLOGY: first.counts}
+    by_gene = headline.genes is not None
+    lines = {} if by_gene else {NO_BIOLOGY: first.counts}
     table = pd.DataFrame([_line(run, standings[run.id], chosen) for run in group], columns=_COLUMNS)
     caption = f"{dataset} · {describe_rows(first)} · {headline.name} · 95% interval {TWO_WAY}"
-    if one_question:
-        caption += f", over {headline.genes:,} genes"
-    chart = ladder.figure(table, lines, headline.name if one_question else "mean")
+    if by_gene:
+        caption += f", over {genes_text(headline)}"
+    chart = ladder.figure(table, lines, headline.name if by_gene else "mean")
     sentence = best_sentence([{run.name: standings[run.id].score for run in group}])
     return CaptionedFigure("The ladder of scores", describe_rows(first), sentence, caption, chart, table)
 

@@ -44,7 +44,8 @@ def show_controls_table(controls: Sequence[Control], name: str, *, is_reversed: 
     lines = []
     for each in controls:
         line = {"name": each.name, "DE": _text(each.de), "DIR": _text(each.dir), "mean": _text(each.mean)}
-        line |= {"pooled": _text(each.pooled), "what the pooled one means": each.note}
+        pooled = {"DE, pooled": _text(each.pooled_de), "DIR, pooled": _text(each.pooled_dir)}
+        line |= {**pooled, "what the pooled ones mean": each.note}
         if is_reversed:
             line |= {"DE reversed": _reverse_text(each.de), "DIR reversed": _reverse_text(each.dir)}
         lines.append(line)

@@ -118,11 +118,12 @@ def _score_line(run: Run, standing: Standing) -> dict[str, object]:
 
 
 def _score_texts(found: RunScore) -> dict[str, str | None]:
-    """The columns of a score with their intervals: mean, DE and DIR, or the headline of a dataset that asks one question."""
+    """The columns of a score with their intervals: the headline, DE and DIR, and the pooled ones beside averages over genes."""
     score, headline = found.whole, found.headline
-    scores = {"mean": headline.value, "DE": score.de.shown, "DIR": score.dir.shown}
+    scores = {"mean": headline.value, "DE": headline.de, "DIR": headline.dir}
     if headline.genes is not None:
-        scores = {headline.name: headline.value, "pooled": score.de.shown if score.n_de < score.n_labelled else score.dir.shown}
+        pooled = {"DE, pooled": score.de.shown, "DIR, pooled": score.dir.shown}
+        scores = {headline.name: headline.value, "DE by gene": headline.de, "DIR by gene": headline.dir, **pooled}
     return {name: score_box.shown_text(value) if score.n_labelled else None for name, value in scores.items()}
 
 
@@ -158,6 +159,7 @@ def _columns(noise: PublicNoise | None) -> Mapping[str, Any]:
         "rows": text(help="How many rows the run has, and whether their labels are known here."),
         "public score": number("public", format="%.3f", help=public),
         **{name: text(help=f"{terms.SCORE_HELP[name]} {_INTERVAL}") for name in ("DE", "DIR", "mean")},
+        **{f"{name} by gene": text(help=f"{terms.HEADLINE_HELP} {_INTERVAL}") for name in ("DE", "DIR")},
         "scored": text(help=f"Which pairs of rows count. Inside cells: {UNSEEN}."),
         "beats no biology": text(help=_VERDICTS),
         "time": text(help="From the start to the end of a finished run; unknown for imported ones."),

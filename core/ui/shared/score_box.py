@@ -56,18 +56,29 @@ def show_score(score: ScoreIntervals, key: str = "score") -> None:
 
 
 def _show_headline(found: RunScore) -> None:
-    """Show the headline of a dataset that asks one question, and the pooled score beside it."""
+    """Show the headline of a dataset that is judged by genes: the mean of DE and DIR, and each with its pooled score."""
     headline, whole = found.headline, found.whole
-    name, part = ("DE", whole.de) if whole.dir.value != whole.dir.value else ("DIR", whole.dir)
-    by_gene = (
-        f"{range_text(headline.value)} {axes_text(headline.value)}  \n{headline.genes:,} genes with both classes, chance 0.5"
-    )
-    pooled = f"{range_text(part.shown)} {axes_text(part.shown)}  \nn = {part.n:,}, chance 0.5"
-    numbers = (
-        Number(headline.name, number_text(headline.value.estimate), terms.HEADLINE_HELP, by_gene),
-        Number(f"{name}, pooled", number_text(part.value), f"{terms.SCORE_HELP[name]} A mean by gene would raise it.", pooled),
-    )
-    show_numbers("score", numbers, 2)
+    genes = headline.genes or (0, 0)
+    parts = [
+        (name, value, pooled, n)
+        for name, value, pooled, n in (("DE", headline.de, whole.de, genes[0]), ("DIR", headline.dir, whole.dir, genes[1]))
+        if value.estimate == value.estimate
+    ]
+    numbers = [
+        Number(
+            f"{name} by gene",
+            number_text(value.estimate),
+            f"{terms.HEADLINE_HELP}\n\n{terms.SCORE_HELP[name]} Pooled, a mean by gene would raise it.",
+            f"{range_text(value)} {axes_text(value)}  \n{n:,} genes with both classes, chance 0.5  \n"
+            f"pooled {shown_text(pooled.shown)}, n = {pooled.n:,}",
+        )
+        for name, value, pooled, n in parts
+    ]
+    if len(numbers) != 1:  # else the headline is that question
+        value = headline.value
+        spread = f"{range_text(value)} {axes_text(value)}" if parts else "no labels of both classes"
+        numbers.insert(0, Number(headline.name, number_text(value.estimate), terms.HEADLINE_HELP, spread))
+    show_numbers("score", numbers, 3)
 
 
 def range_text(interval: Interval) -> str:

@@ -40,8 +40,8 @@ def scored_rows(run: str) -> RunRows:
     """A run's rows as they are scored."""
     known = {each.id: each for each in all_runs()}
     dataset = known[run].dataset
-    kind = next(each.kind for each in all_datasets() if each.id == dataset)
-    return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(dataset), kind)
+    headline = next(each.headline for each in all_datasets() if each.id == dataset)
+    return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(dataset), headline)
 
 
 @cache_by("run:{0}", "datasets", entries=50)
