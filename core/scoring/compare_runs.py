@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.errors import InputError
-from core.scoring.run_scores import NO_CUTS, RunRows, without_stand_ins
+from core.scoring.run_scores import NO_CUTS, RunRows, headline_name, without_stand_ins
 from core.stats.arrays import Bools, Floats, sum_by_group
-from core.stats.comparison import Comparison, Difference, compare, difference_of
+from core.stats.comparison import Comparison, Difference, compare, compare_macro, difference_of
 from core.stats.delong import widen
 from core.stats.official_score import point_values
 from core.stats.scores_and_labels import outcome_of
@@ -44,17 +44,25 @@ class RunComparison:
 
     covered: on the rows that both cover, which conclusions rest on; pair: these rows. all_rows: on all rows of both, None
     if both cover them all. cuts_known: whether the noise of the cut of folds is in the intervals, if any folds were cut.
+    DE, DIR and their mean are those of the dataset's headline, which `headline_name` names; pooled: the AUROCs over all pairs
+    of the covered rows, None if they are the headline.
     """
 
     pair: PairedRuns
     covered: Comparison
     all_rows: Comparison | None
     cuts_known: bool
+    pooled: Comparison | None = None
 
     @property
     def scored(self) -> str:
         """How both are scored, in words."""
         return self.pair.scored
+
+    @property
+    def headline_name(self) -> str:
+        """What the mean is, in words."""
+        return headline_name(self.pair.a.headline)
 
 
 def pair_runs(a: RunRows, b: RunRows) -> PairedRuns:
@@ -98,12 +106,22 @@ def compare_runs(a: RunRows, b: RunRows) -> RunComparison:
     both = pair.a.covered & pair.b.covered
     covered = pair if both.all() else pair.take(both)
     differences = _cut_differences(a, b, pair)
+    sound = PairedRuns(without_stand_ins(covered.a), without_stand_ins(covered.b))
+    is_macro = a.headline == "macro"
     return RunComparison(
         covered,
-        _compare(PairedRuns(without_stand_ins(covered.a), without_stand_ins(covered.b)), differences),
-        None if both.all() else _compare(pair, differences),
-        cuts_known=differences is not None,
+        _compare_headline(sound, differences),
+        None if both.all() else _compare_headline(pair, differences),
+        cuts_known=differences is not None and not (is_macro and folds_among(pair.a.protocols)),
+        pooled=_compare(sound, differences) if is_macro else None,
     )
+
+
+def _compare_headline(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
+    """The comparison by the dataset's headline. What other cuts would score is known of the pooled AUROCs alone."""
+    if pair.a.headline == "macro":
+        return compare_macro(pair.a.arrays, pair.b.arrays, "gene")
+    return _compare(pair, cut_differences)
 
 
 def has_an_auroc(result: Comparison) -> bool:
@@ -113,6 +131,8 @@ def has_an_auroc(result: Comparison) -> bool:
 
 def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
     a, b = pair.a, pair.b
+    if a.headline == "macro":  # what other cuts would score is known of the pooled AUROCs alone
+        return compare_macro(a.arrays, b.arrays, "gene")
     found = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
     variances = variances_between(NO_CUTS if cut_differences is None else cut_differences)
     of_a, of_b = variances_between(a.cuts), variances_between(b.cuts)

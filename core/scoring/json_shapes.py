@@ -166,6 +166,8 @@ def comparison(found: RunComparison, words: list[str], margin: float | None = No
         "p_gt_0": found.covered.mean.p_gt_0,
         "detectable": found.covered.mean.detectable,
         "scored": found.scored,
+        "headline": found.headline_name,
+        "pooled": None if found.pooled is None else changes(found.pooled),
         "cuts_known": found.cuts_known,
         "all_rows": None if found.all_rows is None else changes(found.all_rows),
         "equivalence": None if equal is None else {**asdict(equal), "equal": equal.equal},

@@ -191,13 +191,18 @@ def score_counts(rows: RunRows) -> RunScore:
     return score_run(count_rows(rows).under(rows.protocols))
 
 
+def headline_name(kind: HeadlineKind) -> str:
+    """What the headline of a dataset is that has labels for both questions."""
+    return MEAN_HEADLINE if kind == "mean" else f"{MACRO_HEADLINE}, {MEAN_HEADLINE}"
+
+
 def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
     """The mean of DE and DIR, or of their macro AUROCs by gene; of a question alone if the other has not both classes."""
     if rows.headline == "mean":
         return Headline(MEAN_HEADLINE, whole.mean.shown, whole.de.shown, whole.dir.shown, None)
     within = score_within(rows.arrays, "gene")
     de, direction = within.de.macro, within.dir.macro
-    name, value = f"{MACRO_HEADLINE}, {MEAN_HEADLINE}", within.mean
+    name, value = headline_name(rows.headline), within.mean
     if math.isnan(direction.value):
         name, value = f"{MACRO_HEADLINE}, DE", de
     elif math.isnan(de.value):

@@ -7,7 +7,7 @@ import math
 from core.scoring.compare_runs import RunComparison
 from core.scoring.controls import Verdict
 from core.scoring.other_scores import MATCHED, METRICS, OtherScores
-from core.scoring.run_scores import MEAN_HEADLINE, Headline, RunScore
+from core.scoring.run_scores import MACRO_HEADLINE, Headline, RunScore
 from core.stats.delong import Estimate
 from core.stats.equivalence import Equivalence, equivalence
 from core.stats.intervals import Interval, Unit
@@ -160,7 +160,7 @@ def comparison_sentences(found: RunComparison, a: str, b: str, margin: float | N
     change = mean.change.shown
     if math.isnan(change.estimate):
         return _one_axis_sentences(found, a, b)
-    sentences = [_change_sentence(change, MEAN_HEADLINE, a, b)]
+    sentences = [_change_sentence(change, found.headline_name, a, b)]
     if margin is not None:
         sentences.append(_equality_sentence(equivalence(change, margin)))
     elif change.low <= 0 <= change.high:
@@ -188,8 +188,9 @@ def _one_axis_sentences(found: RunComparison, a: str, b: str) -> list[str]:
             f"{result.n_labelled:,} labelled rows, but no question for which both runs have a score and the labels have both "
             "classes: no AUROC, so no comparison."
         ]
+    by_gene = "" if found.pooled is None else f", {MACRO_HEADLINE}"
     return [
-        *(_change_sentence(part.change.shown, name, a, b) for name, part in parts.items()),
+        *(_change_sentence(part.change.shown, f"{name}{by_gene}", a, b) for name, part in parts.items()),
         f"Only {next(iter(parts))} can be compared: for the other question a run has no score, or the labels have one class.",
         *_comparison_remarks(found),
     ]
@@ -207,6 +208,11 @@ def _equality_sentence(found: Equivalence) -> str:
 def _comparison_remarks(found: RunComparison) -> list[str]:
     """How both runs were scored, and on which rows."""
     remarks = []
+    if found.pooled is not None:
+        pooled = {"DE": found.pooled.de, "DIR": found.pooled.dir}
+        known = {name: part.change.shown for name, part in pooled.items() if not math.isnan(part.change.value)}
+        words = ", ".join(f"{name} by {interval_text(change, signed=True)}" for name, change in known.items())
+        remarks.append(f"Pooled over genes, {words}.")
     if found.scored != ALL_ROWS:
         remarks.append(f"Both are scored {_describe_scored(found.scored)}.")
     if not found.cuts_known:

@@ -10,12 +10,14 @@ from numpy.typing import ArrayLike
 from core.stats import validate
 from core.stats.arrays import Codes
 from core.stats.cell_auroc import influence_within_cells
-from core.stats.delong import Estimate, estimates
+from core.stats.delong import Dependence, Estimate, dependence_of, estimates_from
 from core.stats.influence import Influence
 from core.stats.intervals import Interval, p_gt_0
 from core.stats.official_score import DE, DIR, MEAN, Metrics, row_counts
 from core.stats.power import correlation, detectable_difference
+from core.stats.scored_rows import ScoredRows
 from core.stats.scores_and_labels import Scores, outcome_of, shared_rows, tasks
+from core.stats.within_axis import Axis, macro_influence
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +56,29 @@ def compare(labels: ArrayLike, a: Scores, b: Scores, pert: ArrayLike, gene: Arra
     return Comparison(*row_counts(outcome, n), de, direction, mean)
 
 
+def compare_macro(a: ScoredRows, b: ScoredRows, axis: Axis) -> Comparison:
+    """As `compare`, of the mean over genes (or perturbations) of the AUROC inside each; b has the rows of a, in their order."""
+    first, second = shared_rows(a.scores, b.scores)
+    both = [*tasks(a.outcome, first), *tasks(a.outcome, second)]
+    influence, dependence = macro_influence(both, a.pert, a.gene, a.cells, axis)
+    de, direction, mean = (difference_of(*three) for three in _paired_estimates(influence, dependence))
+    return Comparison(*row_counts(a.outcome, len(a.pert)), de, direction, mean)
+
+
 def paired_estimates(influence: Influence, pert: Codes, gene: Codes) -> list[tuple[Estimate, Estimate, Estimate]]:
     """For DE, DIR and their mean: the first run's value, the second's, and the change.
 
     influence: of four AUROCs, DE and DIR of the first run and of the second, without strata.
     """
+    return _paired_estimates(influence, dependence_of(influence, pert, gene))
+
+
+def _paired_estimates(influence: Influence, dependence: Dependence) -> list[tuple[Estimate, Estimate, Estimate]]:
     none = np.zeros(2)
     metrics = (DE, DIR, MEAN)
     values = [np.concatenate(sides) for metric in metrics for sides in ((metric, none), (none, metric))]
-    scores = [one[0] for one in estimates(influence, pert, gene, values)]
-    changes = estimates(influence, pert, gene, [np.concatenate((-metric, metric)) for metric in metrics], (-1.0, 1.0))
+    scores = [one[0] for one in estimates_from(influence, dependence, values)]
+    changes = estimates_from(influence, dependence, [np.concatenate((-metric, metric)) for metric in metrics], (-1.0, 1.0))
     return [(a, b, change[0]) for a, b, change in zip(scores[::2], scores[1::2], changes, strict=True)]
 
 

@@ -52,11 +52,22 @@ def score_within(rows: ScoredRows, axis: Axis) -> WithinAxis:
     tasks = rows.tasks()
     group, other = (rows.gene, rows.pert) if axis == "gene" else (rows.pert, rows.gene)
     found = _Groups.of(tasks, group, rows.cells)
-    macro = _estimates(found, (found.pairs > 0).astype(np.float64), axis, group, other)
-    by_pairs = _estimates(found, found.pairs, axis, group, other)
+    macro, by_pairs = (
+        [one[0] for one in estimates_from(*_average(found, amounts, axis, group, other), [DE, DIR, MEAN])]
+        for amounts in (found.is_used, found.pairs)
+    )
     used, present = found.pairs > 0, found.rows > 0
     de, direction = (WithinTask(macro[k], by_pairs[k], int(used[k].sum()), int((present[k] & ~used[k]).sum())) for k in range(2))
     return WithinAxis(axis, de, direction, macro[2])
+
+
+def macro_influence(
+    tasks: Sequence[Task], pert: Codes, gene: Codes, cells: Codes | None, axis: Axis
+) -> tuple[Influence, Dependence]:
+    """The mean over groups of each task's AUROC inside them: the influence of rows on it, and how the tasks vary together."""
+    group, other = (gene, pert) if axis == "gene" else (pert, gene)
+    found = _Groups.of(tasks, group, cells)
+    return _average(found, found.is_used, axis, group, other)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +82,11 @@ class _Groups:
     rows: Floats
     influence: Influence
     share: Floats
+
+    @property
+    def is_used(self) -> Floats:
+        """1 for the groups with both classes, 0 for the others, of shape (k, n_groups)."""
+        return (self.pairs > 0).astype(np.float64)
 
     @staticmethod
     def of(tasks: Sequence[Task], group: Codes, cells: Codes | None) -> _Groups:
@@ -87,8 +103,8 @@ class _Groups:
         return _Groups(_ratio(won.reshape(shape).sum(axis=2), of_group), of_group, rows, influence, share)
 
 
-def _estimates(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: Codes) -> list[Estimate]:
-    """DE, DIR and their mean, averaged over groups in proportion to `amounts` of shape (2, n_groups)."""
+def _average(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other: Codes) -> tuple[Influence, Dependence]:
+    """The AUROCs averaged over groups in proportion to `amounts` of shape (k, n_groups), and how they vary together."""
     inside, total = found.influence, amounts.sum(axis=1, keepdims=True)
     weights = _ratio(amounts, total)
     n_cells = inside.n_strata // weights.shape[1]
@@ -104,8 +120,7 @@ def _estimates(found: _Groups, amounts: Floats, axis: Axis, group: Codes, other:
     dependence = dependence_of(influence, pert, gene, methods)
     between = _between_groups(found.values - average, weights)
     covariances = {**dependence.covariances, axis: between[None]}
-    dependence = Dependence(covariances, dependence.perts, dependence.genes, methods)
-    return [one[0] for one in estimates_from(influence, dependence, [DE, DIR, MEAN])]
+    return influence, Dependence(covariances, dependence.perts, dependence.genes, methods)
 
 
 def _between_groups(distance: Floats, weights: Floats) -> Floats:

@@ -138,3 +138,19 @@ def test_a_control_is_compared_inside_the_cells_of_the_run(demo_workspace: Works
     rows = loaded(demo_workspace, "simulated debate")
     result = compare_runs(run_scores.count_rows(rows), rows)
     assert result.covered.de.b.value == run_scores.score_run(rows).whole.de.value
+
+
+def test_on_a_cell_line_the_macro_scores_are_compared_and_named() -> None:
+    a, b = rows_of(headline="macro"), replace(rows_of(headline="macro", name="b"), scores=OTHER)
+    result = compare_runs(a, b)
+    mine, other = (run_scores.score_run(each).headline for each in (a, b))
+    assert result.covered.mean.change.value == pytest.approx(other.value.estimate - mine.value.estimate)
+    assert result.headline_name == mine.name == "macro AUROC by gene, mean of DE and DIR"
+    assert result.pooled is not None
+    over_all = compare_runs(rows_of(), replace(rows_of(name="b"), scores=OTHER)).covered
+    assert result.pooled.mean.change.value == over_all.mean.change.value
+    words = sentences.comparison_sentences(result, "a", "b")
+    assert "macro AUROC by gene, mean of DE and DIR" in words[0]
+    assert any(word.startswith("Pooled over genes, DE by ") for word in words)
+    shape = json_shapes.comparison(result, words)
+    assert (shape["headline"], shape["pooled"]["delta_de"]["estimate"]) == (mine.name, result.pooled.de.change.value)

@@ -3,11 +3,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.stats
+from sklearn.metrics import roc_auc_score
 
 from core.errors import InputError
-from core.stats.comparison import compare
+from core.stats.comparison import compare, compare_macro
 from core.stats.delong import delong_difference
 from core.stats.official_score import score_with_intervals
+from core.stats.scored_rows import scored_rows
 from core.stats.scores_and_labels import Scores, scores_from_probabilities
 from tests.stats.oracles import some_rows
 
@@ -75,3 +77,29 @@ def test_without_labels_there_is_no_change() -> None:
     found = compare([None] * 300, A, B, PERT, GENE)
     assert found.n_labelled == 0
     assert np.isnan([found.mean.change.value, found.mean.p_gt_0, found.mean.detectable, found.mean.correlation]).all()
+
+
+def test_macro_changes_are_the_mean_change_of_the_genes() -> None:
+    """Scikit-learn's AUROC of each gene with both classes; genes are independent, so the error is that of their mean."""
+    rng = np.random.default_rng(5)
+    labels, de, up = some_rows(rng, 400)
+    pert, gene = rng.integers(0, 25, 400), rng.integers(0, 30, 400)
+    a, b = scores_from_probabilities(de, up), scores_from_probabilities(de + rng.normal(0, 0.2, 400), rng.random(400))
+    found = compare_macro(*(scored_rows(labels, one, pert, gene) for one in (a, b)), "gene")
+    questions = {"de": (labels != "", labels != "none", "p_de"), "dir": (labels != "none", labels == "up", "p_up")}
+    for metric, (counted, positive, name) in questions.items():
+        genes = [rows for one in np.unique(gene) if len(set(positive[rows := counted & (gene == one)])) == 2]
+        of_a, of_b = (np.array([roc_auc_score(positive[rows], getattr(run, name)[rows]) for rows in genes]) for run in (a, b))
+        part = getattr(found, metric)
+        assert (part.a.value, part.b.value) == pytest.approx((of_a.mean(), of_b.mean()), abs=1e-12)
+        assert part.change.value == pytest.approx((of_b - of_a).mean(), abs=1e-12)
+        assert part.change.gene.se == pytest.approx(np.std(of_b - of_a, ddof=1) / np.sqrt(len(genes)))
+    assert found.mean.change.value == pytest.approx((found.de.change.value + found.dir.change.value) / 2)
+
+
+def test_a_run_beside_itself_does_not_change_the_macro_score() -> None:
+    rng = np.random.default_rng(6)
+    labels, de, up = some_rows(rng, 200)
+    rows = scored_rows(labels, scores_from_probabilities(de, up), rng.integers(0, 9, 200), rng.integers(0, 9, 200))
+    found = compare_macro(rows, rows, "gene")
+    assert [(part.change.value, part.change.shown.se) for part in (found.de, found.dir, found.mean)] == [(0.0, 0.0)] * 3

@@ -25,7 +25,7 @@ def of_pair(found: RunComparison, baseline: Run, run: Run) -> CaptionedFigure:
     table = paired_changes.table(result).dropna(subset="estimate")
     caption = (
         f"{run.name} minus {baseline.name} · {result.n_labelled:,} labelled rows of both, {scored_text(found.scored)} · "
-        "paired 95% intervals · "
+        f"{found.headline_name} · paired 95% intervals · "
         f"P(better) {_judged(result).p_gt_0:.2f} {TWO_WAY} · shaded: changes of the mean too small to be detected with 80% power"
     )
     return CaptionedFigure(_TITLE, subject, sentence, caption, paired_changes.figure(table, result.mean.detectable), table)
