@@ -332,7 +332,7 @@ def test_under_test_it_is_taken_as_it_is(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("rows", "protocol", "lacking"),
     [
-        (["train.csv"], TEST, "rows without a label to predict"),
+        (["train.csv"], TEST, "rows to predict beside labelled training rows"),
         (["test.csv"], TEST, "labelled rows to learn from"),
         (["test.csv"], LOO, "labelled rows to learn from"),
     ],
@@ -671,7 +671,7 @@ def test_a_component_without_a_reference_is_named(workspace: Workspace, world: S
     knn(workspace, "knn")
     with pytest.raises(InputError, match="component llm test: has no reference run on labelled rows"):
         fuse(workspace, "fused", "llm test", "knn", reference="train")
-    with pytest.raises(InputError, match="reference run llm test: has no labelled row"):
+    with pytest.raises(InputError, match="reference run llm test: has no labelled training row"):
         fuse(workspace, "fused", "llm test", "knn", reference="train", references={"llm test": "llm test"})
     import_upload(workspace, worlds.llm(world.ids[world.n_train :], seed=9), "second.csv", ImportOptions(name="second"))
     with pytest.raises(InputError, match="component second: has no reference run"):
