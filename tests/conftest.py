@@ -17,6 +17,7 @@ from core.actions.imports import import_paths, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from tests import cases
+from tests.experiments.benchmark_baselines import cases as lines
 
 settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
 settings.load_profile("patient")
@@ -79,6 +80,12 @@ def demo_copy(demo_workspace: Workspace, tmp_path: Path) -> Workspace:
     left_out = shutil.ignore_patterns("desk.log*", "permuted")
     shutil.copytree(demo_workspace.settings.workspace, tmp_path / "demo", ignore=left_out)
     return open_workspace(replace(demo_workspace.settings, workspace=tmp_path / "demo"))
+
+
+@pytest.fixture(scope="session")
+def cell_lines(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """Two small cell lines of PerturbQA, k562 and hepg2, and knowledge packs of their genes, shared: tests only read it."""
+    return make_once(tmp_path_factory, "lines", lines.fill)
 
 
 @pytest.fixture(scope="session")

@@ -25,6 +25,7 @@ derived_runs   requests of kNN, fusion and decomposition, and the neighbours of 
 benchmarks     makes the runs of a benchmark, and finds those that are there
 benchmark_process  a benchmark in a process of its own
 benchmark_plans  what a plan of a benchmark is made from
+benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
 ledger         the ledger of hypotheses: registers, records results, imports what others published
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there

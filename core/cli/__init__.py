@@ -9,7 +9,8 @@ files       demo, import, fetch, undo, export
 runs        runs, set, rename, note, delete
 search      search
 numbers     score, compare, bench
-controls    controls, baselines
+controls    controls
+baselines   baselines
 benchmark   benchmark, plan
 audit       audit: debates, leakage
 ablation    ablation: list, run

@@ -1,21 +1,19 @@
-"""Commands about baselines without biology: controls, baselines."""
+"""The command `controls`: what knows no biology beside a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Annotated
 
 import typer
 
 from core.actions import knn_numbers
 from core.cli.base import Json, RunName, show
 from core.scoring import control_shapes, run_scores, sentences
-from core.scoring.baselines import Baseline, BaselineScore, dataset_baselines
 from core.scoring.controls import Control, RunControls, control_run, reverse_value
 from core.scoring.space_controls import control_spaces
 from core.stats.intervals import Interval
-from core.store import datasets, pairs
+from core.store import pairs
 from core.texts import number_text
 
 app = typer.Typer()
@@ -66,31 +64,3 @@ def _table(controls: Iterable[Control]) -> list[str]:
 
 def _cell(value: Interval | None) -> str:
     return f"{'–' if value is None else sentences.interval_text(value):22}"
-
-
-@app.command()
-def baselines(
-    context: typer.Context,
-    dataset: Annotated[str, typer.Option(metavar="D", help="The dataset's name.")],
-    split: Annotated[str, typer.Option(help="The split whose labelled rows are scored.")] = "test",
-    as_json: Json = False,
-) -> None:
-    """Show what baselines without biology score on a split: mean AUROC over genes first, then over all rows."""
-    with context.obj.store.read() as db:
-        rows = pairs.frame(db, datasets.find(db, dataset).id)
-    found = dataset_baselines(rows, split)
-    show(control_shapes.baselines(found, split), as_json, "\n".join(_baseline_lines(found)))
-
-
-def _baseline_lines(found: Iterable[Baseline]) -> list[str]:
-    lines = []
-    for each in found:
-        for name, score in (("DE", each.de), ("DIR", each.dir)):
-            if score is not None:
-                lines.append(f"{each.name:32} {name:4} {_baseline_text(score, each.note)}")
-    return lines
-
-
-def _baseline_text(score: BaselineScore, note: str | None) -> str:
-    pooled = f"pooled {sentences.interval_text(score.micro.shown)}" + (f" ({note})" if note else "")
-    return f"by gene {sentences.interval_text(score.macro.shown)} over {score.genes:,} genes; {pooled}"

@@ -13,6 +13,6 @@ paired_changes    paired differences of two runs             rank_scatter      r
 score_history     scores of what was tried, in order    training_loss   losses of a fine-tune by step
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
 ablation_scores   ways to score the same rows               benchmark_deltas  what an arm of a benchmark changes
-published_differences  published numbers and ours
+published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 """

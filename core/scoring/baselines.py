@@ -1,4 +1,4 @@
-"""Baselines of a dataset: what knows no biology scores on the labelled rows of a split."""
+"""What baselines score on the labelled rows of a split, and those among them that know no biology."""
 
 from __future__ import annotations
 
@@ -31,12 +31,28 @@ class BaselineScore:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What knows no biology on a split. de, dir: None for a question without both classes. note: how to read `micro`."""
+    """What a baseline scores on a split. de, dir: None for a question without both classes, or one that it does not answer.
+
+    note: how to read it. on_covered: its score on the rows that it can say something about, None if these are all. lacks: why it
+    was not computed, "" if it was.
+    """
 
     name: str
     de: BaselineScore | None
     dir: BaselineScore | None
     note: str | None = None
+    on_covered: OnCovered | None = None
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OnCovered:
+    """A baseline's score on those rows of a split that it can say something about. rows: their number; of: that of all rows."""
+
+    rows: int
+    of: int
+    de: BaselineScore | None
+    dir: BaselineScore | None
 
 
 def dataset_baselines(dataset: pd.DataFrame, split: str) -> tuple[Baseline, ...]:
@@ -60,15 +76,17 @@ def dataset_baselines(dataset: pd.DataFrame, split: str) -> tuple[Baseline, ...]
     }
     rows = index.rows.take(positions)
     outcome = outcome_of(index.labels[positions])
-    return tuple(
-        _baseline(name, ScoredRows(outcome, each, rows.pert, rows.gene), NO_SKILL if name.startswith("gene's") else None)
-        for name, each in scores.items()
-    )
+    found = []
+    for name, each in scores.items():
+        de, direction = score_baseline(ScoredRows(outcome, each, rows.pert, rows.gene))
+        found.append(Baseline(name, de, direction, NO_SKILL if name.startswith("gene's") else None))
+    return tuple(found)
 
 
-def _baseline(name: str, rows: ScoredRows, note: str | None) -> Baseline:
+def score_baseline(rows: ScoredRows) -> tuple[BaselineScore | None, BaselineScore | None]:
+    """DE and DIR of a baseline on some rows; None for a question without both classes or without scores."""
     within, pooled = score_within(rows, "gene"), score_of_rows(rows)
-    return Baseline(name, _baseline_score(within.de, pooled.de), _baseline_score(within.dir, pooled.dir), note)
+    return _baseline_score(within.de, pooled.de), _baseline_score(within.dir, pooled.dir)
 
 
 def _baseline_score(within: WithinTask, pooled: Estimate) -> BaselineScore | None:

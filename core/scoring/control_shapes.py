@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from core.scoring.baselines import Baseline, BaselineScore
@@ -50,17 +49,23 @@ def _verdict(found: Verdict) -> dict[str, Any]:
     return {"control": found.control, "verdict": None if found.beats is None else found.word, "change": interval(found.change)}
 
 
-def baselines(found: Sequence[Baseline], split: str) -> dict[str, Any]:
-    """`baselines`: the macro AUROC by gene first, which a mean by gene cannot raise, and the pooled one as `micro`."""
+def baseline(found: Baseline) -> dict[str, Any]:
+    """One of `baselines`: the macro AUROC by gene first, which a mean by gene cannot raise, and the pooled one as `micro`."""
+    covered = found.on_covered
     return {
-        "split": split,
-        "baselines": [
-            {"name": each.name, "de": _baseline(each.de), "dir": _baseline(each.dir), "note": each.note} for each in found
-        ],
+        "name": found.name,
+        "de": baseline_score(found.de),
+        "dir": baseline_score(found.dir),
+        "note": found.note,
+        "on_covered": None
+        if covered is None
+        else {"rows": covered.rows, "of": covered.of, "de": baseline_score(covered.de), "dir": baseline_score(covered.dir)},
+        "lacks": found.lacks or None,
     }
 
 
-def _baseline(found: BaselineScore | None) -> dict[str, Any] | None:
+def baseline_score(found: BaselineScore | None) -> dict[str, Any] | None:
+    """One question of a baseline; a macro AUROC is null where no gene has both classes."""
     if found is None:
         return None
     intervals = {"macro": shape_shown(found.macro), "micro": shape_shown(found.micro)}

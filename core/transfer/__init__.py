@@ -11,5 +11,5 @@ fusion_decomposition  a component recovered from a fusion              weight_gr
 live_knn              kNN priors while settings change                 live_fusion       scores while weights change
 fold_sums             priors of one cut by a sparse product            cut_priors        priors of several cuts of folds
 cuts                  the mean of ten cuts, a space's number           permutation_null  the same with permuted vectors
-knn_numbers           all numbers of a kNN together
+knn_numbers           all numbers of a kNN together            gene_graph        a network over a dataset's symbols
 """

@@ -189,11 +189,34 @@ class PermutedSimilarity:
         return self.similarity.covers(self.owner[symbols])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnSimilarity:
+    """Another similarity in which each symbol has 1 with itself, whether a space covers it or not."""
+
+    similarity: Similarity
+
+    def block(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        return _own_as_one(self.similarity.block(queries, known), queries, known)
+
+    def per_space(self, queries: Codes, known: Codes) -> Floats:
+        """See `Similarity`."""
+        return _own_as_one(self.similarity.per_space(queries, known), queries, known)
+
+    def covers(self, symbols: Codes) -> Bools:
+        """See `Similarity`."""
+        return self.similarity.covers(symbols)
+
+
 def cosine_similarity(spaces: Sequence[Space], centre_on: Codes | None = None) -> Cosines:
     """The cosine similarity in an ensemble of spaces; centre_on: as in `unit_vectors`."""
     if not spaces:
         raise InputError("spaces: got none; expected at least one")
     return Cosines(tuple(unit_vectors(space.columns, centre_on) for space in spaces))
+
+
+def _own_as_one(similarities: Floats, queries: Codes, known: Codes) -> Floats:
+    return np.where(queries[:, None] == known, 1.0, similarities)
 
 
 def _lengths(vectors: Floats) -> Floats:

@@ -8,6 +8,7 @@ from core.errors import InputError
 from core.transfer.similarity import (
     ConstantSimilarity,
     Cosines,
+    OwnSimilarity,
     SimilarityMatrices,
     Space,
     cosine_similarity,
@@ -96,3 +97,14 @@ def test_refused() -> None:
         cosine_similarity([])
     with pytest.raises(InputError, match=r"columns: got an array of shape \(3,\)"):
         unit_vectors(np.ones(3))
+
+
+def test_a_symbol_is_like_itself_whether_a_space_covers_it_or_not() -> None:
+    space = Space("s", np.array([[1.0, 0.0], [1.0, 1.0], [np.nan, np.nan]]))
+    own = OwnSimilarity(cosine_similarity([space]))
+    half = np.sqrt(0.5)
+    codes = np.arange(3)
+    np.testing.assert_allclose(own.block(codes, codes), [[1, half, 0], [half, 1, 0], [0, 0, 1]])
+    np.testing.assert_allclose(own.per_space(codes[:2], codes[2:])[0], [[np.nan], [np.nan]])
+    np.testing.assert_allclose(own.per_space(codes[2:], codes[2:])[0], [[1.0]])
+    assert own.covers(codes).tolist() == [[True, True, False]]

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
+from core.ui.experiments import baselines_tab
 from core.ui.shared import space_numbers
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
@@ -78,6 +79,7 @@ class Idle(Background):
 def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
     """Open a page of a workspace, with query parameters; it has run once. Nothing is computed in the background."""
     monkeypatch.setattr(space_numbers, "background", Idle)
+    monkeypatch.setattr(baselines_tab, "background", Idle)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")

@@ -24,7 +24,7 @@ TABS = {
         "part",
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
-    "experiments": ("tab", ("Ledger", "Benchmark", "Plan", "Controls", "Ablations", "Published numbers")),
+    "experiments": ("tab", ("Ledger", "Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
     "launch": ("tab", ("Runs", "Fine-tune")),
     "submit": ("tab", ("Package a run", "Check a file")),
     "data": ("tab", ("Import", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),

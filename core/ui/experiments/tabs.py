@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from core.ui.experiments import ablations_tab, benchmark_tab, controls_tab, ledger_tab, plan_tab, published_tab
+from core.ui.experiments import ablations_tab, baselines_tab, benchmark_tab, controls_tab, ledger_tab, plan_tab, published_tab
 from core.ui.shared.shell import PageContext
 
 
@@ -21,6 +21,7 @@ TABS = (
     Tab("Benchmark", benchmark_tab.show),
     Tab("Plan", plan_tab.show),
     Tab("Controls", controls_tab.show),
+    Tab("Baselines", baselines_tab.show),
     Tab("Ablations", ablations_tab.show),
     Tab("Published numbers", published_tab.show),
 )

@@ -1,0 +1,41 @@
+"""The baselines of a labelled dataset in a workspace, or of its rows from another's training rows. Nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.actions import packs
+from core.actions.workspace import Workspace
+from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
+from core.experiments.benchmark_baselines.material import benchmark_of_lines
+from core.experiments.benchmark_baselines.split import SplitBaselines, SplitInputs, find_split_baselines
+from core.store import datasets, pairs
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRequest:
+    """What is asked for: the labelled rows of a split of a dataset, by name or id.
+
+    training: the dataset whose training rows they are predicted from, None for their own. attention: see `Material`.
+    """
+
+    dataset: str
+    split: str = "test"
+    training: str | None = None
+    attention: AttentionGrid | None = None
+
+
+def compute_baselines(
+    workspace: Workspace, request: BaselineRequest, progress: Callable[[float], object] = lambda _: None
+) -> SplitBaselines:
+    """Returns the baselines of a split. Raises NotFound, and InputError if the split has no labelled row."""
+    with workspace.store.read() as db:
+        scored = datasets.find(db, request.dataset)
+        training = scored if request.training is None else datasets.find(db, request.training)
+        frame = pairs.frame(db, scored.id)
+        if training.id != scored.id:
+            frame = benchmark_of_lines(pairs.frame(db, training.id), frame, request.split)
+    hashes = packs.pack_hashes(workspace, scored.organism, or_another=True)
+    inputs = SplitInputs(scored.name, training.name, frame, packs.read_packs(workspace, hashes), request.attention)
+    return find_split_baselines(inputs, request.split, progress)

@@ -1,0 +1,178 @@
+"""graph attention network: trained on the training rows over the network of genes, the size chosen on held-out perturbations."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.embeddings.encoders import require_package
+from core.experiments.benchmark_baselines.attention_layers import make_network, node_vectors, pair_answers
+from core.experiments.benchmark_baselines.attention_settings import LEARNING_RATE, VALIDATION_SHARE, WEIGHT_DECAY, AttentionGrid
+from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
+from core.experiments.benchmark_baselines.material import NO_NETWORK, Material
+from core.scoring.baselines import score_baseline
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.scored_rows import ScoredRows
+from core.stats.scores_and_labels import Outcome, scores_from_probabilities
+from core.transfer.gene_graph import GeneGraph
+from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge, Rows
+
+NAME = "graph attention network"
+NOT_ASKED = "networks are trained only if asked for: `perturbdesk baselines --attention full`, or sizes such as 1x64"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A trained network. score: the mean macro AUROC by gene on the validation perturbations; epochs: passes until then."""
+
+    layers: int
+    width: int
+    score: float
+    epochs: int
+    network: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Data:
+    """What networks are trained and chosen on. edges: see `node_vectors`; known, held_out: training and validation rows."""
+
+    edges: Any
+    known: Knowledge
+    held_out: Knowledge
+    n_nodes: int
+
+
+def hold_out_perturbations(known: Knowledge, seed: int) -> Bools:
+    """Flags of the training rows of a random tenth of the perturbations, at least one of them."""
+    perts = np.unique(known.rows.pert)
+    chosen = np.random.default_rng(seed).permutation(perts)[: max(1, round(VALIDATION_SHARE * len(perts)))]
+    held_out: Bools = np.isin(known.rows.pert, chosen)
+    return held_out
+
+
+def train_networks(material: Material, graph: GeneGraph, grid: AttentionGrid) -> Iterator[Trained]:
+    """Yields the network of each size of the grid. Raises MissingPackage without torch."""
+    torch = require_package("torch", f"a {NAME}")
+    known, held_out = material.known, hold_out_perturbations(material.known, grid.seed)
+    edges = torch.as_tensor(edges_of(graph), device=_device(torch))
+    data = _Data(edges, known.take(~held_out), known.take(held_out), len(material.symbols))
+    for layers, width in grid.sizes:
+        with torch.random.fork_rng():
+            torch.manual_seed(grid.seed)
+            yield _train(torch, data, grid, layers, width)
+
+
+def edges_of(graph: GeneGraph) -> Codes:
+    """The edges between symbols, from both ends, and one of each symbol with itself, of shape (2, n_edges)."""
+    joined = graph.between_symbols().tocoo()
+    apart = joined.coords[0] != joined.coords[1]
+    own = np.arange(len(graph.node))
+    return np.stack([np.concatenate((ends[apart], own)) for ends in joined.coords]).astype(np.int64)
+
+
+def _device(torch: Any) -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _train(torch: Any, data: _Data, grid: AttentionGrid, layers: int, width: int) -> Trained:
+    """A network after the pass that scores best on the validation perturbations."""
+    network = make_network(torch, data.n_nodes, layers, width).to(data.edges.device)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=LEARNING_RATE, weight_decay=WEIGHT_DECAY)
+    order = np.random.default_rng(grid.seed)
+    best, best_epoch, state = -math.inf, 0, copy.deepcopy(network.state_dict())
+    for epoch in range(1, grid.epochs + 1):
+        network.train()
+        shuffled = order.permutation(len(data.known))
+        for start in range(0, len(shuffled), grid.batch):
+            optimizer.zero_grad()
+            _loss(torch, network, data, shuffled[start : start + grid.batch]).backward()
+            optimizer.step()
+        score = _validate(torch, network, data)
+        if score > best:
+            best, best_epoch, state = score, epoch, copy.deepcopy(network.state_dict())
+        elif epoch - best_epoch >= grid.patience:
+            break
+    network.load_state_dict(state)
+    return Trained(layers, width, best, best_epoch, network)
+
+
+def _loss(torch: Any, network: Any, data: _Data, rows: Codes) -> Any:
+    """The cross-entropy of effects, and of directions where they are known, over some training rows."""
+    part = data.known.take(rows)
+    found = _answers(torch, network, data.edges, part.rows)
+    flags = torch.as_tensor(part.flags, device=data.edges.device)
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits
+    loss = entropy(found[:, 0], flags[:, EFFECT].float())
+    directed = flags[:, DIRECTED]
+    return loss + entropy(found[directed, 1], flags[directed, UP].float()) if directed.any() else loss
+
+
+def _answers(torch: Any, network: Any, edges: Any, rows: Rows) -> Any:
+    pert, gene = (torch.as_tensor(codes, device=edges.device) for codes in (rows.pert, rows.gene))
+    return pair_answers(torch, network, node_vectors(torch, network, edges), pert, gene)
+
+
+def _predict(torch: Any, network: Any, edges: Any, rows: Rows) -> tuple[Floats, Floats]:
+    """P(effect) and P(up | effect) of rows."""
+    network.eval()
+    with torch.no_grad():
+        found = torch.sigmoid(_answers(torch, network, edges, rows).double()).cpu().numpy()
+    return found[:, 0], found[:, 1]
+
+
+def _validate(torch: Any, network: Any, data: _Data) -> float:
+    """The mean over DE and DIR of the macro AUROC by gene; of one alone if the other has no gene with both classes."""
+    held_out = data.held_out
+    outcome = Outcome(*(held_out.flags[:, flag] for flag in (LABELLED, EFFECT, UP, DIRECTED)))
+    scores = scores_from_probabilities(*_predict(torch, network, data.edges, held_out.rows))
+    found = score_baseline(ScoredRows(outcome, scores, held_out.rows.pert, held_out.rows.gene))
+    values = [score.macro.value for score in found if score is not None and score.genes]
+    return float(np.mean(values)) if values else 0.0
+
+
+def _make(material: Material) -> Prediction:
+    graph, grid = material.genes.graph, material.attention
+    assert graph is not None
+    assert grid is not None
+    torch = require_package("torch", f"a {NAME}")
+    tried = []
+    best: Trained | None = None
+    for found in train_networks(material, graph, grid):
+        tried.append(f"{found.layers}x{found.width} {found.score:.3f}")
+        if best is None or found.score > best.score:
+            best = found
+    assert best is not None
+    edges = torch.as_tensor(edges_of(graph), device=_device(torch))
+    de, up = (
+        np.where(_is_known(material, graph), column, np.nan) for column in _predict(torch, best.network, edges, material.rows)
+    )
+    chosen = f"{best.layers} layers of {best.width} after {best.epochs} passes, chosen on a tenth of the training perturbations"
+    return Prediction(de, up, f"{chosen} among {', '.join(tried)}")
+
+
+def _is_known(material: Material, graph: GeneGraph) -> Bools:
+    """Which rows have two symbols that the network of genes or training rows tell something about."""
+    known = []
+    for asked, seen in ((material.rows.pert, material.known.rows.pert), (material.rows.gene, material.known.rows.gene)):
+        known.append(graph.covered[asked] | np.isin(asked, seen))
+    return np.asarray(known[0] & known[1])
+
+
+def _find_lacking(material: Material) -> str:
+    if material.attention is None:
+        return NOT_ASKED
+    return NO_NETWORK if material.genes.graph is None else ""
+
+
+BASELINE = KnowledgeBaseline(
+    name=NAME,
+    about="a graph attention network over the network of genes, trained on the training rows (torch)",
+    place=50,
+    find_lacking=_find_lacking,
+    make=_make,
+)

@@ -1,0 +1,140 @@
+"""What a baseline reads: the training rows and the rows to predict of a benchmark, a network of genes, and gene spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core import embeddings
+from core.errors import InputError
+from core.evidence.gene_names import GeneNames
+from core.evidence.knowledge_graph import graph_of_packs
+from core.evidence.packs import Packs
+from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
+from core.stats.arrays import Bools
+from core.stats.scores_and_labels import Outcome, outcome_of
+from core.transfer.gene_graph import GeneGraph, make_gene_graph
+from core.transfer.knn import Priors, Similarities, knn_priors
+from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of
+from core.transfer.row_index import RowIndex
+from core.transfer.similarity import ConstantSimilarity, Space, space_over
+
+NO_DESCRIPTIONS = "a knowledge pack of descriptions: import gene_desc.json"
+NO_NETWORK = "a knowledge pack of a network: import string_edges.json"
+TRAIN = "train"  # the split whose rows are learned from
+CLOSE_SCORE = 900  # the least of an edge that makes two genes close, as of the method summer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneKnowledge:
+    """What knowledge packs say of a benchmark's symbols; None for what no pack says.
+
+    graph: all edges of the network; close: those that make two genes close for a retrieval. text, network: gene spaces.
+    sources: where the packs come from, for people.
+    """
+
+    graph: GeneGraph | None = None
+    close: GeneGraph | None = None
+    text: Space | None = None
+    network: Space | None = None
+    sources: tuple[str, ...] = ()
+
+    def covered(self) -> dict[str, Bools]:
+        """Which symbols a pack says something about, of shape (n_symbols,), by what it says."""
+        found = {} if self.graph is None else {"network": self.graph.covered}
+        return found if self.text is None else found | {"descriptions": np.asarray(np.isfinite(self.text.columns).all(axis=1))}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Material:
+    """symbols: of the codes. known: the training rows; rows, labels: those to predict, labels of shape (n_rows,).
+
+    attention: which graph attention networks are trained, None for none.
+    """
+
+    symbols: tuple[str, ...]
+    known: Knowledge
+    rows: Rows
+    labels: NDArray[np.object_]
+    genes: GeneKnowledge
+    attention: AttentionGrid | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the labels of the rows to predict say."""
+        return outcome_of(self.labels)
+
+    def base_rates(self) -> Priors:
+        """The share of effects among the training rows, and of up among those with a direction, for every row to predict."""
+        same = Similarities(ConstantSimilarity(), ConstantSimilarity())
+        return knn_priors(self.rows, self.known, same)
+
+
+def predictable_splits(dataset: pd.DataFrame) -> list[str]:
+    """The splits of a dataset (`pairs.frame`) that can be predicted from its training rows: those with labels, sorted."""
+    labelled = {str(split) for split in dataset["split"][dataset["label"].notna()].unique()}
+    return sorted(labelled - {TRAIN}) if TRAIN in labelled else []
+
+
+def make_material(
+    index: RowIndex, splits: NDArray[np.object_], split: str, genes: GeneKnowledge, attention: AttentionGrid | None = None
+) -> Material:
+    """The labelled rows of a split, to be predicted from those of the split `train`; splits: of every row of the index.
+
+    Raises InputError without any, and for the training split, whose rows would be predicted from their own labels.
+    """
+    if split == TRAIN:
+        raise InputError(f"split {split!r}: its rows would be predicted from their own labels; expected another split")
+    labelled = np.array([label is not None for label in index.labels], dtype=np.bool_)
+    training, wanted = (np.flatnonzero(labelled & (splits == name)) for name in (TRAIN, split))
+    for name, positions in ((TRAIN, training), (split, wanted)):
+        if not len(positions):
+            there = ", ".join(sorted(set(splits[labelled]))) or "none"
+            raise InputError(f"split {name!r}: got no labelled row in it; expected one of {there}")
+    known = knowledge_of(index.labels[training], index.rows.take(training))
+    return Material(index.symbols, known, index.rows.take(wanted), index.labels[wanted], genes, attention)
+
+
+def read_gene_knowledge(packs: Packs, symbols: Sequence[str]) -> GeneKnowledge:
+    """What packs say of these symbols: the network, words of descriptions, and neighbourhoods in the network.
+
+    Symbols are found by the packs' table of orthologs too. Both spaces are those that `embed text` and `embed network` make.
+    """
+    names = GeneNames(packs.orthologs or {})
+    text = network = graph = close = None
+    if packs.descriptions is not None:
+        text = _space_over(embeddings.build_text(packs.descriptions, "text"), symbols, names)
+    if packs.edges is not None:
+        network = _space_over(embeddings.build_network(packs.edges, "network"), symbols, names)
+        graph, close = make_graphs(packs, symbols)
+    return GeneKnowledge(graph, close, text, network, tuple(str(source) for source in packs.sources.values()))
+
+
+def make_graphs(packs: Packs, symbols: Sequence[str]) -> tuple[GeneGraph, GeneGraph]:
+    """The network of all edges of a pack over these symbols, and that of the edges which make two genes close."""
+
+    def make(least_score: int) -> GeneGraph:
+        graph = graph_of_packs(packs, least_score)
+        return make_gene_graph(graph.neighbours, [graph.node(symbol) for symbol in symbols])
+
+    return make(1), make(CLOSE_SCORE)
+
+
+def _space_over(space: embeddings.Space, symbols: Sequence[str], names: GeneNames) -> Space:
+    """The space over these symbols, each by its own name, else by the first other name that the space has."""
+    listed = {symbol.casefold() for symbol in space.symbols}
+    others = {symbol: [name for name in names.of(symbol)[1:] if name.casefold() in listed] for symbol in symbols}
+    return space_over(space, symbols, {symbol: found[0] for symbol, found in others.items() if found})
+
+
+def benchmark_of_lines(training: pd.DataFrame, scored: pd.DataFrame, split: str) -> pd.DataFrame:
+    """The training rows of one dataset with the rows of a split of another, as one dataset; both are `pairs.frame`.
+
+    Symbols are matched by their spelling. The ids of training rows are marked, since both datasets may have a pair.
+    """
+    seen = training[training["split"] == TRAIN]
+    return pd.concat([seen.assign(pair_id="train:" + seen["pair_id"]), scored[scored["split"] == split]], ignore_index=True)

@@ -1,0 +1,58 @@
+"""What was published of the cell lines of PerturbQA, beside what the same idea scores here."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("published_scores.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedScore:
+    """A published method on one cell line.
+
+    de, dir: macro AUROCs by gene, None where none was published. beside: the name of the baseline here that is most like it, ""
+    for none. differs: why the two are not the same, in words.
+    """
+
+    method: str
+    de: float | None
+    dir: float | None
+    beside: str
+    differs: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """All published scores by cell line, in lower case. common: what holds for every comparison."""
+
+    lines: dict[str, tuple[PublishedScore, ...]]
+    common: str
+
+    def of(self, dataset: str) -> tuple[PublishedScore, ...]:
+        """The published scores of a dataset by its name; none for one that is no published cell line."""
+        return self.lines.get(dataset.casefold(), ())
+
+
+@cache
+def load_published_scores() -> PublishedTable:
+    """Reads the file of published scores."""
+    content = tomllib.loads(FILE.read_text("utf-8"))
+    methods, names = content["methods"], content["lines"]
+
+    def score(method: dict[str, list[float]], question: str, at: int) -> float | None:
+        return method[question][at] if question in method else None
+
+    return PublishedTable(
+        {
+            name: tuple(
+                PublishedScore(each["name"], score(each, "de", at), score(each, "dir", at), each["beside"], each["differs"])
+                for each in methods
+            )
+            for at, name in enumerate(names)
+        },
+        content["common"],
+    )

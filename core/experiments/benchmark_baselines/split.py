@@ -1,0 +1,70 @@
+"""Everything about the baselines of one split: those that know no biology, those that read knowledge, what was published."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from core.evidence.packs import Packs
+from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
+from core.experiments.benchmark_baselines.material import TRAIN, make_material, read_gene_knowledge
+from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
+from core.experiments.benchmark_baselines.table import BaselineTable, score_baselines
+from core.scoring.baselines import Baseline, dataset_baselines
+from core.transfer.row_index import RowIndex
+
+
+@dataclass(frozen=True, slots=True)
+class SplitBaselines:
+    """All baselines of a split.
+
+    training: the name of the dataset that the training rows are from. rows: of the split. without_biology: what reads no
+    knowledge. table: what does; None for the training split, whose rows would be predicted from their own labels. sources: of
+    the knowledge. published: what was published of the cell line.
+    """
+
+    dataset: str
+    split: str
+    training: str
+    rows: int
+    without_biology: tuple[Baseline, ...]
+    table: BaselineTable | None
+    sources: tuple[str, ...]
+    published: tuple[PublishedScore, ...]
+
+    @property
+    def all(self) -> tuple[Baseline, ...]:
+        """Every baseline, those without biology first."""
+        return (*self.without_biology, *(() if self.table is None else self.table.baselines))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitInputs:
+    """The rows of a split and the training rows. dataset, training: the names of the datasets that each are from.
+
+    frame: as of `pairs.frame`. packs: what is known of genes. attention: see `Material`.
+    """
+
+    dataset: str
+    training: str
+    frame: pd.DataFrame
+    packs: Packs
+    attention: AttentionGrid | None = None
+
+
+def find_split_baselines(inputs: SplitInputs, split: str, progress: Callable[[float], object] = lambda _: None) -> SplitBaselines:
+    """The baselines of the labelled rows of a split. Raises InputError if it has none."""
+    frame = inputs.frame
+    without_biology = dataset_baselines(frame, split)
+    table: BaselineTable | None = None
+    sources: tuple[str, ...] = ()
+    if split != TRAIN:
+        index = RowIndex.of_frame(frame)
+        genes = read_gene_knowledge(inputs.packs, index.symbols)
+        material = make_material(index, frame["split"].to_numpy(dtype=object), split, genes, inputs.attention)
+        table, sources = score_baselines(material, progress), genes.sources
+    rows = int(((frame["split"] == split) & frame["label"].notna()).sum())
+    published = load_published_scores().of(inputs.dataset)
+    return SplitBaselines(inputs.dataset, split, inputs.training, rows, without_biology, table, sources, published)

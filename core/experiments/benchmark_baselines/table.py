@@ -1,0 +1,125 @@
+"""All baselines of a split, scored alike: over its rows, over those that each covers, and by distance in the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import MissingPackage
+from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction, knowledge_baselines
+from core.experiments.benchmark_baselines.material import Material
+from core.scoring.baselines import Baseline, BaselineScore, OnCovered, score_baseline
+from core.stats.arrays import Bools, Floats
+from core.stats.scored_rows import ScoredRows
+from core.stats.scores_and_labels import Scores, scores_from_probabilities
+from core.transfer.evaluation import fill_with_base_rates, without_stand_ins
+from core.transfer.gene_graph import HOPS
+from core.transfer.knn import Priors
+
+Progress = Callable[[float], object]  # is told the share that is done
+
+
+@dataclass(frozen=True, slots=True)
+class HopScore:
+    """What a baseline scores on the rows whose symbols are so many steps apart in the network."""
+
+    baseline: str
+    hops: str
+    rows: int
+    de: BaselineScore | None
+    dir: BaselineScore | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How much of the rows to predict a kind of knowledge covers: (covered, all) of perturbations, genes, and rows by both."""
+
+    knowledge: str
+    perts: tuple[int, int]
+    genes: tuple[int, int]
+    rows: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineTable:
+    """The baselines that read knowledge, on one split. hops: by distance, the nearest first; reach: of each kind of knowledge."""
+
+    baselines: tuple[Baseline, ...]
+    hops: tuple[HopScore, ...]
+    reach: tuple[Reach, ...]
+
+
+def score_baselines(material: Material, progress: Progress = lambda _: None) -> BaselineTable:
+    """Every baseline's score; one that cannot be computed says what it lacks, and the others are computed all the same."""
+    known = knowledge_baselines().values()
+    rates = material.base_rates()
+    by_hops = _rows_by_hops(material)
+    baselines: list[Baseline] = []
+    hops: list[HopScore] = []
+    for i, each in enumerate(known):
+        predicted, lacks = _predict(each, material)
+        if predicted is None:
+            baselines.append(Baseline(each.name, None, None, lacks=lacks))
+        else:
+            rows = ScoredRows(material.outcome, _fill(predicted, rates), material.rows.pert, material.rows.gene)
+            baselines.append(_baseline(each.name, predicted, rows))
+            hops += [
+                HopScore(each.name, name, int(some.sum()), *score_baseline(rows.take(some))) for name, some in by_hops.items()
+            ]
+        progress((i + 1) / len(known))
+    return BaselineTable(tuple(baselines), tuple(hops), _reach(material))
+
+
+def _predict(baseline: KnowledgeBaseline, material: Material) -> tuple[Prediction | None, str]:
+    """A baseline's prediction, or what it lacks."""
+    if lacks := baseline.find_lacking(material):
+        return None, lacks
+    try:
+        return baseline.make(material), ""
+    except MissingPackage as error:
+        return None, str(error)
+
+
+def _fill(predicted: Prediction, rates: Priors) -> Scores:
+    """Its scores, base rates standing in where it says nothing; no direction if it never says one."""
+    filled = fill_with_base_rates(_priors(predicted), rates)
+    return scores_from_probabilities(filled.de, _no_numbers(predicted) if predicted.up is None else filled.up)
+
+
+def _priors(predicted: Prediction) -> Priors:
+    up = _no_numbers(predicted) if predicted.up is None else predicted.up
+    return Priors(predicted.de, up, predicted.covered.astype(np.float64))
+
+
+def _no_numbers(predicted: Prediction) -> Floats:
+    return np.full(len(predicted.de), np.nan)
+
+
+def _baseline(name: str, predicted: Prediction, rows: ScoredRows) -> Baseline:
+    covered = predicted.covered
+    on_covered = None
+    if not covered.all():
+        own = without_stand_ins(rows.scores, _priors(predicted))
+        part = ScoredRows(rows.outcome, own, rows.pert, rows.gene).take(covered)
+        on_covered = OnCovered(int(covered.sum()), len(covered), *score_baseline(part))
+    return Baseline(name, *score_baseline(rows), predicted.note or None, on_covered)
+
+
+def _rows_by_hops(material: Material) -> dict[str, Bools]:
+    """The rows of each distance that some rows have, by its name; empty without a network."""
+    if material.genes.graph is None:
+        return {}
+    hops = material.genes.graph.count_hops(material.rows)
+    return {name: found for key, name in HOPS.items() if (found := hops == key).any()}
+
+
+def _reach(material: Material) -> tuple[Reach, ...]:
+    perts, genes = np.unique(material.rows.pert), np.unique(material.rows.gene)
+    found = []
+    for name, covered in material.genes.covered().items():
+        both = covered[material.rows.pert] & covered[material.rows.gene]
+        of_perts, of_genes, of_rows = ((int(flags.sum()), len(flags)) for flags in (covered[perts], covered[genes], both))
+        found.append(Reach(name, of_perts, of_genes, of_rows))
+    return tuple(found)

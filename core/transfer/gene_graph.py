@@ -1,0 +1,72 @@
+"""An undirected network of genes over a dataset's symbols, as a sparse matrix: which are joined, and by how many edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from core.stats.arrays import Bools, Codes
+from core.transfer.labelled_rows import Rows
+
+SAME, FAR, NO_PATH = 0, 3, -1  # of `count_hops`: one gene; three edges or more; no path, or a symbol without an edge
+HOPS = {SAME: "the same gene", 1: "1 hop", 2: "2 hops", FAR: "3 hops or more", NO_PATH: "no path"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneGraph:
+    """A network, and where a dataset's symbols are in it.
+
+    node: each symbol's node, of shape (n_symbols,); one that the network lacks has a node without edges. edges: 1 where two
+    nodes are joined, sparse and symmetric, of shape (n_nodes, n_nodes); nodes that are no symbol join others that are.
+    """
+
+    node: Codes
+    edges: Any
+
+    @property
+    def covered(self) -> Bools:
+        """Which symbols have an edge, of shape (n_symbols,)."""
+        return np.asarray(np.diff(self.edges.indptr)[self.node] > 0)
+
+    def rows(self, rows: Rows) -> Rows:
+        """The same rows with nodes in the place of symbols."""
+        return Rows(self.node[rows.pert], self.node[rows.gene])
+
+    def are_joined(self, rows: Rows) -> Bools:
+        """Which rows have an edge between their two symbols, of shape (n_rows,)."""
+        return np.asarray(self.edges[self.node[rows.pert], self.node[rows.gene]]).ravel() > 0
+
+    def count_hops(self, rows: Rows) -> Codes:
+        """How many edges the shortest path between each row's symbols has: a key of HOPS, of shape (n_rows,)."""
+        starts, position = np.unique(self.node[rows.pert], return_inverse=True)
+        gene, covered = self.node[rows.gene], self.covered
+        component = connected_components(self.edges, directed=False)[1]
+        joined = covered[rows.pert] & covered[rows.gene] & (component[self.node[rows.pert]] == component[gene])
+        found: Codes = np.where(joined, FAR, NO_PATH)
+        one_edge = self.edges[starts]
+        for hops, walks in ((2, one_edge @ self.edges), (1, one_edge)):  # a shorter path is written over a longer one
+            found[joined & (walks.toarray()[position, gene] > 0)] = hops
+        found[joined & (self.node[rows.pert] == gene)] = SAME
+        return found
+
+    def between_symbols(self) -> Any:
+        """1 where two different symbols of the dataset are joined, sparse, of shape (n_symbols, n_symbols)."""
+        return self.edges[self.node][:, self.node]
+
+
+def make_gene_graph(neighbours: Mapping[str, Iterable[str]], symbol_nodes: Sequence[str]) -> GeneGraph:
+    """The network of these neighbours (each edge from both of its ends, none of a node with itself).
+
+    symbol_nodes: the name of each symbol's node, of length n_symbols.
+    """
+    names = sorted({*neighbours, *symbol_nodes})
+    place = {name: i for i, name in enumerate(names)}
+    ends = [(place[name], place[other]) for name, others in neighbours.items() for other in others]
+    at = np.array(ends, dtype=np.intp).reshape(-1, 2).T
+    edges = csr_array((np.ones(at.shape[1], dtype=np.float32), (at[0], at[1])), shape=(len(names), len(names)))
+    return GeneGraph(np.array([place[name] for name in symbol_nodes], dtype=np.intp), edges)

@@ -1,0 +1,193 @@
+"""Experiments, tab Baselines: what simple methods score on a split that has labels, beside what was published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import pandas as pd
+import streamlit as st
+
+from core.actions.benchmark_baselines import BaselineRequest, compute_baselines
+from core.experiments.benchmark_baselines.base import knowledge_baselines
+from core.experiments.benchmark_baselines.material import predictable_splits
+from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
+from core.experiments.benchmark_baselines.split import SplitBaselines
+from core.plots import baseline_scores
+from core.scoring.baselines import Baseline, BaselineScore
+from core.scoring.sentences import TWO_WAY, interval_text
+from core.store.datasets import Dataset
+from core.texts import number_text
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.background import Result, background
+from core.ui.shared.linked import choose_one
+from core.ui.shared.shell import PageContext
+from core.ui.shared.space_numbers import draw_until_ready
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+
+_QUESTIONS: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))
+_ABOUT = (
+    "Simple methods on the labelled rows of a split, from the training rows and the knowledge packs of this workspace. The first "
+    "number of each is the mean over genes of each gene's AUROC, which a base rate by gene cannot raise. Nothing is saved. "
+    "`perturbdesk baselines` prints the same, and trains graph attention networks with `--attention`."
+)
+
+
+def show(context: PageContext) -> None:
+    """Show the choice of a split and of training rows, and the baselines once they are computed."""
+    dataset = context.dataset
+    if dataset is None:
+        show_empty("This workspace has no dataset yet.", lambda: links.to_data("Import one"))
+        return
+    st.caption(_ABOUT)
+    splits = predictable_splits(loaders.dataset_rows(dataset.id))
+    if not splits:
+        show_empty(
+            as_text(f"{dataset.name} has no split with labels beside a labelled training split. Cell lines of PerturbQA have."),
+            lambda: links.to_data("Import one"),
+        )
+        return
+    split = _choose_split(splits)
+    training = _choose_training(dataset)
+    request = BaselineRequest(dataset.id, split, training)
+    draw_until_ready(lambda: _draw(request), lambda: _ask(request).ready)
+
+
+def _choose_split(splits: list[str]) -> str:
+    if len(splits) == 1:
+        return splits[0]
+    return choose_one(st.selectbox, "split", "Split", {name: name for name in splits}, splits[0]) or splits[0]
+
+
+def _choose_training(dataset: Dataset) -> str | None:
+    """The id of the dataset whose training rows are learned from; None for the dataset itself."""
+    names = {each.id: each.name for each in loaders.all_datasets() if each.organism == dataset.organism}
+    if len(names) == 1:
+        return None
+    chosen = choose_one(st.selectbox, "training", "Training rows of", names, dataset.id)
+    return None if chosen == dataset.id else chosen
+
+
+def _ask(request: BaselineRequest) -> Result:
+    workspace = loaders.workspace()
+
+    def compute(progress: Callable[[float], object]) -> SplitBaselines:
+        return compute_baselines(workspace, request, progress)
+
+    return background().ask(("baselines", request, loaders.versions_of(())), compute)
+
+
+def _draw(request: BaselineRequest) -> None:
+    found = _ask(request)
+    if not found.ready:
+        st.caption("The baselines are being computed, which takes a minute for a cell line of PerturbQA.")
+    elif found.value is None:
+        st.error("The baselines could not be computed: the log says why.")
+    else:
+        _show(found.value)
+
+
+def _show(found: SplitBaselines) -> None:
+    whose = "" if found.training == found.dataset else f" · from the training rows of {found.training}"
+    rows = f"{found.rows:,} labelled rows of the split {found.split}{whose}"
+    caption = f"{found.dataset} · {rows} · macro AUROC by gene · 95% intervals {TWO_WAY}"
+    st.markdown(as_text(_coverage_sentence(found)))
+    for name, question in _QUESTIONS:
+        table = _figure_table(found, question)
+        if len(table):
+            title = f"Baselines, {name}"
+            marked = " · ◇ as published" if table["published"].notna().any() else ""
+            chart = baseline_scores.figure(table, f"macro AUROC by gene, {name}")
+            show_figure(chart, table, f"baselines-{question}", title, f"{caption}{marked}")
+    st.markdown("**In numbers**")
+    tables.show_table(pd.DataFrame([_line(each) for each in found.all]).dropna(axis="columns", how="all"), "baselines")
+    with st.expander("What each of these is"):
+        st.markdown("\n".join(f"- **{as_text(name)}**: {as_text(each.about)}" for name, each in knowledge_baselines().items()))
+    _show_hops(found)
+    _show_published(found)
+
+
+def _coverage_sentence(found: SplitBaselines) -> str:
+    """How much of the split the knowledge packs cover; what they cannot say anything about gets base rates."""
+    if found.table is None or not found.table.reach:
+        return "No knowledge pack here is of a network or of descriptions."
+    parts = []
+    for each in found.table.reach:
+        counts = ((each.perts, "perturbations"), (each.genes, "genes"), (each.rows, "rows"))
+        parts.append(f"{each.knowledge}: " + ", ".join(f"{n:,} of {of:,} {what}" for (n, of), what in counts))
+    return f"Covered by the knowledge packs: {'; '.join(parts)}. A row that a baseline can say nothing about gets the base rate."
+
+
+def _figure_table(found: SplitBaselines, question: Literal["de", "dir"]) -> pd.DataFrame:
+    """The baselines that answer a question, with the columns of the figure."""
+    reading, lines = knowledge_baselines(), []
+    for each in found.all:
+        score: BaselineScore | None = getattr(each, question)
+        if score is not None and score.genes:
+            shown, about = score.macro.shown, each.note or ""
+            published = _published_beside(found.published, each.name, question)
+            lines.append((each.name, about, shown.estimate, shown.low, shown.high, score.genes, each.name in reading, published))
+    return pd.DataFrame(lines, columns=list(baseline_scores.COLUMNS))
+
+
+def _published_beside(published: tuple[PublishedScore, ...], name: str, question: Literal["de", "dir"]) -> float:
+    values = [getattr(each, question) for each in published if each.beside == name]
+    return next((value for value in values if value is not None), math.nan)
+
+
+def _line(each: Baseline) -> dict[str, object]:
+    line: dict[str, object] = {"name": each.name}
+    for name, question in _QUESTIONS:
+        score: BaselineScore | None = getattr(each, question)
+        line |= {
+            f"{name} by gene": _macro_text(score),
+            f"{name} pooled": None if score is None else interval_text(score.micro.shown),
+        }
+        line[f"genes, {name}"] = None if score is None else score.genes
+    some = each.on_covered
+    line["rows covered"] = None if some is None else f"{some.rows:,} of {some.of:,}"
+    line["DE on these"], line["DIR on these"] = (None, None) if some is None else (_macro_text(some.de), _macro_text(some.dir))
+    line["how to read it"] = f"not computed: {each.lacks}" if each.lacks else each.note
+    return line
+
+
+def _macro_text(score: BaselineScore | None) -> str | None:
+    return None if score is None or not score.genes else interval_text(score.macro.shown)
+
+
+def _show_hops(found: SplitBaselines) -> None:
+    if found.table is None or not found.table.hops:
+        return
+    st.markdown("**By distance between perturbation and gene in the network**")
+    lines = [
+        {
+            "baseline": each.baseline,
+            "distance": each.hops,
+            "rows": each.rows,
+            "DE by gene": _macro_text(each.de),
+            "DE pooled": None if each.de is None else interval_text(each.de.micro.shown),
+            "DIR by gene": _macro_text(each.dir),
+            "DIR pooled": None if each.dir is None else interval_text(each.dir.micro.shown),
+        }
+        for each in found.table.hops
+    ]
+    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance")
+
+
+def _show_published(found: SplitBaselines) -> None:
+    if not found.published:
+        return
+    st.markdown("**As published**")
+    lines = [
+        {
+            "method": each.method,
+            "DE by gene": None if each.de is None else number_text(each.de, ".2f"),
+            "DIR by gene": None if each.dir is None else number_text(each.dir, ".2f"),
+            "beside": each.beside or None,
+            "what differs": each.differs,
+        }
+        for each in found.published
+    ]
+    tables.show_table(pd.DataFrame(lines), "published baselines")
+    st.caption(as_text(load_published_scores().common))
