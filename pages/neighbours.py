@@ -18,7 +18,7 @@ if not spaces:
 
 pair_id = panels.choose_row(dataset, st.query_params.get("row"))
 pair = loaders.dataset_row(dataset.id, pair_id)
-settings = neighbour_controls.choose_settings(dataset, spaces, labelled=pair.label is not None)
+settings = neighbour_controls.choose_settings(dataset, spaces, training=loaders.is_training_row(pair))
 if settings is None:
     st.stop()
 
@@ -30,7 +30,7 @@ picked = panels.find_picked_rows(live, rows, pair_id)
 without_picked = panels.explain_priors(live, picked) if picked else provenance
 st.markdown(f"### {widgets.pair_text(pair.pert, pair.gene)}")
 panels.show_priors(live, provenance, without_picked, pair.label)
-panels.show_masked_rows(live)
+panels.show_masked_rows(live, pair.label)
 if not len(provenance.neighbours):
     st.markdown("No labelled row that this row may use is similar to it in these spaces: there is no prior.")
     st.stop()

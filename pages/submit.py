@@ -12,6 +12,9 @@ st.markdown("## Submit")
 def show_run() -> None:
     if context.run is None:
         run_browser.show_no_run(context)
+    elif context.dataset is not None and context.dataset.headline == "macro":
+        name = widgets.as_text(context.dataset.name)
+        widgets.show_empty(f"{name} is a cell line of PerturbQA: there is nothing to submit, its test rows have labels.")
     else:
         panels.show_package(context.run)
 

@@ -13,7 +13,7 @@ from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
 from core.texts import check_name
-from core.types import FALLBACKS, Flag, RunRecord
+from core.types import FALLBACKS, TRAIN, Flag, RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -163,12 +163,13 @@ def names_without_rows(cursor: Cursor, dataset: str) -> list[str]:
 
 
 def label_counts(cursor: Cursor, dataset: str | None = None) -> pd.DataFrame:
-    """Per run: run, labelled (rows with a label), unlabelled."""
+    """Per run: run, labelled (rows with a label), unlabelled, training (labelled rows of the training split)."""
     return cursor.execute(
-        """SELECT q.run, count(p.label) AS labelled, count(*) - count(p.label) AS unlabelled
+        """SELECT q.run, count(p.label) AS labelled, count(*) - count(p.label) AS unlabelled,
+             count(p.label) FILTER (p.split = $train) AS training
            FROM prediction q JOIN run r ON r.id = q.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = q.pair_id
-           WHERE ? IS NULL OR r.dataset = ? GROUP BY q.run""",
-        [dataset, dataset],
+           WHERE $dataset IS NULL OR r.dataset = $dataset GROUP BY q.run""",
+        {"dataset": dataset, "train": TRAIN},
     ).df()
 
 

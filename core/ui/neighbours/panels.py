@@ -122,13 +122,14 @@ def show_priors(live: LiveNeighbours, provenance: Provenance, without_picked: Pr
         st.caption("Shown without the support strength, which What-if and runs apply: it moves the prior of an effect to 0.5.")
 
 
-def show_masked_rows(live: LiveNeighbours) -> None:
+def show_masked_rows(live: LiveNeighbours, label: str | None) -> None:
     """Show which labelled rows the row may not use, and why."""
     index, parts = live.index, live.neighbourhood.parts
     known = index.known.rows
     n = len(known)
     if parts is None:
-        st.caption(f"This row has no label: it may use all {n:,} labelled rows of the dataset.")
+        what = "has no label" if label is None else "is of the test split, whose labels nothing learns from"
+        st.caption(f"This row {what}: it may use all {n:,} labelled rows of the training split.")
         return
     pert, gene = int(live.neighbourhood.queries.pert[0]), int(live.neighbourhood.queries.gene[0])
     seen = int(visible_rows((pert, gene), known, parts).sum())

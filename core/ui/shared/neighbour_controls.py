@@ -72,8 +72,11 @@ def show_no_space() -> None:
     )
 
 
-def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bool) -> KnnSettings | None:
-    """Show the widgets that set a kNN; the settings, or None, with a sentence, if no space is chosen."""
+def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bool) -> KnnSettings | None:
+    """Show the widgets that set a kNN; the settings, or None, with a sentence, if no space is chosen.
+
+    training: whether labelled training rows are predicted, whose own labels a protocol has to keep away.
+    """
     names = [space.name for space in spaces]
     first, second, third = st.columns([0.44, 0.3, 0.26], vertical_alignment="bottom")
     widest = _widest_space(dataset, spaces)
@@ -85,14 +88,14 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, labelled: bo
         axis = st.selectbox("Compared", list(AXES), help=HELP["axis"], **bind("axis"))
         nearest = st.selectbox("Nearest", NEAREST, help=HELP["nearest"], **bind("nearest"))
         centre = st.toggle("Centred", help=HELP["centre"], **bind("centre"))
-        protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **bind("protocol")) if labelled else ""
+        protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **bind("protocol")) if training else ""
         strength = st.slider("Support strength", 0.0, 1.0, 0.0, 0.1, help=HELP["strength"], **bind("strength"))
     if not chosen:
         st.markdown("Choose at least one gene space.")
         return None
     k = nearest if isinstance(nearest, int) else None
     weighting = Weighting(power, 1.0 if strength else None, k, AXES[axis])
-    kind: Kind = PROTOCOLS[protocol] if labelled else "test"
+    kind: Kind = PROTOCOLS[protocol] if training else "test"
     return KnnSettings(tuple(chosen), EvaluationProtocol(kind), SimilaritySettings(weighting, centre, strength))
 
 

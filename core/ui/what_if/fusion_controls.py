@@ -101,7 +101,8 @@ def show_fusion_controls(dataset: Dataset, base: Run, runs: Sequence[Run], label
         return None
     of_knn, of_references = st.container(), st.container()  # what comes and goes leaves the weights in their place
     with of_knn:
-        knn = neighbour_controls.choose_settings(dataset, spaces, labelled=labelled) if KNN in others else None
+        training = bool(loaders.labelled_counts().set_index("run")["training"].get(base.id, 0))
+        knn = neighbour_controls.choose_settings(dataset, spaces, training=training) if KNN in others else None
     if KNN in others and knn is None:
         return None
     reference = REFERENCES[over]
@@ -186,7 +187,7 @@ def _show_references(
     base: Run, others: Sequence[str], runs: Sequence[Run], titles: dict[str, str]
 ) -> tuple[tuple[str, str], ...]:
     """Show the choice of a labelled run for every component but a kNN, which has its own priors under folds."""
-    known = loaders.labelled_counts().set_index("run")["labelled"]
+    known = loaders.labelled_counts().set_index("run")["training"]
     labelled = {run.id: run.name for run in runs if known.get(run.id, 0) > 0}
     methods = {run.id: run.method for run in runs}
     needing = [base.id, *(key for key in others if key != KNN and methods[key] != "knn")]

@@ -41,7 +41,9 @@ def show_save_controls(context: PageContext, choice: FusionChoice, places: Seque
         return
     with two.popover("Save as run", width="stretch", icon=":material/save:"):
         _show_save(context, choice)
-    with three.popover("Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not choice.labelled):
+    with three.popover(
+        "Apply to a test run", width="stretch", icon=":material/content_copy:", disabled=not _has_training_rows(choice.base)
+    ):
         _show_test_twin(context, choice)
 
 
@@ -115,11 +117,11 @@ def _show_save(context: PageContext, choice: FusionChoice) -> None:
 
 
 def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
-    """Show the form that applies the weights and settings to runs without labels: what is submitted."""
-    known = loaders.labelled_counts().set_index("run")["labelled"]
+    """Show the form that applies the weights and settings to runs on test rows."""
+    known = loaders.labelled_counts().set_index("run")["training"]
     test = {run.id: run for run in context.runs if known.get(run.id, 0) == 0}
     if not test:
-        st.markdown("No run of this dataset is on rows without labels.")
+        st.markdown("No run of this dataset is on test rows alone.")
         return
     base = _show_test_run(f"In place of {choice.base.name}", test, "twin")
     methods = {run.id: run.method for run in context.runs}
@@ -135,6 +137,10 @@ def _show_test_twin(context: PageContext, choice: FusionChoice) -> None:
     name = st.text_input("Name of the new run", placeholder=usual, **bind("twin_name")) or usual
     if st.button("Apply and save", type="primary", disabled=not name.strip(), key="save-twin"):
         _save_fusion(context.workspace, choice, name, base, {key: found.id for key, found in others.items() if found is not None})
+
+
+def _has_training_rows(run: Run) -> bool:
+    return bool(loaders.labelled_counts().set_index("run")["training"].get(run.id, 0))
 
 
 def _show_test_run(label: str, options: dict[str, Run], key: str) -> Run | None:
@@ -167,7 +173,7 @@ def _save_fusion(workspace: Workspace, choice: FusionChoice, name: str, base: Ru
     confirm(
         f"{text}: {run.total:,} rows.",
         lambda: links.to_rows(run, "Open rows"),
-        lambda: links.to_submit(run, "Check and export the submission"),
+        *([] if choice.dataset.headline == "macro" else [lambda: links.to_submit(run, "Check and export the submission")]),
     )
     st.rerun()
 

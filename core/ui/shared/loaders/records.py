@@ -11,7 +11,7 @@ from core.store import calls, changes, datasets, hypotheses, imports, notes, pai
 from core.store.datasets import Dataset
 from core.store.hypotheses import Entry
 from core.store.runs import Run
-from core.types import Label, Pair
+from core.types import TRAIN, Label, Pair
 from core.ui.shared.loaders import settling
 from core.ui.shared.loaders.cache import cache_by, reading, workspace
 
@@ -52,6 +52,11 @@ def dataset_row(dataset: str, pair_id: str) -> Pair:
     return Pair(pair_id, row["pert"], row["gene"], label, row["split"])
 
 
+def is_training_row(pair: Pair) -> bool:
+    """Whether predictions learn from the label of this row."""
+    return pair.label is not None and pair.split == TRAIN
+
+
 @cache_by("runs", "datasets")
 def _recorded_runs() -> list[Run]:
     with reading() as db:
@@ -71,7 +76,7 @@ def settle_runs() -> None:
 
 @cache_by("runs", "datasets")
 def labelled_counts() -> pd.DataFrame:
-    """Per run how many of its rows have a label."""
+    """Per run how many of its rows have a label, and how many of these are training rows."""
     with reading() as db:
         return runs.label_counts(db)
 
