@@ -131,8 +131,6 @@ def has_an_auroc(result: Comparison) -> bool:
 
 def _compare(pair: PairedRuns, cut_differences: Floats | None) -> Comparison:
     a, b = pair.a, pair.b
-    if a.headline == "macro":  # what other cuts would score is known of the pooled AUROCs alone
-        return compare_macro(a.arrays, b.arrays, "gene")
     found = compare(a.labels, a.scores, b.scores, a.pert, a.gene, a.cells)
     variances = variances_between(NO_CUTS if cut_differences is None else cut_differences)
     of_a, of_b = variances_between(a.cuts), variances_between(b.cuts)
