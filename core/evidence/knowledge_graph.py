@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from core.evidence.gene_names import GeneNames
 from core.evidence.packs import Packs
 
+CLOSE_SCORE = 900  # the least STRING score at which two genes are close, unless a person says otherwise
 _NONE: frozenset[str] = frozenset()
 
 

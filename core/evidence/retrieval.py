@@ -34,6 +34,7 @@ BUDGET_OF: Mapping[Preference, Budget] = {
     "close perturbation, any gene": "pert",
     "close gene, any perturbation": "gene",
 }
+DEFAULT_BUDGET = 5  # rows of each budget, unless a person says otherwise
 _BYTES = 8  # of the hash of a pair id that seeds its draw
 
 

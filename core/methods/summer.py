@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from core.evidence.knowledge_graph import graph_of_packs
+from core.evidence.knowledge_graph import CLOSE_SCORE, graph_of_packs
 from core.evidence.label_view import LabelView
 from core.evidence.packs import PackName
 from core.evidence.registry import packs_read_by, tool_named
-from core.evidence.retrieval import Budget, LabelledPairs, Preference, Retrieved, index_pairs
+from core.evidence.retrieval import DEFAULT_BUDGET, Budget, LabelledPairs, Preference, Retrieved, index_pairs
 from core.llm.parsing import Unparsed
 from core.methods import summer_texts as texts
 from core.methods.base import Context, Option, RowMethod
@@ -57,10 +57,24 @@ class Summer(ConversationMethod):
         Option("retrieval", "flag", True, "Whether labelled pairs are looked up and shown."),
         Option("chain_of_thought", "flag", True, "Whether guided questions are answered before the last one."),
         Option("seeds", "text", "42,43,44", "Seeds of the samples, which are averaged."),
-        Option("pert_pairs", "int", 5, "The most labelled pairs with the same or a close perturbation.", least=0, most=100),
-        Option("gene_pairs", "int", 5, "The most labelled pairs with the same or a close gene.", least=0, most=100),
-        Option("both_pairs", "int", 5, "The most labelled pairs of a close perturbation and a close gene.", least=0, most=100),
-        Option("close_score", "int", 900, "The least STRING score at which two genes are close.", least=1, most=1000),
+        Option(
+            "pert_pairs",
+            "int",
+            DEFAULT_BUDGET,
+            "The most labelled pairs with the same or a close perturbation.",
+            least=0,
+            most=100,
+        ),
+        Option("gene_pairs", "int", DEFAULT_BUDGET, "The most labelled pairs with the same or a close gene.", least=0, most=100),
+        Option(
+            "both_pairs",
+            "int",
+            DEFAULT_BUDGET,
+            "The most labelled pairs of a close perturbation and a close gene.",
+            least=0,
+            most=100,
+        ),
+        Option("close_score", "int", CLOSE_SCORE, "The least STRING score at which two genes are close.", least=1, most=1000),
         Option("temperature", "float", 0.6, "Sampling temperature.", least=0, most=2),
         Option("top_p", "float", 0.9, "Share of the likeliest tokens that are sampled from.", least=0.01, most=1),
         Option("max_tokens", "int", 1_024, "The longest summary or answer in tokens, reasoning included.", least=1),

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.evidence.retrieval import Budget
+from core.evidence.retrieval import DEFAULT_BUDGET, Budget
 from core.experiments.benchmark_baselines.base import KnowledgeBaseline
 from core.experiments.benchmark_baselines.retrieval_vote import find_lacking, vote
 
-BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": 5, "both": 0}
+BUDGETS: Mapping[Budget, int] = {"pert": 0, "gene": DEFAULT_BUDGET, "both": 0}
 
 BASELINE = KnowledgeBaseline(
     name="retrieval vote, own gene",

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from core import embeddings
 from core.errors import InputError
 from core.evidence.gene_names import GeneNames
-from core.evidence.knowledge_graph import graph_of_packs
+from core.evidence.knowledge_graph import CLOSE_SCORE, graph_of_packs
 from core.evidence.packs import Packs
 from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
 from core.stats.arrays import Bools
@@ -22,11 +22,10 @@ from core.transfer.knn import Priors, Similarities, knn_priors
 from core.transfer.labelled_rows import Knowledge, Rows, knowledge_of
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import ConstantSimilarity, Space, space_over
+from core.types import TRAIN
 
 NO_DESCRIPTIONS = "a knowledge pack of descriptions: import gene_desc.json"
 NO_NETWORK = "a knowledge pack of a network: import string_edges.json"
-TRAIN = "train"  # the split whose rows are learned from
-CLOSE_SCORE = 900  # the least of an edge that makes two genes close, as of the method summer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

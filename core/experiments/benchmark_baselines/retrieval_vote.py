@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
-from core.evidence.retrieval import Budget
+from core.evidence.retrieval import DEFAULT_BUDGET, Budget
 from core.experiments.benchmark_baselines.base import KnowledgeBaseline, Prediction
 from core.experiments.benchmark_baselines.material import NO_NETWORK, Material
 from core.experiments.benchmark_baselines.retrieved_labels import expected_share, tier_label_sums
 from core.transfer.labelled_rows import DIRECTED, EFFECT, LABELLED, UP, Knowledge
 
-BUDGETS: Mapping[Budget, int] = {"pert": 5, "gene": 5, "both": 5}  # as of the method summer
+BUDGETS: Mapping[Budget, int] = dict.fromkeys(get_args(Budget), DEFAULT_BUDGET)
 
 
 def vote(material: Material, budgets: Mapping[Budget, int]) -> Prediction:

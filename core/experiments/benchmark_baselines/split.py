@@ -9,11 +9,12 @@ import pandas as pd
 
 from core.evidence.packs import Packs
 from core.experiments.benchmark_baselines.attention_settings import AttentionGrid
-from core.experiments.benchmark_baselines.material import TRAIN, make_material, read_gene_knowledge
+from core.experiments.benchmark_baselines.material import make_material, read_gene_knowledge
 from core.experiments.benchmark_baselines.published_scores import PublishedScore, load_published_scores
 from core.experiments.benchmark_baselines.table import BaselineTable, score_baselines
 from core.scoring.baselines import Baseline, dataset_baselines
 from core.transfer.row_index import RowIndex
+from core.types import TRAIN
 
 
 @dataclass(frozen=True, slots=True)

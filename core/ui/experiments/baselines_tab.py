@@ -164,7 +164,7 @@ def _show_hops(found: SplitBaselines) -> None:
         {
             "baseline": each.baseline,
             "distance": each.hops,
-            "rows": each.rows,
+            "rows": f"{each.rows:,}",
             "DE by gene": _macro_text(each.de),
             "DE pooled": None if each.de is None else interval_text(each.de.micro.shown),
             "DIR by gene": _macro_text(each.dir),
