@@ -17,7 +17,7 @@ from core.transfer import cuts
 from core.transfer.knn_numbers import means_of
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol, SimilaritySettings
-from core.ui.shared import links, loaders, neighbour_controls, space_numbers, tables
+from core.ui.shared import links, loaders, neighbour_controls, shell, space_numbers, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind
 from core.ui.shared.shell import PageContext, explain_errors
@@ -136,7 +136,7 @@ def _show_numbers(dataset: Dataset) -> None:
     def ready() -> bool:
         return all(space_numbers.is_ready(task) for task in tasks.values())
 
-    space_numbers.draw_until_ready(draw, ready)
+    shell.draw_until_ready(draw, ready)
 
 
 def _numbers_line(name: str, task: SpaceTask) -> dict[str, Any]:

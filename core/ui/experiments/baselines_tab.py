@@ -22,8 +22,7 @@ from core.texts import number_text
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.linked import choose_one
-from core.ui.shared.shell import PageContext
-from core.ui.shared.space_numbers import draw_until_ready
+from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 _QUESTIONS: tuple[tuple[str, Literal["de", "dir"]], ...] = (("DE", "de"), ("DIR", "dir"))

@@ -22,7 +22,7 @@ from core.ui.experiments.spec_box import show_spec_box
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import choose_one
-from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.shell import PageContext, draw_until_ready, explain_errors
 from core.ui.shared.widgets import as_text, show_empty, show_figure
 
 
@@ -37,12 +37,17 @@ def show(context: PageContext) -> None:
     else:
         names = {each.spec.name: each.spec.name for each in saved}
         chosen = choose_one(st.selectbox, "benchmark", "Benchmark", names, next(iter(names)))
-        one = next((each for each in saved if each.spec.name == chosen), saved[0])
+        name = next((each.spec.name for each in saved if each.spec.name == chosen), saved[0].spec.name)
         with explain_errors():
-            _show_benchmark(context, one)
+            draw_until_ready(lambda: _show_benchmark(context, _saved(name)), lambda: _saved(name).is_done)
     if not context.workspace.settings.read_only:
         with st.expander("Start a benchmark", expanded=not saved):
             _show_start(context)
+
+
+def _saved(name: str) -> SavedBenchmark:
+    """The benchmark as it stands now: its process records each of its runs."""
+    return next(each for each in loaders.saved_benchmarks() if each.spec.name == name)
 
 
 def _show_benchmark(context: PageContext, saved: SavedBenchmark) -> None:

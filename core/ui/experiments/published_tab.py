@@ -15,8 +15,7 @@ from core.report.figures.published import of_numbers
 from core.ui.shared import loaders, tables
 from core.ui.shared.background import Result, background
 from core.ui.shared.loaders.cache import cache_by
-from core.ui.shared.shell import PageContext
-from core.ui.shared.space_numbers import draw_until_ready
+from core.ui.shared.shell import PageContext, draw_until_ready
 from core.ui.shared.widgets import as_text, show_captioned
 
 _ABOUT = (

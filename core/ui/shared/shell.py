@@ -27,6 +27,7 @@ PRODUCT = "PerturbDesk"
 PURPOSE = "Read what agents argued about perturbed genes, and see whether the numbers hold."
 _LONGEST_ADDRESS = 300  # characters, in the log
 _CONTEXT = "_context"  # session key; set only while the router runs
+_ASK_EVERY_S = 2.0  # for a result that is being computed
 _REQUESTED = "_requested"  # session key: the page that a visitor opened before the server had run its router
 STYLE = Path(__file__).with_name("style.css")
 
@@ -157,6 +158,20 @@ def fragment(draw: Callable[[], None], every_s: float | None = None) -> Callable
                 draw()
 
     return run
+
+
+def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> None:
+    """Draw a part of a page, and if it is not ready again every few seconds, until the page is drawn with all of it."""
+    if ready():
+        draw()
+        return
+
+    def draw_again() -> None:
+        draw()
+        if ready():
+            st.rerun()
+
+    fragment(draw_again, every_s=_ASK_EVERY_S)()
 
 
 def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageContext:

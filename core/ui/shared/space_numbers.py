@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +19,6 @@ from core.ui.shared import loaders, shell
 from core.ui.shared.background import Progress, Result, background
 from core.ui.shared.loaders.cache import cache_by
 from core.ui.shared.widgets import as_text
-
-ASK_EVERY_S = 2.0  # for a result that is being computed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,24 +80,10 @@ def show_sentence(task: SpaceTask, whose: str) -> None:
             told += "" if null.ready else "; the same with permuted vectors is being computed"
         st.caption(as_text(f"{whose}: {told}"), help=terms.explain(told))
 
-    draw_until_ready(draw, lambda: is_ready(task))
+    shell.draw_until_ready(draw, lambda: is_ready(task))
 
 
 def is_ready(task: SpaceTask) -> bool:
     """Whether the cuts and the null are there, or have failed; asks for them."""
     found = ask_cuts(task)
     return found.ready and (found.value is None or ask_null(task).ready)
-
-
-def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> None:
-    """Draw a part of a page, and if it is not ready again every few seconds, until the page is drawn with all of it."""
-    if ready():
-        draw()
-        return
-
-    def draw_again() -> None:
-        draw()
-        if ready():
-            st.rerun()
-
-    shell.fragment(draw_again, every_s=ASK_EVERY_S)()

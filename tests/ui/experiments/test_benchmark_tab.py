@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from core.actions import runs as runs_actions
 from core.actions.workspace import Workspace
 from core.experiments.benchmark_spec import BenchmarkSpec, parse_benchmark
 from core.store import notes
+from core.ui.shared import shell
 from tests import worlds
 from tests.actions.test_benchmark_ledger import CLAIMED
 from tests.actions.test_benchmarks import FUSED
@@ -68,6 +70,28 @@ def test_how_its_hypothesis_stands(visit: Visit, workspace_with_benchmarks: Work
     assert (result.kind, result.benchmark) == ("result", "claimed")
     assert f"In the ledger, its hypothesis: {result.verdict}" in text_of(app).replace("\\", "")
     assert not [button for button in app.button if button.label == "Record result"]
+
+
+def test_one_that_goes_on_is_drawn_again_until_it_has_ended(
+    visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What runs again every few seconds finds the runs that its process recorded meanwhile."""
+    drawn: list[float | None] = []
+    make_fragment = shell.fragment
+
+    def record(draw: Callable[[], None], every_s: float | None = None) -> Callable[[], None]:
+        drawn.append(every_s)
+        return make_fragment(draw, every_s)
+
+    monkeypatch.setattr(shell, "fragment", record)
+    app = visit(workspace_with_benchmarks, "experiments", tab="Benchmark", benchmark="later")
+    assert "Not finished" in text_of(app)
+    assert [every_s for every_s in drawn if every_s] == [2.0]
+    benchmarks.run_benchmark(workspace_with_benchmarks, parse_benchmark(FUSED.replace('name = "b"', 'name = "later"')))
+    drawn.clear()
+    app.run()
+    assert "LLM + kNN against LLM: mean" in text_of(app).replace("\\", "")
+    assert not any(drawn)
 
 
 def test_one_is_started_and_resumed(visit: Visit, workspace_with_benchmarks: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
