@@ -39,6 +39,7 @@ def show_fusion() -> None:
         else:
             results.show_rank_scatter(choice, comparison)
     with remarks_side:
+        results.show_headline(choice, comparison)
         results.show_caveats(choice, prepared, search)
         results.show_remarks(choice, comparison)
     movers.show_movers(choice, comparison)

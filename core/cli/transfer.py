@@ -16,6 +16,7 @@ from core.engine.request import RunRequest
 from core.methods.base import split_names
 from core.methods.fusion_settings import BySupport, FusionSettings, read_reference, read_weights
 from core.scoring import json_shapes, sentences
+from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
 from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
@@ -86,6 +87,8 @@ def knn(
     numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, permutations, _say_share())
     result = json_shapes.knn(numbers, predicted.seconds)
     lines = [settings.describe(), *sentences.knn_sentences(numbers)]
+    if target.headline == "macro":
+        lines += _pooled_lines(target.name, settings)
     if name:
         request = derived_runs.knn_request(target, settings, name)
         saved = launch.start(context.obj, request, replace=replace, components=loader)
@@ -93,6 +96,14 @@ def knn(
         result |= {"run": saved.name}
         lines.append(f"saved as {saved.name}")
     show(result, as_json, "\n".join(lines))
+
+
+def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:
+    """How to read the pooled scores of a kNN on a dataset that is judged by averages over genes."""
+    lines = [f"over all pairs of rows; {dataset} is judged by the {MACRO_HEADLINE}, which `score` gives of a saved run"]
+    if settings.similarity.weighting.axis == "gene" and settings.protocol.kind == "test":
+        lines.append("by target gene all rows of a gene have one prior, so there it is 0.5; --axis pert compares perturbations")
+    return lines
 
 
 def _say_share() -> Callable[[float], None]:

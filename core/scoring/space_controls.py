@@ -83,7 +83,7 @@ def _permuted(rows: RunRows, cut: EvaluationProtocol, space: Space, words: tuple
 
 
 def _values_of(rows: RunRows) -> tuple[float, float]:
-    """DE and DIR as the controls of a run are scored; of a benchmark of one question the macro AUROC by gene."""
+    """DE and DIR as the controls of a run are scored; of a dataset that is judged by genes the macro AUROC by gene."""
     if rows.headline == "mean":
         return point_values(outcome_of(rows.labels), rows.scores, rows.cells)
     within = score_within(rows.arrays, "gene")

@@ -7,7 +7,7 @@ the gain is the mean over many cuts, shown with its range.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,12 +54,14 @@ class Optimism:
     cuts: int
 
 
-def selection_optimism(settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_CUTS) -> Optimism:
+def selection_optimism(
+    settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_CUTS, progress: Callable[[float], object] | None = None
+) -> Optimism:
     """How much of the best setting's value is due to choosing it on the rows it is measured on.
 
     settings: the same rows scored under each setting, for instance a grid of fusion weights; the first wins a tie. A row
     that lacks p_up under one of them counts for no DIR. With cells only pairs inside a cell of the rows count, both in
-    choosing and in measuring.
+    choosing and in measuring. progress: is called after each cut, with the share that is done.
     """
     if not len(settings):
         raise InputError("settings: got none; expected at least one")
@@ -72,6 +74,8 @@ def selection_optimism(settings: Sequence[ScoredRows], plan: CutPlan = DEFAULT_C
         for k, by_setting in enumerate(both):
             won = np.stack([task.wins(part, plan.k**2) for task in by_setting])
             values[k, :, cut] = _values_of_cut(won, by_setting[0].pairs(part, plan.k**2), plan.k)
+        if progress is not None:
+            progress((cut + 1) / plan.cuts)
     tuned, out_of_fold = values.mean(axis=0)
     defined = ~np.isnan(tuned)
     if not defined.any():

@@ -5,7 +5,7 @@ DE depends only on the weight of DE and DIR only on that of DIR, so two curves g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,12 +84,19 @@ def weight_grid(live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWei
 
 
 def weight_optimism(
-    live: LiveFusion, grid: Sequence[float] = GRID, weights: GridWeights | None = None, plan: CutPlan = DEFAULT_CUTS
+    live: LiveFusion,
+    grid: Sequence[float] = GRID,
+    weights: GridWeights | None = None,
+    plan: CutPlan = DEFAULT_CUTS,
+    progress: Callable[[float], object] | None = None,
 ) -> Optimism:
-    """The optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`."""
+    """The optimism of choosing both weights on the rows they are scored on; other arguments as for `weight_grid`.
+
+    progress: as for `selection_optimism`.
+    """
     rows = live.rows
     scored = [ScoredRows(live.outcome, each, rows.pert, rows.gene, live.cells) for each in _scores(live, grid, weights)]
-    return selection_optimism(scored, plan)
+    return selection_optimism(scored, plan, progress)
 
 
 def _scores(live: LiveFusion, grid: Sequence[float], weights: GridWeights | None) -> list[Scores]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,6 +28,7 @@ from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from tests import cases, worlds
+from tests.commands import core
 from tests.derived import save_fusion, save_knn
 from tests.engine.methods import Counting
 
@@ -32,9 +36,9 @@ PERTS, GENES = [f"P{i}" for i in range(12)], [f"G{i}" for i in range(8)]
 TEST, FOLDS, LOO = (EvaluationProtocol(kind, 2) for kind in ("test", "folds", "loo"))  # type: ignore[arg-type]
 
 
-def line_with(folder: object, test_seed: int) -> Workspace:
+def line_with(folder: Path, test_seed: int) -> Workspace:
     """A cell line whose training labels are always the same, and whose test labels (the last three perturbations) are drawn."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))  # type: ignore[arg-type]
+    workspace = open_workspace(Settings(workspace=folder, author="tester"))
     train, test = np.random.default_rng(3), np.random.default_rng(test_seed)
     effects, directions = [], []
     for i, pert in enumerate(PERTS):
@@ -176,3 +180,20 @@ def test_scores_are_of_test_labels(two: tuple[Workspace, Workspace]) -> None:
         labels.append(rows.labels.tolist())
         assert rows.scored == "all rows"
     assert labels[0] != labels[1]
+
+
+def test_the_command_says_which_scores_it_prints(two: tuple[Workspace, Workspace]) -> None:
+    place = two[0].settings.workspace
+    by_gene = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test").out
+    assert "over all pairs of rows; k562 is judged by the macro AUROC by gene" in by_gene
+    assert "--axis pert compares perturbations" in by_gene
+    by_pert = core(place, "knn", "--space", "near", "--dataset", "k562", "--protocol", "test", "--axis", "pert").out
+    assert "--axis pert" not in by_pert
+
+
+def test_a_report_names_the_headline(two: tuple[Workspace, Workspace], tmp_path: Path) -> None:
+    place, out = tmp_path / "copy", tmp_path / "report.html"
+    shutil.copytree(two[0].settings.workspace, place)
+    assert core(place, "report", "new", "line", "--runs", "llm test,test", "--compare", "llm test,test").status == 0
+    assert core(place, "report", "build", "line", "--out", str(out)).status == 0
+    assert out.read_text("utf-8").count("macro AUROC by gene, mean of DE and DIR") >= 3  # the table, the ladder, the comparison

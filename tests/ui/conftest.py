@@ -18,6 +18,7 @@ from core.ui.experiments import baselines_tab
 from core.ui.shared import space_numbers
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
+from core.ui.what_if import results
 from tests.ui.serving import CHROMIUM_FLAGS, WAIT_S, Server, chromium, serving
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ class Idle(Background):
 def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
     """Open a page of a workspace, with query parameters; it has run once. Nothing is computed in the background."""
     monkeypatch.setattr(space_numbers, "background", Idle)
+    monkeypatch.setattr(results, "background", Idle)
     monkeypatch.setattr(baselines_tab, "background", Idle)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)

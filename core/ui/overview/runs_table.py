@@ -35,7 +35,7 @@ _MORE = ("method", "model", "origin", "fallbacks", "fewer seeds", "collapsed", "
 _INTERVAL = f"95% interval {TWO_WAY}, over the rows with a label."
 _VERDICTS = (
     "Whether the run beats the no-biology baseline, which knows only how often each gene was measured: count-only on DE, rarer "
-    "gene on DIR. Where a dataset asks one question: whether the mean over genes of their AUROC is above 0.5. yes: the interval "
+    "gene on DIR. On a cell line of PerturbQA: whether the mean over genes of their AUROC is above 0.5. yes: the interval "
     "of the difference lies above 0; no: below 0; ?: the two cannot be told apart."
 )
 _COLLAPSED = "Rows in which a brief answers the multiple-choice question instead of arguing."

@@ -85,7 +85,9 @@ def choose_settings(dataset: Dataset, spaces: list[SpaceRecord], *, training: bo
     )
     power = second.slider("Power", 0.5, 6.0, 2.0, 0.5, help=HELP["power"], **bind("power"))
     with third.popover("More settings", width="stretch", icon=":material/tune:"):
-        axis = st.selectbox("Compared", list(AXES), help=HELP["axis"], **bind("axis"))
+        usual = _default_axis(dataset)
+        at = list(AXES).index(usual)
+        axis = st.selectbox("Compared", list(AXES), at, help=HELP["axis"], **bind("axis", usual))
         nearest = st.selectbox("Nearest", NEAREST, help=HELP["nearest"], **bind("nearest"))
         centre = st.toggle("Centred", help=HELP["centre"], **bind("centre"))
         protocol = st.selectbox("Protocol", list(PROTOCOLS), help=HELP["protocol"], **bind("protocol")) if training else ""
@@ -105,7 +107,7 @@ def link_parameters(dataset: Dataset, settings: KnnSettings) -> dict[str, str | 
     Defaults are left out: Streamlit takes each of them out of the address in one more step for the browser's "back".
     """
     spaces = usable_spaces(dataset)
-    defaults = parameters_of(KnnSettings((_widest_space(dataset, spaces),))) if spaces else {}
+    defaults = parameters_of(KnnSettings((_widest_space(dataset, spaces),))) | {"axis": _default_axis(dataset)} if spaces else {}
     return {name: value for name, value in parameters_of(settings).items() if value != defaults.get(name)}
 
 
@@ -123,6 +125,11 @@ def parameters_of(settings: KnnSettings) -> dict[str, str | list[str]]:
         parameters["nearest"] = str(weighting.k)
     named = [name for name, kind in PROTOCOLS.items() if kind == settings.protocol.kind]
     return {**parameters, "protocol": named[0]} if named else parameters
+
+
+def _default_axis(dataset: Dataset) -> str:
+    """What is compared unless somebody chooses: perturbations, where scores are inside genes."""
+    return "perturbation" if dataset.headline == "macro" else "target gene"
 
 
 def _widest_space(dataset: Dataset, spaces: list[SpaceRecord]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -14,7 +15,8 @@ from streamlit.delta_generator import DeltaGenerator
 from core.errors import InputError
 from core.plots import rank_scatter, weight_heatmap
 from core.scoring import terms
-from core.scoring.sentences import TWO_WAY, UNSEEN, axes_text, interval_text
+from core.scoring.run_scores import Headline, score_run
+from core.scoring.sentences import TWO_WAY, UNSEEN, axes_text, genes_text, interval_text
 from core.stats.intervals import p_gt_0
 from core.stats.official_score import ScoreIntervals
 from core.stats.ranks import ranks_from_top
@@ -27,12 +29,14 @@ from core.transfer import weight_grid
 from core.transfer.live_fusion import FusionComparison, LiveFusion
 from core.transfer.run_cells import describe_scoring, folds_among
 from core.ui.shared import loaders, score_box, shell, space_numbers
+from core.ui.shared.background import Progress, Result, background
 from core.ui.shared.widgets import as_text, flush, show_figure
 from core.ui.what_if import cut_noise, fusion_controls
 from core.ui.what_if.at_rest import draw_at_rest
 from core.ui.what_if.fusion_controls import FusionChoice
 
 _SEARCHES, _MAX_SEARCHES = "_tuned", 8  # session key: the weight searches that were shown last
+MOST_ROWS_AT_ONCE = 20_000  # of which the optimism takes seconds; of more it is computed while the page goes on
 _P_BETTER = "The probability that the fusion is better than the baseline, by the interval that is shown."
 _SCORED = {
     "folds": UNSEEN,
@@ -42,13 +46,13 @@ _SCORED = {
 
 @dataclass(frozen=True, slots=True)
 class WeightSearch:
-    """The weight grid of a component, the optimism of choosing on it, and the live kNN's own score.
+    """The weight grid of a component, how to ask for the optimism of choosing on it, and the live kNN's own score.
 
     None of them changes while only that component's weights move.
     """
 
     grid: weight_grid.WeightGrid
-    optimism: Optimism
+    ask_optimism: Callable[[], Result]
     knn_sentence: str
 
 
@@ -146,16 +150,31 @@ def search_weights(choice: FusionChoice, position: int, prepared: LiveFusion, ba
         weights = weight_grid.move_one(position, choice.w_de, choice.w_dir)
         try:
             grid = weight_grid.weight_grid(prepared, weights=weights)
-            optimism = weight_grid.weight_optimism(prepared, weights=weights)
-            kept[key] = WeightSearch(grid, optimism, fusion_controls.live_knn_sentence(choice))
+            kept[key] = WeightSearch(grid, _ask_optimism(prepared, weights, key), fusion_controls.live_knn_sentence(choice))
         except InputError:
             kept[key] = None
     return kept[key]
 
 
+def _ask_optimism(prepared: LiveFusion, weights: weight_grid.GridWeights, key: Hashable) -> Callable[[], Result]:
+    """How to ask for the optimism of the weights, which is there at once unless there are many rows."""
+    if len(prepared.rows) <= MOST_ROWS_AT_ONCE:
+        found = Result(ready=True, value=weight_grid.weight_optimism(prepared, weights=weights))
+        return lambda: found
+
+    def compute(progress: Progress) -> Optimism:
+        return weight_grid.weight_optimism(prepared, weights=weights, progress=progress)
+
+    return lambda: background().ask(("optimism", key), compute)
+
+
 def show_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) -> None:
     """Show the mean over all weights of a component, and the plateau within a standard error of the best."""
-    found, optimism = search.grid, search.optimism
+    space_numbers.draw_until_ready(lambda: _draw_weight_grid(choice, position, search), lambda: search.ask_optimism().ready)
+
+
+def _draw_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) -> None:
+    found, asked = search.grid, search.ask_optimism()
     table = weight_heatmap.table(found.grid, found.mean, found.plateau)
     now = choice.w_de[position], choice.w_dir[position]
     best = found.grid[found.best[0]], found.grid[found.best[1]]
@@ -166,7 +185,11 @@ def show_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) 
         f"best {found.mean[found.best]:.3f} at {best[0]:g}, {best[1]:g} · "
         f"outline: within one standard error of it ({found.se:.3f}, {TWO_WAY})"
     )
-    if not math.isnan(optimism.optimism):
+    optimism: Optimism | None = asked.value
+    if optimism is None:
+        state = "could not be" if asked.ready else "is being"
+        caption += f" · how much less weights score that were chosen on other perturbations and genes {state} computed"
+    elif not math.isnan(optimism.optimism):
         caption += (
             f" · weights chosen on other perturbations and genes score {number_text(optimism.optimism)} less: "
             f"mean of {optimism.cuts} cuts, {number_text(optimism.low)} to {number_text(optimism.high)}"
@@ -198,6 +221,25 @@ def show_rank_scatter(choice: FusionChoice, found: FusionComparison) -> None:
         show_figure(chart, moved, "mix-ranks", "Ranks before and after the fusion", caption)
 
     shell.fragment(lambda: draw_at_rest("ranks", (choice.base.id, choice.others), choice, draw, show))()
+
+
+def show_headline(choice: FusionChoice, found: FusionComparison) -> None:
+    """Show, on a dataset that is judged by averages over genes, what the fusion has there; the other numbers are pooled."""
+    if choice.dataset.headline == "mean" or not choice.labelled:
+        return
+
+    def draw() -> Headline:
+        rows = replace(loaders.scored_rows(choice.base.id), scores=found.fused.scores())
+        return score_run(rows.under(fusion_controls.protocols_of(choice))).headline
+
+    def show(drawn: Headline) -> None:
+        parts = ", ".join(f"{name} {interval_text(part)}" for name, part in (("DE", drawn.de), ("DIR", drawn.dir)))
+        st.caption(
+            f"{as_text(choice.dataset.name)} is judged by the {drawn.name}: {interval_text(drawn.value)} ({parts}), over "
+            f"{genes_text(drawn)}. The other numbers of this page are over all pairs of rows."
+        )
+
+    shell.fragment(lambda: draw_at_rest("headline", (choice.base.id, choice.others), choice, draw, show))()
 
 
 def _base_scores(choice: FusionChoice) -> Scores:
