@@ -170,7 +170,7 @@ def _ask_optimism(prepared: LiveFusion, weights: weight_grid.GridWeights, key: H
 
 def show_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) -> None:
     """Show the mean over all weights of a component, and the plateau within a standard error of the best."""
-    space_numbers.draw_until_ready(lambda: _draw_weight_grid(choice, position, search), lambda: search.ask_optimism().ready)
+    shell.draw_until_ready(lambda: _draw_weight_grid(choice, position, search), lambda: search.ask_optimism().ready)
 
 
 def _draw_weight_grid(choice: FusionChoice, position: int, search: WeightSearch) -> None:
