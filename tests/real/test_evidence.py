@@ -77,7 +77,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
                 partners.setdefault(one, {})[other] = max(score, partners.get(one, {}).get(other, 0))
     best = {gene: sorted(found, key=lambda p, found=found: (-found[p], p))[:25] for gene, found in partners.items()}
     perturbed = {pair.pert for pair in train}
-    targets = {key.split("|")[1] for key in raw["signs"]["pairs"]}
+    regulators, targets = ({key.split("|")[place] for key in raw["signs"]["pairs"]} for place in (0, 1))
     expected: Counter[str] = Counter()
     for pair in dossiers:
         both = (pair.pert, pair.gene)
@@ -87,6 +87,7 @@ def test_each_tool_answers_where_its_file_has_the_symbol(
         expected["protein_interactions"] += sum(symbol in partners for symbol in set(both))
         expected["pathway_neighbours"] += bool(perturbed & set(best.get(pair.pert, ())))
         expected["regulators"] += pair.gene in targets
+        expected["targets"] += pair.pert in regulators
         expected["pathways"] += pair.gene in raw["pathways"]
         expected["lps_response"] += pair.gene in raw["responses"]["prior"]
     found = Counter(item.tool for items in dossiers.values() for item in items if item.status == "ok")

@@ -24,8 +24,9 @@ from tests.ui.conftest import APP, Visit, forget
 PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
-    "experiments": ("tab", ("Benchmark", "Plan", "Controls", "Ablations", "Published numbers")),
+    "experiments": ("tab", ("Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
     "submit": ("tab", ("Check a file",)),
+    "launch": ("tab", ("Fine-tune",)),
     "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
     "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
 }

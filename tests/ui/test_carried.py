@@ -8,9 +8,8 @@ from core.actions.workspace import Workspace
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
 from tests.ui.test_one_score import FUSED, KNN, LABELLED, made
-from tests.ui.test_transfer_pages import copy
 
-__all__ = ["copy", "made"]  # fixtures
+__all__ = ["made"]  # a fixture
 
 
 def values_of(app: AppTest) -> dict[str, object]:

@@ -20,22 +20,21 @@ from tests.commands import core_json
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import numbers, text_of, the_run
-from tests.ui.test_transfer_pages import LABELLED, copy
+from tests.ui.test_transfer_pages import LABELLED
 
-__all__ = ["copy"]  # a fixture
 KNN, FUSED = "knn by folds", "fused with it"
 INSIDE, WHOLE = "inside 5×5 cells, cut 2", "all rows"
 WAYS = {LABELLED: WHOLE, KNN: INSIDE, FUSED: INSIDE}
 
 
 @pytest.fixture
-def made(copy: Workspace) -> Workspace:
+def made(demo_copy: Workspace) -> Workspace:
     """The demo with a kNN by folds, and its fusion with a debate by the weights that What-if starts with."""
-    dataset = component_loader.default_dataset(copy, None)
+    dataset = component_loader.default_dataset(demo_copy, None)
     settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
-    knn = save_knn(copy, dataset, settings, KNN)
-    save_fusion(copy, FusionSettings(the_run(copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), FUSED)
-    return copy
+    knn = save_knn(demo_copy, dataset, settings, KNN)
+    save_fusion(demo_copy, FusionSettings(the_run(demo_copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), FUSED)
+    return demo_copy
 
 
 def score_of(workspace: Workspace, name: str) -> RunScore:

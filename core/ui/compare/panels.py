@@ -126,11 +126,12 @@ def show_gains_and_losses(pair: PairedRuns, baseline: Run, run: Run) -> None:
     rows = pair.a.frame[["pair_id", "pert", "gene", "label"]].assign(DE=de.contribution, DIR=direction.contribution)
     rows["mean"] = (rows["DE"] + rows["DIR"]) / 2
     gained, lost = (rows[rows["mean"] * sign > 0].sort_values("mean", ascending=sign < 0, kind="stable") for sign in (1, -1))
+    which = "exactly" if pair.a.headline == "mean" else "over all pairs of rows, whichever their genes"
     st.markdown("### Rows gained and lost")
     st.caption(
         f"A row gains where {as_text(run.name)} ranks it better than {as_text(baseline.name)} against rows of the other class. "
         f"DE: {de.wins:,} rows gain, {de.losses:,} lose, {de.even:,} stay even. DIR: {direction.wins:,} gain, "
-        f"{direction.losses:,} lose, {direction.even:,} stay even. What rows add or take sums to the change over all pairs."
+        f"{direction.losses:,} lose, {direction.even:,} stay even. What rows add or take sums to the change {which}."
     )
     for column, part, word in zip(st.columns(2), (gained, lost), ("gained", "lost"), strict=True):
         with column:
@@ -141,9 +142,7 @@ def _show_changed_rows(rows: pd.DataFrame, word: str, baseline: Run, run: Run) -
     """Show the first of the rows that gained or lost (the word says which), what all of them sum to, and links to them."""
     shown = rows.head(LISTED)
     st.markdown(f"**{word.capitalize()} most: {len(shown):,} of {len(rows):,} rows**")
-    st.caption(
-        f"All {len(rows):,} together change the mean of DE and DIR, over all pairs, by {number_text(rows['mean'].sum(), '+.3f')}."
-    )
+    st.caption(f"All {len(rows):,} together change the mean of DE and DIR by {number_text(rows['mean'].sum(), '+.3f')}.")
     address = {"dataset": run.dataset, "run": run.id, "with": baseline.id}
     table = pd.DataFrame(
         {

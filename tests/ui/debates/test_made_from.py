@@ -20,15 +20,14 @@ from tests.derived import save_fusion, save_knn, save_recovered
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of as escaped_text_of
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import LABELLED, copy
+from tests.ui.test_transfer_pages import LABELLED
 
-__all__ = ["copy"]  # a fixture
 FOLDS = KnnSettings(("simulated",), EvaluationProtocol("folds"))
 
 
 @pytest.fixture
-def dataset(copy: Workspace) -> Dataset:
-    return default_dataset(copy, None)
+def dataset(demo_copy: Workspace) -> Dataset:
+    return default_dataset(demo_copy, None)
 
 
 def text_of(app: object) -> str:
@@ -42,12 +41,12 @@ def covered_row(workspace: Workspace, run: Run) -> str:
     return str(rows[rows["flags"].map(len) == 0]["pair_id"].iloc[0])
 
 
-def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
-    run = save_knn(copy, dataset, FOLDS, "knn")
-    pair_id = covered_row(copy, run)
-    app = visit(copy, "debates", run=run.id, row=pair_id)
+def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
+    run = save_knn(demo_copy, dataset, FOLDS, "knn")
+    pair_id = covered_row(demo_copy, run)
+    app = visit(demo_copy, "debates", run=run.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "similarity" in each.value]
-    why = derived_runs.neighbours_of(copy, dataset, pair_id, FOLDS).why
+    why = derived_runs.neighbours_of(demo_copy, dataset, pair_id, FOLDS).why
     assert f"{len(why.neighbours):,} labelled rows have a weight" in text_of(app)
     assert table["similarity"].max() == pytest.approx(why.similarity.max())
     assert table["share"].is_monotonic_decreasing
@@ -57,21 +56,21 @@ def test_a_row_of_a_knn_shows_its_neighbours(visit: Visit, copy: Workspace, data
     assert not app.exception
 
 
-def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
-    visit(copy, "neighbours")  # whose spaces are read from here on
+def test_a_link_to_neighbours_leaves_defaults_out(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
+    visit(demo_copy, "neighbours")  # whose spaces are read from here on
     assert link_parameters(dataset, FOLDS) == {}
     others = KnnSettings(("simulated",), EvaluationProtocol("loo"), SimilaritySettings(Weighting(2.5)))
     assert link_parameters(dataset, others) == {"power": "2.5", "protocol": "leave-one-out"}
 
 
-def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
-    knn = save_knn(copy, dataset, FOLDS, "knn")
-    base = the_run(copy, LABELLED)
-    fused = save_fusion(copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
-    pair_id = covered_row(copy, fused)
-    app = visit(copy, "debates", run=fused.id, row=pair_id)
+def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
+    knn = save_knn(demo_copy, dataset, FOLDS, "knn")
+    base = the_run(demo_copy, LABELLED)
+    fused = save_fusion(demo_copy, FusionSettings(base.id, (knn.id,), (0.25,), (0.5,)), "fused")
+    pair_id = covered_row(demo_copy, fused)
+    app = visit(demo_copy, "debates", run=fused.id, row=pair_id)
     [table] = [each.value for each in app.dataframe if "weight DE" in each.value]
-    with copy.store.read() as db:
+    with demo_copy.store.read() as db:
         row = predictions.row(db, fused.id, pair_id)
     assert table["component"].tolist() == [LABELLED, "knn"]
     assert table["weight DE"].tolist() == [0.75, 0.25]
@@ -82,23 +81,23 @@ def test_a_row_of_a_fusion_shows_what_it_is_summed_from(visit: Visit, copy: Work
         True,
     ]
     assert "kept no dossier" not in text_of(app)
-    recovered = save_recovered(copy, base.id, fused.id, (0.25, 0.5), "recovered")
-    again = visit(copy, "debates", run=recovered.id, row=pair_id)
+    recovered = save_recovered(demo_copy, base.id, fused.id, (0.25, 0.5), "recovered")
+    again = visit(demo_copy, "debates", run=recovered.id, row=pair_id)
     [parents] = [each.value for each in again.dataframe if "component" in each.value]
     assert parents["P(DE)"].tolist() == [table["P(DE)"][0], row["p_de"]]
-    run_actions.delete(copy, knn.id)
-    without = visit(copy, "debates", run=fused.id, row=pair_id)
+    run_actions.delete(demo_copy, knn.id)
+    without = visit(demo_copy, "debates", run=fused.id, row=pair_id)
     assert "cannot be shown again" in text_of(without)
     assert next(each for each in without.expander if each.label == "As the run recorded it").proto.expanded
     assert not without.exception
 
 
-def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, copy: Workspace, dataset: Dataset) -> None:
-    run = save_knn(copy, dataset, FOLDS, "knn")
-    pair_id = covered_row(copy, run)
-    with copy.store.write() as db:
+def test_a_row_of_a_knn_that_failed_is_made_from_nothing(visit: Visit, demo_copy: Workspace, dataset: Dataset) -> None:
+    run = save_knn(demo_copy, dataset, FOLDS, "knn")
+    pair_id = covered_row(demo_copy, run)
+    with demo_copy.store.write() as db:
         db.execute("UPDATE prediction SET error = 'Timeout', p_de = NULL WHERE run = ? AND pair_id = ?", [run.id, pair_id])
-    app = visit(copy, "debates", run=run.id, row=pair_id)
+    app = visit(demo_copy, "debates", run=run.id, row=pair_id)
     assert not app.exception
     assert not [each for each in app.dataframe if "similarity" in each.value]
 

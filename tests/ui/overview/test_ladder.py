@@ -11,9 +11,7 @@ from core.transfer.protocols import EvaluationProtocol
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
-from tests.ui.test_transfer_pages import LABELLED, copy
-
-__all__ = ["copy"]  # a fixture
+from tests.ui.test_transfer_pages import LABELLED
 
 
 def made(workspace: Workspace) -> Workspace:
@@ -25,8 +23,8 @@ def made(workspace: Workspace) -> Workspace:
     return workspace
 
 
-def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, copy: Workspace) -> None:
-    app = visit(made(copy), "overview")
+def test_runs_are_grouped_by_rows_and_by_how_they_are_scored(visit: Visit, demo_copy: Workspace) -> None:
+    app = visit(made(demo_copy), "overview")
     assert not app.exception
     text = text_of(app).replace("\\", "")
     tables = [set(each.value["run"]) for each in app.dataframe if "chosen" in each.value]

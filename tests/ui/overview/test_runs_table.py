@@ -9,9 +9,8 @@ from core.actions import runs as actions
 from core.actions.workspace import Workspace
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import the_run
-from tests.ui.test_transfer_pages import LABELLED, TEST, copy
+from tests.ui.test_transfer_pages import LABELLED, TEST
 
-__all__ = ["copy"]  # a fixture
 CONTROL = "no-biology baseline"
 
 
@@ -39,18 +38,18 @@ def test_the_address_names_the_columns(visit: Visit, demo_workspace: Workspace) 
     assert "mean" in table_of(visit, demo_workspace, columns="no column")
 
 
-def test_cost_needs_a_price_and_tokens(visit: Visit, copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "cost" not in table_of(visit, copy)
-    run = the_run(copy, LABELLED)
+def test_cost_needs_a_price_and_tokens(visit: Visit, demo_copy: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "cost" not in table_of(visit, demo_copy)
+    run = the_run(demo_copy, LABELLED)
     assert run.tokens is not None
     monkeypatch.setenv("PERTURBDESK_PRICE_PROMPT", "1.5")
     monkeypatch.setenv("PERTURBDESK_PRICE_COMPLETION", "4")
-    table = table_of(visit, copy).set_index("run")
+    table = table_of(visit, demo_copy).set_index("run")
     low, high = run.tokens * 1.5 / 1e6, run.tokens * 4 / 1e6  # the calls of the demo are not recorded: only the sum is known
     assert table.loc[LABELLED, "cost"] == f"{low:,.2f}–{high:,.2f}"
-    with copy.store.write() as db:
+    with demo_copy.store.write() as db:
         db.execute("UPDATE run SET tokens_unknown = 3 WHERE id = ?", [run.id])
-    actions.set_values(copy, run.id, {"note": "so that the page reads it again"})
-    again = table_of(visit, copy).set_index("run")
+    actions.set_values(demo_copy, run.id, {"note": "so that the page reads it again"})
+    again = table_of(visit, demo_copy).set_index("run")
     assert pd.isna(again.loc[LABELLED, "cost"])
     assert again.loc[LABELLED, "tokens"].startswith("≥ ")
