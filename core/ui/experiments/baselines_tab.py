@@ -163,7 +163,7 @@ def _show_hops(found: SplitBaselines) -> None:
         {
             "baseline": each.baseline,
             "distance": each.hops,
-            "rows": f"{each.rows:,}",
+            "rows": each.rows,
             "DE by gene": _macro_text(each.de),
             "DE pooled": None if each.de is None else interval_text(each.de.micro.shown),
             "DIR by gene": _macro_text(each.dir),
@@ -171,7 +171,8 @@ def _show_hops(found: SplitBaselines) -> None:
         }
         for each in found.table.hops
     ]
-    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance")
+    columns = {"rows": st.column_config.NumberColumn(format="localized")}
+    tables.show_table(pd.DataFrame(lines).dropna(axis="columns", how="all"), "baselines by distance", columns)
 
 
 def _show_published(found: SplitBaselines) -> None:
