@@ -9,9 +9,11 @@ app: .venv/app.ok
 test: .venv/dev.ok .venv-inspect/ok
 	$(BIN)/python -m pytest
 
-# The real model server, on a GPU where there is one, and a fine-tune; downloads gigabytes and takes minutes, so `test` leaves it out.
-test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok
+# The real model server, on a GPU where there is one, a fine-tune, and what needs torch; downloads gigabytes and takes minutes, so
+# `test` leaves it out.
+test-serve: .venv/dev.ok .venv-serve/ok .venv-train/ok .venv/models.ok
 	$(BIN)/python -m pytest -n 0 --durations 0 tests/serve
+	$(BIN)/python -m pytest -m 'torch and not soak' tests
 
 # The long tests at full strength: all parts, or `make soak PART=kills`. Each prints its figures and takes up to 30 minutes.
 PART ?= variants $(patsubst soak/test_%.py,%,$(wildcard soak/test_*.py))
@@ -63,8 +65,14 @@ endef
 	$(call install,the command $(BIN)/perturbdesk,--no-deps --no-build-isolation --editable .)
 	@touch $@
 
-.venv/dev.ok: requirements-dev.txt requirements-agents.txt requirements-share.txt .venv/app.ok
+.venv/dev.ok: requirements-dev.txt requirements-agents.txt requirements-share.txt requirements-cells.txt .venv/app.ok
 	$(call install,what the tests need,-r requirements-dev.txt)
+	@touch $@
+
+# By pip: uv takes torch's builds for CUDA, which are gigabytes.
+.venv/models.ok: requirements-models.txt .venv/dev.ok
+	@echo "Installing torch and what encodes sentences …"
+	@$(BIN)/python $(PIP) -r $<
 	@touch $@
 
 .venv-inspect/ok: requirements-inspect.txt .venv/setup.ok

@@ -15,6 +15,7 @@ shell.route(
             st.Page("pages/what_if.py", title="What-if", icon=":material/tune:"),
             st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
             st.Page("pages/experiments.py", title="Experiments", icon=":material/science:"),
+            st.Page("pages/targets.py", title="Targets", icon=":material/my_location:"),
             st.Page("pages/report.py", title="Report", icon=":material/slideshow:"),
             st.Page("pages/submit.py", title="Submit", icon=":material/outbox:"),
             st.Page("pages/launch.py", title="Launch", icon=":material/rocket_launch:"),

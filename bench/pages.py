@@ -6,7 +6,7 @@ Times are taken inside the browser, from the start of a navigation or a click to
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -103,10 +103,10 @@ app = st.App("hello.py", middleware=[Middleware(SecurityHeaders)])
 
 def run() -> dict[str, Any]:
     """First contents and steps to the next row, with their floor; max_abs_diff counts steps to another row than the next."""
-    with tempfile.TemporaryDirectory() as folder, _browser() as browser:
+    with tempfile.TemporaryDirectory() as folder, started_browser() as browser:
         workspace, data = make_workspace(Path(folder) / "workspace")
         ours = _measure_desk(browser, workspace, data)
-        reference = _measure_hello(browser, Path(folder))
+        reference = measure_hello(browser, Path(folder))
     floor = reference["first_content_ms"]
     return {
         "name": "pages",
@@ -123,7 +123,7 @@ def run() -> dict[str, Any]:
 
 
 @contextmanager
-def _browser() -> Iterator[Browser]:
+def started_browser() -> Iterator[Browser]:
     found = chromium()
     if found is None:
         raise MissingPackage("bench pages: needs Chromium or Chrome on the path; install your system's package")
@@ -157,13 +157,10 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
         ids = predictions.find_pair_ids(db, run, predictions.RowFilter())
         first_row = predictions.row(db, run, ids[0])
     with serving(workspace.settings.workspace) as server:
-        first = {
-            title: _first_content(browser, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)
-            for title, (path, parameters, content) in _content_of(first_row).items()
-        }
+        first = first_contents(browser, server, (run, labelled), first_row)
         steps = _clicks(browser, server.url("debates", run=run), ".st-key-go-right button", CONTENT["debates"][2])
         moves = {f"{what}_slider": _slide(browser, server.url("what_if", run=labelled), key) for what, key in SLIDERS.items()}
-        peak_mb = _memory_mb(server)
+        peak_mb = memory_mb(server)
     moves["next_row"] = [ms for ms, _ in steps]
     expected = [key.replace("_", " ⟶ ") for key in ids[1 : MOVES + 1]]
     return {
@@ -175,6 +172,19 @@ def _measure_desk(browser: Browser, workspace: Workspace, data: str) -> dict[str
     }
 
 
+def first_contents(
+    browser: Browser, server: Server, of: tuple[str, str], row: Mapping[str, Any], left_out: Collection[str] = ()
+) -> dict[str, float]:
+    """The ms to the first content of every page but those left out. of: the run that pages show, and that of What-if; row: of the
+    first of them."""
+    run, labelled = of
+    return {
+        title: _first_content(browser, server.url(path, run=labelled if title == "what-if" else run, **parameters), content)
+        for title, (path, parameters, content) in _content_of(row).items()
+        if title not in left_out
+    }
+
+
 def _content_of(row: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, str], str]]:
     """CONTENT with a row's symbols."""
     return {
@@ -183,7 +193,7 @@ def _content_of(row: Mapping[str, Any]) -> dict[str, tuple[str, dict[str, str], 
     }
 
 
-def _measure_hello(browser: Browser, folder: Path) -> dict[str, float]:
+def measure_hello(browser: Browser, folder: Path) -> dict[str, float]:
     (folder / "hello.py").write_text(HELLO)
     (folder / "hello_server.py").write_text(HELLO_SERVER)
     with serving(folder, ("-m", "streamlit", "run", str(folder / "hello_server.py"))) as server:
@@ -192,7 +202,7 @@ def _measure_hello(browser: Browser, folder: Path) -> dict[str, float]:
         return {
             "first_content_ms": first_content_ms,
             "click_ms": median(ms for ms, _ in clicks),
-            "peak_mb": _memory_mb(server),
+            "peak_mb": memory_mb(server),
         }
 
 
@@ -239,5 +249,5 @@ def _slide(browser: Browser, address: str, key: str) -> list[float]:
     return times
 
 
-def _memory_mb(server: Server) -> float:
+def memory_mb(server: Server) -> float:
     return float(psutil.Process(server.process.pid).memory_info().rss / 2**20)

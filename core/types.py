@@ -38,6 +38,7 @@ class Flag(StrEnum):
     # for P(up | DE); the middle rank, .5, where a component is made of ranks.
     UNCOVERED = "uncovered"
     UNCOVERED_DIR = "uncovered_dir"
+    NOT_PREDICTED = "not_predicted"  # a file of predicted expression lacks the pair: base rates stand in for both probabilities
     PARTLY_COVERED = "partly_covered"  # a component of a fusion says nothing here: the others count alone
     # A run that answers one question only: the other one has no score, whatever number stands in the columns.
     NO_DE = "no_de_score"
@@ -57,6 +58,7 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
         Flag.TRACE_DIFFERS: "changed after its trace",
         Flag.UNCOVERED: "no neighbour",
         Flag.UNCOVERED_DIR: "no neighbour with a direction",
+        Flag.NOT_PREDICTED: "not predicted by the model",
         Flag.PARTLY_COVERED: "a component is missing",
         Flag.NO_DE: "no score for an effect",
         Flag.NO_DIR: "no score for a direction",
@@ -68,8 +70,12 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
 
 # Methods whose numbers are made of ranks: their order means something, their values are no probabilities.
 EXTERNAL_SCORE = "external_score"  # the method of runs whose numbers were computed elsewhere, on any scale
-RANK_METHODS = ("fusion", "recovered", EXTERNAL_SCORE)
-FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR)
+PREDICTED_EXPRESSION = "predicted_expression"  # the methods of runs made from predicted expression: probabilities, or ranks
+PREDICTED_EXPRESSION_RANKS = "predicted_expression_ranks"
+RANK_METHODS = ("fusion", "recovered", EXTERNAL_SCORE, PREDICTED_EXPRESSION_RANKS)
+MADE_ELSEWHERE = (EXTERNAL_SCORE, PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS)  # nobody here knows what they learned
+STAND_INS = (Flag.UNCOVERED, Flag.NOT_PREDICTED)  # of rows whose probabilities are both base rates
+FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NOT_PREDICTED)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.ui.data import changes_tab, import_tabs, leakage_tab, notes_tab, spaces_tab
+from core.ui.data import cells_tab, changes_tab, import_tabs, leakage_tab, notes_tab, spaces_tab
 from core.ui.shared import loaders, shell, widgets
 
 context = shell.open_page(__file__)
@@ -11,6 +11,7 @@ widgets.show_tabs(
     "tab",
     {
         "Import": lambda: import_tabs.show_import(context),
+        "Cells": lambda: cells_tab.show(context),
         "Leakage": lambda: leakage_tab.show(context),
         "Spaces": lambda: spaces_tab.show(context),
         "Imported files": lambda: import_tabs.show_imports(context, loaders.all_imports()),

@@ -14,6 +14,8 @@ from tests.ui.views import VIEWS, View, symbol_of
 
 __all__ = ["browser", "demo_server", "demo_workspace", "open_tab"]  # fixtures
 
+FIRST_VIEWS = {view.page: view for view in reversed(VIEWS)}.values()
+
 
 @pytest.mark.parametrize("view", VIEWS, ids=str)
 def test_a_link_shows_the_same_screen_elsewhere(
@@ -22,4 +24,6 @@ def test_a_link_shows_the_same_screen_elsewhere(
     path, parameters = view.address(symbol_of(demo_workspace))
     here, there, address = open_tab(), open_tab(), demo_server.url(path, **parameters)
     each = change_each(here, there, address)
-    record(each=each, together=change_together(here, there, address))
+    together = change_together(here, there, address)
+    record(each=each, together=together)
+    assert together or view not in FIRST_VIEWS or view.page == "targets"  # where the demo has nothing to choose from

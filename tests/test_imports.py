@@ -17,6 +17,8 @@ EVERYONE = {
     "system_errors",
     "config",
     "setting_types",
+    "options",
+    "packages",
     "texts",
     "version",
     "log",
@@ -24,9 +26,23 @@ EVERYONE = {
 MAY_IMPORT = {
     "pages": {"ui", "actions", "experiments", "audit", "stats", "transfer", "plots", "report", "scoring"},
     "app": {"ui", "actions", "audit", "stats", "transfer", "plots", "scoring"},
-    "cli": {"actions", "audit", "engine", "methods", "stats", "transfer", "plots", "scoring", "store", "llm", "submission"}
-    | {"report", "experiments", "finetune"},
+    "cli": {
+        "cells",
+        "actions",
+        "audit",
+        "engine",
+        "methods",
+        "stats",
+        "transfer",
+        "plots",
+        "scoring",
+        "store",
+        "llm",
+        "submission",
+    }
+    | {"report", "experiments", "finetune", "target_ranking"},
     "ui": {
+        "cells",
         "store",
         "actions",
         "experiments",
@@ -40,9 +56,9 @@ MAY_IMPORT = {
         "llm",
         "methods",
     }
-    | {"submission", "evidence", "report", "finetune"},
-    "actions": {"datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
-    | {"submission", "site", "experiments", "finetune"},
+    | {"submission", "evidence", "report", "finetune", "target_ranking"},
+    "actions": {"cells", "datasets", "store", "audit", "embeddings", "transfer", "methods", "engine", "evidence", "llm", "stats"}
+    | {"submission", "site", "experiments", "finetune", "target_ranking"},
     "finetune": {"engine", "methods", "llm", "evidence", "transfer"},
     "site": {"store", "scoring", "audit", "evidence", "plots"},
     "submission": {"datasets", "llm", "methods"},
@@ -55,6 +71,8 @@ MAY_IMPORT = {
     "plots": {"stats"},
     "store": {"audit"},
     "datasets": {"net"},
+    "target_ranking": {"stats", "cells", "embeddings"},
+    "cells": {"stats"},
     "stats": set(),
     "embeddings": {"net"},
     "transfer": {"embeddings", "stats"},
@@ -69,6 +87,8 @@ MAY_IMPORT = {
     "system_errors": set(),
     "config": {"net"},
     "setting_types": set(),
+    "options": set(),
+    "packages": set(),
     "version": set(),
     "log": {"net"},
     "__main__": {"cli"},

@@ -6,6 +6,11 @@ imports        imports files
 imported_rows  the rows of one imported file, written in one transaction
 cell_lines     a cell line of PerturbQA, made again from its files whenever one of them comes or goes
 external_scores  the runs that a file of external scores brings
+cells          makes a dataset of a file of single cells, with its tables beside it
+cell_jobs      the same in a process of its own, for a page
+process_apart  a command in a process that outlives the one that started it
+cell_predictions  runs made from predicted expression
+cell_evaluation  cell-eval's table for a file of predicted cells, kept with its run
 page_imports   imports by path for a page, from the allowed folders alone
 import_target  the dataset that a file's rows belong to, and the record of its import
 undo           takes an import back
@@ -28,6 +33,7 @@ benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
 ledger         the ledger of hypotheses: registers, records results, imports what others published
+target_ranking  target rankings: creates, evaluates, finds and deletes them; target_process trains them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
 lineage        a run, the runs that it was made from, and what they used
 bundles        writes a run with all that is known of it to one file, and imports it

@@ -1,14 +1,15 @@
 """Backups: the whole workspace as one file, also while runs write, and a workspace made from such a file.
 
-What goes in, and why in this order. The store comes first, under its lock, with the packs, gene spaces and files of prompts,
-which change under that lock alone. Then, without the lock, the folder of each run that the store knows: a journal only grows,
-and a row is in the store only after its line is in the journal, so that a journal copied after the store has every byte that the
-store counts as ingested (`folded_bytes`); what it has beyond that is ingested when the run is settled, and a torn last line is
-cut off. The other way round, the store could count rows whose lines the copy lacks, and rows that are then finished would never
-come in.
-Of a run's folder, how the run ended (`done.json`) counts only if it was the same before and after its journal was copied: a
-run that ends meanwhile is copied as one that was interrupted, and can be resumed. Its spending log is copied after the journal,
-so that no row in it is missing from what was spent.
+What goes in, and why in this order. The store comes first, under its lock, with the packs, gene spaces, files of prompts and
+tables of screens, which change under that lock alone, as do the target rankings whose training is done; one that is in training
+stays out. Then, without the lock, the folder of each run that the store knows: a
+journal only grows, and a row is in the store only after its line is in the journal, so that a journal copied after the store
+has every byte that the store counts as ingested (`folded_bytes`); what it has beyond that is ingested when the run is settled,
+and a torn last line is cut off. The other way round, the store could count rows whose lines the copy lacks, and rows that are
+then finished would never come in.
+Of a run's folder, how the run ended (`done.json`) counts only if it was the same before and after its journal was copied: a run
+that ends meanwhile is copied as one that was interrupted, and can be resumed. Its spending log is copied after the journal, so
+that no row in it is missing from what was spent.
 """
 
 from __future__ import annotations
@@ -29,12 +30,14 @@ from core.errors import StateError, StoreDamaged
 from core.log import LOGGER
 from core.store import file_copy, open_store, runs
 from core.system_errors import explain
+from core.target_ranking.results import RankingFolder
 
-FOLDERS = ("knowledge", "embeddings", "prompts")  # beside the store in data/, and as precious
+FOLDERS = ("knowledge", "embeddings", "prompts", "cells", "targets")  # beside the store in data/, and as precious
 _DATA, _RUNS = "data", "runs"
 # Of a run's folder: what a worker may change comes in this order, `done.json` apart.
 _OF_RUNS = ("spec.json", "how.json", "evaluation.json", "rows.jsonl", "spending.jsonl", "log.txt")
 _ENDING = "done.json"
+_OF_PROCESS = ("heartbeat", "control", "worker.lock", "log.txt")  # of a target ranking: what is made anew
 _BESIDE_STORE = (".lock", ".holder")  # of the store's name: what is made anew
 
 
@@ -73,11 +76,19 @@ def back_up(workspace: Workspace, out: Path, *, replace: bool = False) -> Backup
 
 
 def _files_beside(settings: Settings) -> Iterator[Path]:
-    """Yields the files of packs, spaces and prompts; those that are being written have other names."""
+    """Yields the files of packs, spaces, prompts, screens and target rankings; those that are being written have other names."""
     for folder in FOLDERS:
         for path in sorted((settings.data / folder).rglob("*")):
-            if path.is_file() and not (path.name.startswith(".") and path.name.endswith(".part")):
+            parts = path.relative_to(settings.data).parts
+            is_written = not any(part.startswith(".") and part.endswith(".part") for part in parts)
+            if path.is_file() and is_written and (folder != "targets" or _is_of_trained(settings.data, parts)):
                 yield path
+
+
+def _is_of_trained(data: Path, parts: tuple[str, ...]) -> bool:
+    """Whether a path in data/targets is of a target ranking whose training is done, and not of the process that trained it."""
+    ranking = RankingFolder(data / parts[0] / parts[1])
+    return ranking.is_complete and (ranking.path / _ENDING).is_file() and parts[-1] not in _OF_PROCESS
 
 
 def _name(settings: Settings, file: Path) -> str:

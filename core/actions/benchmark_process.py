@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
-
 from core.actions.benchmarks import save_benchmark
+from core.actions.process_apart import start_command
 from core.actions.workspace import Workspace
-from core.config import REPOSITORY, environment_of
 from core.engine.spec import KEY_DIGITS, sha256_of
 from core.experiments.benchmark_spec import BenchmarkSpec
 from core.file_io import replace_file
@@ -30,15 +26,4 @@ def _start_process(workspace: Workspace, spec: BenchmarkSpec) -> None:
     key = sha256_of(spec.name)[:KEY_DIGITS]
     file = folder / f"{key}.toml"
     replace_file(file, spec.text.encode())
-    command = (sys.executable, "-m", "core", "--workspace", str(workspace.settings.workspace), "benchmark", str(file))
-    with (folder / f"{key}.log").open("ab") as log:
-        process = subprocess.Popen(
-            (*command, "--name", spec.name),
-            cwd=REPOSITORY,
-            env=environment_of(workspace.settings),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    threading.Thread(target=process.wait, daemon=True).start()  # so that no zombie is left
+    start_command(workspace, ("benchmark", str(file), "--name", spec.name), folder / f"{key}.log")

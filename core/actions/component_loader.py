@@ -67,18 +67,28 @@ def load_spaces(workspace: Workspace, index: RowIndex, dataset: Dataset, names: 
     return loaded
 
 
+def hash_contents(workspace: Workspace, dataset: str, names: Sequence[str]) -> dict[str, Any]:
+    """Returns the hashes of what a kNN over the spaces of these names is made from; see `ComponentLoader.contents`."""
+    with workspace.store.read() as db:
+        hashes = {name: spaces.find(db, name).sha256 for name in names}
+        labels = space_actions.labelled_rows(db, dataset)[1]
+    rows = dataset_sha256(load_pairs(workspace.store, dataset).values())
+    return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": rows}
+
+
 @dataclass(frozen=True, slots=True)
 class WorkspaceComponents:
     """Loads components of one dataset from the store; see `core.methods.fusion_components.ComponentLoader`.
 
     Keeps the last kNN that it predicted, so that checking a request and carrying it out predict once, and the priors of the
-    last ones, since each of several fusions under ten cuts asks for the same ten.
+    last ones and the hashes of what they are made from, since each of several fusions under ten cuts asks for the same.
     """
 
     workspace: Workspace
     dataset: Dataset
     _last_knn: dict[tuple[KnnSettings, tuple[str, ...]], DatasetPriors] = field(default_factory=dict, compare=False)
     _priors: dict[tuple[KnnSettings, tuple[str, ...] | None], Priors] = field(default_factory=dict, compare=False)
+    _contents: dict[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict, compare=False)
 
     @property
     def dataset_id(self) -> str:
@@ -118,8 +128,7 @@ class WorkspaceComponents:
         return self._last_knn[key]
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        with self.workspace.store.read() as db:
-            hashes = {name: spaces.find(db, name).sha256 for name in settings.spaces}
-            labels = space_actions.labelled_rows(db, self.dataset.id)[1]
-        dataset = dataset_sha256(load_pairs(self.workspace.store, self.dataset.id).values())
-        return {"sources": hashes, "space_sha256": hashes, "labels_sha256": labels, "dataset_sha256": dataset}
+        names = settings.spaces
+        if names not in self._contents:
+            self._contents[names] = hash_contents(self.workspace, self.dataset.id, names)
+        return self._contents[names]

@@ -12,7 +12,7 @@ from importlib.metadata import version as version_of_package
 from pathlib import Path
 
 from core import __version__, log
-from core.actions import run_states
+from core.actions import cells, run_states, target_ranking
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
@@ -41,8 +41,8 @@ class Diagnosis:
     """The state of an installation and its workspace.
 
     commit: "" outside a checkout. store_mb: None if there is no store yet. store: in words, "ok" if it can be read.
-    runs: state → how many runs are in it now. lock: who holds the store, None if nobody does. last_errors: from the log, oldest
-    first.
+    runs, targets: state → how many runs or target rankings are in it now. cells: what is wrong with the tables of screens.
+    lock: who holds the store, None if nobody does. last_errors: from the log, oldest first.
     """
 
     version: str
@@ -52,6 +52,8 @@ class Diagnosis:
     store_mb: float | None
     store: str
     runs: Mapping[str, int]
+    cells: Sequence[str]
+    targets: Mapping[str, int]
     lock: str | None
     endpoints: Sequence[EndpointState]
     disk_free_mb: int
@@ -61,7 +63,7 @@ class Diagnosis:
 
 def examine(settings: Settings) -> Diagnosis:
     """Looks at everything that may be wrong with an installation; takes a few seconds if something does not answer."""
-    store, lock, runs_by_state = _store_state(settings)
+    store, lock, runs_by_state, cell_problems = _store_state(settings)
     return Diagnosis(
         version=__version__,
         commit=commit_of(REPOSITORY),
@@ -70,6 +72,8 @@ def examine(settings: Settings) -> Diagnosis:
         store_mb=round(settings.store_file.stat().st_size / _MB, 1) if settings.store_file.is_file() else None,
         store=store,
         runs=runs_by_state,
+        cells=cell_problems,
+        targets=_target_states(settings),
         lock=lock,
         endpoints=[asyncio.run(_endpoint_state(settings))],
         disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
@@ -78,19 +82,31 @@ def examine(settings: Settings) -> Diagnosis:
     )
 
 
-def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int]]:
-    """Returns the store in words, who holds it, and how many runs are in which state."""
+def _store_state(settings: Settings) -> tuple[str, str | None, Mapping[str, int], Sequence[str]]:
+    """Returns the store in words, who holds it, how many runs are in which state, and what is wrong with tables of screens."""
     if not settings.store_file.exists():
-        return "none yet: the workspace is empty", None, {}
+        return "none yet: the workspace is empty", None, {}, ()
     try:
         with Store(settings.store_file, settings.cache / "scratch", PATIENCE_S, settings.store_memory_mb).read() as db:
             recorded = runs.list_all(db)
+            cell_problems = cells.find_problems(Workspace(settings), db)
     except StoreBusy as error:
-        return "busy", str(error), {}
+        return "busy", str(error), {}, ()
     except (StoreError, OSError) as error:
-        return f"{type(error).__name__}: {error}", None, {}
+        return f"{type(error).__name__}: {error}", None, {}, ()
     present = run_states.with_present_states(Workspace(settings), recorded)
-    return "ok", None, dict(Counter(run.status for run in present))
+    return "ok", None, dict(Counter(run.status for run in present)), cell_problems
+
+
+def _target_states(settings: Settings) -> Mapping[str, int]:
+    """Returns how many target rankings are in which state; "unreadable" for those whose files are damaged."""
+    states: Counter[str] = Counter()
+    for folder in target_ranking.list_all(Workspace(settings)):
+        try:
+            states[target_ranking.status_of(folder).state] += 1
+        except DeskError:
+            states["unreadable"] += 1
+    return dict(states)
 
 
 async def _endpoint_state(settings: Settings) -> EndpointState:

@@ -11,11 +11,12 @@ from typing import ClassVar, NamedTuple
 
 from core.datasets import PairTable, ScoreTable, SubmissionTable, read, read_path
 from core.datasets.archives import MAX_UNPACKED_BYTES
+from core.datasets.backup_archive import sha256_of
 from core.datasets.bundles import Bundle, is_bundle, read_bundle
 from core.datasets.knowledge_packs import Pack, read_knowledge, read_knowledge_path
 from core.embeddings import FORMATS, Space, is_checkpoint, load_space
 from core.errors import InputError, MissingPackage, UnknownFormat, UnsafeFile
-from core.file_io import read_file, read_head
+from core.file_io import read_file, read_head, refuse_special
 from core.system_errors import explain
 from core.texts import is_encodable
 from core.types import Rejected
@@ -159,5 +160,14 @@ def _read_bundle_file(path: Path, name: str) -> BundleFile:
 def _first_character(path: Path) -> bytes:
     try:
         return read_head(path, 64).lstrip(b"\xef\xbb\xbf \r\n\t")[:1]
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def hash_file(path: Path) -> str:
+    """Returns the SHA-256 of a file of any size. Raises InputError if it cannot be read, or is no file."""
+    try:
+        refuse_special(path)
+        return sha256_of(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -79,13 +79,18 @@ def dataset_of_pairs(db: Cursor, table: PairTable, path: str, options: ImportOpt
         if found is not None:
             _refuse_other_files(db, table, found, path)
         return found or _create(db, wanted, table)
-    real = [d for d in existing if d.kind == "ternary" and d.origin != "simulated" and not imports.of_kind(db, d.id, "perturbqa")]
+    real = [d for d in existing if d.kind == "ternary" and d.origin != "simulated" and not _is_whole(db, d)]
     known_rows_of = dict(pairs.datasets_with(db, [pair.pair_id for pair in table.pairs]))
     with_most_rows = [d for d in real if known_rows_of.get(d.id, 0) * 2 > len(table.pairs)]
     candidates = with_most_rows or real
     if len(candidates) > 1:
         raise StateError(f"{path}: could belong to {', '.join(d.name for d in candidates)}; say which with --dataset")
     return next(iter(candidates), None) or _create(db, _CHALLENGE[0], table)
+
+
+def _is_whole(db: Cursor, dataset: Dataset) -> bool:
+    """Whether only certain files belong to a dataset: a cell line's of PerturbQA, or the one file of a screen."""
+    return any(imports.of_kind(db, dataset.id, kind) for kind in ("perturbqa", "cells"))
 
 
 def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str) -> None:
@@ -95,6 +100,8 @@ def _refuse_other_files(db: Cursor, table: PairTable, found: Dataset, path: str)
             f"{path}: dataset {found.name} is {found.kind}, a file of PerturbQA that was imported by itself; "
             "undo that import first, or choose another --dataset"
         )
+    if imports.of_kind(db, found.id, "cells"):
+        raise StateError(f"{path}: dataset {found.name} was made of a file of cells, to which no other rows belong")
     if (table.cell_line is not None) != bool(imports.of_kind(db, found.id, "perturbqa")):
         what = "no file of PerturbQA" if table.cell_line is None else "a file of PerturbQA"
         raise StateError(

@@ -36,6 +36,7 @@ __all__ = [
     "PUBLIC_GROUPS",
     "ImportOptions",
     "Imported",
+    "describe_existing",
     "fetch_and_import",
     "import_paths",
     "import_space",
@@ -167,7 +168,7 @@ def _failed_import(path: str, error: DeskError, rejected: tuple[Rejected, ...] =
 def _import_content(workspace: Workspace, table: Importable, path: str, options: ImportOptions) -> Imported:
     with workspace.store.read() as db:
         earlier = imports.by_content(db, table.sha256)
-        existing = None if earlier is None else _describe_existing(db, earlier, path)
+        existing = None if earlier is None else describe_existing(db, earlier, path)
         if existing is None and isinstance(table, SubmissionTable):
             existing = imported_rows.find_bundled_run(db, table, path, options)
     if existing is not None:
@@ -194,7 +195,7 @@ def _import_content(workspace: Workspace, table: Importable, path: str, options:
     return outcome
 
 
-def _describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
+def describe_existing(db: Cursor, earlier: Import, path: str) -> Imported:
     """Returns the outcome for a file whose content was imported before."""
     if earlier.run:
         name = runs.find(db, earlier.run).name

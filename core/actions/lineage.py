@@ -18,7 +18,7 @@ from core.store import Cursor, bundles, calls, evidence, predictions, runs
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.submission.parsed import RunProvenance
-from core.types import EXTERNAL_SCORE, Flag
+from core.types import EXTERNAL_SCORE, MADE_ELSEWHERE, Flag
 from core.version import version_in
 
 
@@ -123,8 +123,9 @@ def _learned_parts(line: Sequence[Run]) -> Iterator[str]:
             yield f"{run.name}, a kNN over the training labels (gene spaces: {named}; say what made them)"
         elif run.method == "recovered":
             yield f"{run.name}, recovered from a fusion, of which nobody here knows what it learned"
-        elif run.method == EXTERNAL_SCORE:
-            yield f"{run.name}, an external score, of which nobody here knows what it learned"
+        elif run.method in MADE_ELSEWHERE:
+            what = "an external score" if run.method == EXTERNAL_SCORE else "predicted expression"
+            yield f"{run.name}, {what}, of which nobody here knows what it learned"
 
 
 def _code_changes(line: Sequence[Run], missing: Sequence[str]) -> Iterator[str]:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from core.actions import imports
+from core.actions import cell_predictions, imports
+from core.actions.cell_predictions import PredictionOptions
 from core.actions.files import FileContent, FoundFile, expand, recognise
 from core.actions.import_target import Imported, ImportOptions
 from core.actions.workspace import Workspace
+from core.cells.predicted_expression import is_cell_file
 from core.config import import_folders
 from core.datasets.reader import collector_paused
-from core.errors import DeskError, InputError, MissingPackage, StateError, UnknownFormat
+from core.errors import DeskError, InputError, MissingPackage, NotFound, StateError, UnknownFormat
 from core.file_io import read_head
 from core.system_errors import explain
 
@@ -30,12 +33,44 @@ def import_path(workspace: Workspace, text: str, options: ImportOptions, server_
     beyond this machine.
     """
     workspace.refuse_if_read_only("import", text)
-    roots = import_folders(workspace.settings, server_address)
-    if not roots:
-        raise StateError("import by path: off, since this app listens beyond this machine; upload the file")
+    roots = _allowed_folders(workspace, server_address)
     path = _inside(text, roots)
     with collector_paused():
         return imports.import_files(workspace, [_confine(file, roots) for file in expand([path])], options, _recognise_unseen)
+
+
+def check_typed_path(workspace: Workspace, text: str, server_address: str | None) -> Path:
+    """Returns the path of a file or folder that a visitor typed. Raises InputError and StateError as `import_path`."""
+    return _inside(text, _allowed_folders(workspace, server_address))
+
+
+def import_predictions(
+    workspace: Workspace, text: str, real: str | None, options: PredictionOptions, server_address: str | None
+) -> Imported:
+    """Makes a run from predicted expression by a path that a visitor typed; real: the path of real control cells.
+
+    Of a table that is refused nothing is said of what it holds. Raises what `import_path` raises, and what
+    `cell_predictions.import_predictions` does.
+    """
+    workspace.refuse_if_read_only("cells predictions", text)
+    roots = _allowed_folders(workspace, server_address)
+    path = _inside(text, roots)
+    cells = replace(options.cells, real=None if real is None else _inside(real, roots))
+    try:
+        return cell_predictions.import_predictions(workspace, path, replace(options, cells=cells))
+    except NotFound:
+        raise
+    except InputError as error:
+        if is_cell_file(path):
+            raise
+        raise type(error)(_unseen(path, "no table of predicted changes of this dataset's pairs", "cells predictions")) from None
+
+
+def _allowed_folders(workspace: Workspace, server_address: str | None) -> Sequence[Path]:
+    roots = import_folders(workspace.settings, server_address)
+    if not roots:
+        raise StateError("import by path: off, since this app listens beyond this machine; upload the file")
+    return roots
 
 
 def _inside(text: str, roots: Sequence[Path]) -> Path:
@@ -84,5 +119,5 @@ def _recognise_unseen(path: Path) -> FileContent:
         raise InputError(_unseen(path, "damaged, unsafe, or not what it seems to be")) from None
 
 
-def _unseen(path: Path, what: str) -> str:
-    return f"{path}: {what}, which is not shown here; `perturbdesk import` or an upload says more"
+def _unseen(path: Path, what: str, command: str = "import") -> str:
+    return f"{path}: {what}, which is not shown here; `perturbdesk {command}` or an upload says more"

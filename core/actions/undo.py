@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from core.actions import cell_lines, packs
+from core.actions import cell_lines, cells, packs
 from core.actions import spaces as space_actions
 from core.actions.workspace import Workspace
 from core.engine.run_state import refuse_live
@@ -25,6 +25,8 @@ def undo(workspace: Workspace, name: str, *, with_runs: bool = False) -> Import:
             changes.bump(db, f"run:{found.run}")
         elif found.dataset is not None:
             files += _undo_pairs(workspace, db, found, with_runs)
+            if found.kind == cells.KIND:
+                files.append(partial(cells.remove_tables, workspace, found.dataset))
         imports.delete(db, found.id)
         if found.dataset is not None:
             datasets.drop_if_empty(db, found.dataset)

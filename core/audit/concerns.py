@@ -65,6 +65,7 @@ _SENTENCES = {
     Flag.UNIFORM: "nothing was predicted (.333/.333)",
     Flag.UNCOVERED: "no labelled row is similar; base rates stand in, in a fusion the middle rank",
     Flag.UNCOVERED_DIR: "no similar row has a direction; for P(up | DE) the base rate stands in, in a fusion the middle rank",
+    Flag.NOT_PREDICTED: "not in the file of predicted expression; the training split's base rates stand in",
     Flag.PARTLY_COVERED: "a component of the fusion has no prediction; only the others are used",
     Flag.NO_DE: "not ranked by an effect: no DE score",
     Flag.NO_DIR: "not ranked by direction: no DIR score",

@@ -14,6 +14,7 @@ baselines   baselines
 benchmark   benchmark, plan
 audit       audit: debates, leakage
 ablation    ablation: list, run
+cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces
 ledger      ledger: list, add, result, import
 report      report: new, list, build, delete
@@ -24,6 +25,7 @@ doctor      doctor
 backup      backup, restore
 finetune    finetune
 serve_app   serve-app
+targets     targets: train, evaluate, table, list, delete
 gene_sets   gene-sets
 engine      run, worker, pause, cancel, resume, retry, log, endpoint, serve
 """

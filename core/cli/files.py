@@ -45,7 +45,7 @@ def import_(
     """Import challenge files, submissions, bundles of runs, logs of Inspect AI, PerturbQA, knowledge packs, gene spaces and
     external scores: a CSV of ids and columns of numbers, each a run unless --de and --dir say which answer which question."""
     options = imports.ImportOptions(name, dataset, strict, replace, de, direction)
-    _show_imports(imports.import_paths(context.obj, paths, options), as_json)
+    show_imports(imports.import_paths(context.obj, paths, options), as_json)
 
 
 @app.command()
@@ -55,7 +55,7 @@ def fetch(
     as_json: Json = False,
 ) -> None:
     """Download public files, pinned and checked, and import them."""
-    _show_imports(imports.fetch_and_import(context.obj, group, _say_progress), as_json)
+    show_imports(imports.fetch_and_import(context.obj, group, _say_progress), as_json)
 
 
 def _say_progress(name: str, done: int, total: int) -> None:
@@ -63,7 +63,8 @@ def _say_progress(name: str, done: int, total: int) -> None:
         say(f"{name}: {done:,} of {total:,} bytes")
 
 
-def _show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
+def show_imports(outcomes: list[imports.Imported], as_json: bool) -> None:
+    """Prints what came of each file; exits with 1 if one of them was not imported."""
     for outcome in outcomes:
         if outcome.message:
             say(outcome.message if outcome.path in outcome.message else f"{outcome.path}: {outcome.message}")

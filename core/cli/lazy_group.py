@@ -36,8 +36,10 @@ MODULES = (
 GROUPS = {  # a module whose commands stand behind its name → what they are about
     "ablation": "Ready ablations: what is left of a score if one idea is changed, added or taken away.",
     "audit": "Look for what a score does not show.",
+    "cells": "Single cells: labels from a screen of one's own, runs from predicted expression.",
     "embed": "Gene spaces: build, load, list.",
     "ledger": "The ledger of hypotheses: register, record, list.",
+    "targets": "Target ranking, the reverse problem: which gene was perturbed, told from expression.",
     "report": "Reports: save what one shows, build it as a file.",
 }
 _HERE = Path(__file__).parent

@@ -102,7 +102,7 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness")], as_json: Json = False
+    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells")], as_json: Json = False
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""
     try:

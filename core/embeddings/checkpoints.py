@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,7 @@ from core.errors import InputError, UnsafeFile
 from core.file_io import read_file
 
 MAX_VOCABULARY_BYTES = 1 << 26
-VOCABULARY, CHECKPOINT = "vocab.json", "best_model.pt"
+VOCABULARY, CHECKPOINT, ARGUMENTS = "vocab.json", "best_model.pt", "args.json"
 SCGPT_KEY = "encoder.embedding.weight"
 GENEFORMER_KEY = "bert.embeddings.word_embeddings.weight"
 
@@ -36,6 +37,21 @@ def read_scgpt(folder: Path, name: str) -> Space:
     rows = _vocabulary(folder / VOCABULARY)
     weights = _torch_weights(folder / CHECKPOINT)
     return _space_of_rows(name, rows, weights, f"scGPT, {folder.name}/{CHECKPOINT}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScgptModel:
+    """A scGPT checkpoint: the row of each gene and token, all tensors by name, and the arguments it was trained with."""
+
+    rows: dict[str, int]
+    tensors: dict[str, NDArray[Any]]
+    arguments: dict[str, Any]
+
+
+def read_scgpt_model(folder: Path) -> ScgptModel:
+    """A scGPT checkpoint with all its weights, of `vocab.json`, `best_model.pt` and `args.json`. Raises as `read_scgpt`."""
+    arguments = _json_object(folder / ARGUMENTS, "arguments")
+    return ScgptModel(dict(_vocabulary(folder / VOCABULARY)), _tensors(folder / CHECKPOINT), arguments)
 
 
 def read_geneformer(folder: Path, name: str) -> Space:
@@ -71,16 +87,28 @@ def tensor(path: Path, key: str) -> NDArray[Any]:
 
 
 def _vocabulary(path: Path) -> list[tuple[str, int]]:
+    found = _json_object(path, expected := "gene to row number")
+    if not all(type(row) is int for row in found.values()):
+        raise InputError(f"{path.name}: expected an object of {expected}")
+    return list(found.items())
+
+
+def _json_object(path: Path, expected: str) -> dict[str, Any]:
     try:
         found = json.loads(read_file(path, MAX_VOCABULARY_BYTES).decode())
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path.name}: not JSON ({error})") from error
-    if not isinstance(found, dict) or not all(type(row) is int for row in found.values()):
-        raise InputError(f"{path.name}: expected an object of gene to row number")
-    return list(found.items())
+    if not isinstance(found, dict):
+        raise InputError(f"{path.name}: expected an object of {expected}")
+    return found
 
 
 def _torch_weights(path: Path) -> NDArray[Any]:
+    return _tensors(path)[SCGPT_KEY]
+
+
+def _tensors(path: Path) -> dict[str, NDArray[Any]]:
+    """The tensors of a scGPT checkpoint by name, SCGPT_KEY among them; those of whole numbers as they are, others as float32."""
     torch = require_package("torch", "reading a scGPT checkpoint")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
@@ -94,7 +122,8 @@ def _torch_weights(path: Path) -> NDArray[Any]:
     if not isinstance(state, Mapping) or not isinstance(state.get(SCGPT_KEY), torch.Tensor):
         keys = list_some(sorted(map(str, state))) if isinstance(state, Mapping) else type(state).__name__
         raise InputError(f"{path.name}: holds {keys}, expected the tensor {SCGPT_KEY}")
-    return cast("NDArray[Any]", state[SCGPT_KEY].detach().float().numpy())
+    tensors = {str(key): value.detach() for key, value in state.items() if isinstance(value, torch.Tensor)}
+    return {key: (value.float() if value.is_floating_point() else value).numpy() for key, value in tensors.items()}
 
 
 def _dictionaries(folder: Path) -> tuple[dict[str, int], dict[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import random
 from collections.abc import Mapping
@@ -15,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.embeddings.space import Space, first_line, make_space
-from core.errors import InputError, MissingPackage, NotFound, Unreachable
+from core.errors import InputError, NotFound, Unreachable
 from core.net.addresses import scrub
 from core.net.retry import RetryPolicy
 from core.net.transport import HttpResponse, exchange, fault_of_status, open_http_client, send_request
+from core.packages import require_package as require_package
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -79,16 +79,6 @@ def build_endpoint(descriptions: Mapping[str, str], name: str, endpoint: Endpoin
     notes = [_characters_note(characters), *([f"{n_empty:,} descriptions without text left out"] if n_empty else [])]
     source = f"{endpoint.model} at {urlsplit(endpoint.base_url).hostname} of {len(texts):,} descriptions"
     return make_space(name, texts_by_gene, np.concatenate(parts), source, notes=notes)
-
-
-def require_package(module: str, purpose: str) -> Any:
-    """A module from requirements-models.txt. Raises MissingPackage, which names that file, if it is not installed."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingPackage(
-            f"{purpose} needs the package {module}, which is not installed: pip install -r requirements-models.txt"
-        ) from error
 
 
 def _sentence_encoder(model: str) -> Any:

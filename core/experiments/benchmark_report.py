@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from core.experiments import decision
 from core.experiments.arm_differences import ArmDifference, arm_difference
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec, Metric, Replicate
 from core.experiments.decision import Verdict
+from core.experiments.judge_noise import judge_noise
 from core.experiments.paired_replicates import (
     PairedReplicates,
     ReplicateComparison,
@@ -172,14 +173,19 @@ def pair_arms(
     return pair_replicates(a, b, rows, spec.folds.k)
 
 
+def compare_arms(loader: ArmLoader, pair: PairedReplicates) -> ReplicateComparison:
+    """The paired differences of two arms, with the part that their judges have in the variance."""
+    return replace(compare_replicates(pair), judge=judge_noise(loader.db, pair))
+
+
 def _of_seeds(of_arm: Mapping[Replicate, str], seeds: Sequence[int]) -> dict[Replicate, str]:
     return {replicate: run for replicate, run in of_arm.items() if replicate[1] in seeds}
 
 
 def _compare_arm(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, rows: Sequence[str], made: Runs) -> ArmResult:
     control = spec.control_of(arm)
-    pair = pair_arms(loader, spec, control, arm, rows, made)
-    found = compare_replicates(pair)
+    found = compare_arms(loader, pair_arms(loader, spec, control, arm, rows, made))
+    pair = found.pair
     placebos = tuple(_check_placebo(pair, found, metric) for metric in arm.placebo)
     dossiers = evidence.count_differing_rows(loader.db, pair.a[0].run.id, pair.b[0].run.id)
     return ArmResult(arm, control, arm_difference(spec, arm), found, placebos, dossiers)

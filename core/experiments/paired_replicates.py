@@ -8,7 +8,7 @@ so is that between seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -54,11 +54,15 @@ class PairedReplicates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReplicateComparison:
-    """Arm b against arm a. values: DE and DIR of a and of b in each replicate, of shape (n_replicates, 2 arms, 2 metrics)."""
+    """Arm b against arm a. values: DE and DIR of a and of b in each replicate, of shape (n_replicates, 2 arms, 2 metrics).
+
+    judge: the variance that judges leave in the change of DE, of DIR and of their mean, of shape (3,); NaN if unknown.
+    """
 
     pair: PairedReplicates
     comparison: Comparison
     values: Floats
+    judge: Floats = field(default_factory=lambda: np.full(3, np.nan))
 
     @property
     def changes(self) -> Floats:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.benchmark_report import ArmLoader, Runs, find_noise_floor, pair_arms
+from core.experiments.benchmark_report import ArmLoader, Runs, compare_arms, find_noise_floor, pair_arms
 from core.experiments.benchmark_spec import Arm, BenchmarkSpec
 from core.experiments.paired_replicates import PairedReplicates, compare_replicates, pair_replicates
 from core.experiments.variance_components import COLUMNS, VarianceComponents, components_of, split_variance
@@ -139,7 +139,7 @@ def _find_variances(loader: ArmLoader, spec: BenchmarkSpec, arm: Arm, inputs: Pl
     control = spec.control_of(arm)
     of_both = [{cut for cut, _ in inputs.made.get(each.name, {})} for each in (control, arm)]
     if all(cuts >= set(spec.folds.cuts) for cuts in of_both):
-        found = compare_replicates(pair_arms(loader, spec, control, arm, inputs.rows, inputs.made))
+        found = compare_arms(loader, pair_arms(loader, spec, control, arm, inputs.rows, inputs.made))
         return f"the benchmark's own runs, {found.pair.scored}", components_of(found, spec.primary)
     if spec.plan.like is not None:
         a, b = (loader.rows_named(name) for name in spec.plan.like)

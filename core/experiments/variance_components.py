@@ -1,16 +1,17 @@
-"""Where the variance of a change comes from: which perturbations, which genes, which rows of them, the cut, the seed.
+"""Where the variance of a change comes from: which perturbations, genes and rows, the cut, the seed, the judge's answers.
 
 If rows that share a perturbation or a gene vary together, the variance of independent perturbations is that of rows and of
 perturbations, and so for genes: perturbations V_pert - V_row, genes V_gene - V_row, rows V_row (Cameron, Gelbach and Miller
 2011 add them up to the two-way variance). A part that comes out below 0 is 0. Cuts and seeds: the variance between them,
-divided by how many there are.
+divided by how many there are. What judges change when they are asked the same again is part of what seeds change, or of the
+rows where seeds are unknown, and is taken out of there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from core.stats.arrays import Floats
 from core.stats.delong import Estimate
 from core.transfer.cuts import variances_between
 
-SOURCES = ("perturbations", "genes", "rows", "cut", "seed")
+SOURCES = ("perturbations", "genes", "rows", "cut", "seed", "judge")
 COLUMNS = {"DE": 0, "DIR": 1, "mean": 2}
 
 
@@ -38,7 +39,8 @@ class VarianceComponents:
     """The variance of a change of one metric, by source, as the experiment was carried out.
 
     cut, seed: of one cut and one seed (the experiment has the variance / n_cuts and / n_seeds); NaN if unknown, because there
-    is one only. units: without the noise of cuts and seeds. n, n_perts, n_genes: rows and clusters that they come from.
+    is one only. units: without the noise of cuts and seeds. n, n_perts, n_genes: rows and clusters that they come from. judge:
+    what the judges' answers leave in the experiment, a part of seed or of rows; NaN if unknown, because they answered once.
     """
 
     perturbations: float
@@ -52,11 +54,17 @@ class VarianceComponents:
     n: int
     n_perts: int
     n_genes: int
+    judge: float = math.nan
 
     @property
     def shares(self) -> dict[str, float]:
         """Source → its share of the variance of the experiment, those that are known adding up to 1."""
-        parts = (self.perturbations, self.genes, self.rows, self.cut / self.n_cuts, self.seed / self.n_seeds)
+        judge, rows, seed = float(np.nan_to_num(self.judge)), self.rows, self.seed / self.n_seeds
+        if math.isnan(seed):
+            rows = max(rows - judge, 0.0)
+        else:
+            seed = max(seed - judge, 0.0)
+        parts = (self.perturbations, self.genes, rows, self.cut / self.n_cuts, seed, self.judge)
         total = np.nansum(parts)
         return {name: part / total if total else float("nan") for name, part in zip(SOURCES, parts, strict=True)}
 
@@ -75,7 +83,8 @@ def components_of(found: ReplicateComparison, metric: str) -> VarianceComponents
     rows = pair.a[0]
     counts = len(np.unique(rows.pert)), len(np.unique(rows.gene))
     noise = float(np.nansum((cut / len(set(cuts)), seed / len(set(seeds)))))
-    return split_variance(part.change, noise, (cut, seed), (len(set(cuts)), len(set(seeds))), (len(rows), *counts))
+    parts = split_variance(part.change, noise, (cut, seed), (len(set(cuts)), len(set(seeds))), (len(rows), *counts))
+    return replace(parts, judge=float(found.judge[COLUMNS[metric]]))
 
 
 def split_variance(

@@ -35,6 +35,7 @@ from core.methods.debate_texts import JUDGES, SIDES, DebateCase, Stage
 from core.methods.prompts import CONTEXT, EFFORTS, LITERATURE, SHOTS, SOURCES, TOOLS, examples, read_seeds, tools_of
 from core.types import Flag, Pair, Prediction, RowResult, TraceEvent
 
+SEEDS_BETWEEN_VERDICTS = 1_000_003  # so that no verdict is asked under the seed of another debate
 _FALLBACK: Mapping[Stage, Flag] = {"de": Flag.DE_FALLBACK, "dir": Flag.DIR_FALLBACK}
 
 
@@ -51,6 +52,14 @@ class Debate(ConversationMethod):
         Option("judge_effort", "choice", "", "Reasoning effort of judges; empty leaves it to the server.", EFFORTS),
         Option("advocate_tokens", "int", 3_000, "The longest brief in tokens, reasoning included.", least=1),
         Option("judge_tokens", "int", 4_000, "The longest verdict in tokens, reasoning included.", least=1),
+        Option(
+            "judge_repeats",
+            "int",
+            1,
+            "Verdicts asked for on the same briefs, averaged: what the judge alone changes.",
+            least=1,
+            most=20,
+        ),
         TOOLS,
         Option("seeds", "text", "", "Seeds to hold the debates under, averaged; empty takes the run's."),
         SOURCES,
@@ -60,9 +69,9 @@ class Debate(ConversationMethod):
     )
 
     def calls(self, options: Mapping[str, Any]) -> float:
-        """Returns the calls of two debates for each seed, each of one verdict and two calls (briefs or rebuttals) per round."""
+        """Returns the calls of two debates for each seed, each of its verdicts and two calls (briefs or rebuttals) per round."""
         rounds: int = options["rounds"]
-        return 2 * (1 + 2 * rounds) * len(read_seeds(options["seeds"], 0))
+        return 2 * (_judge_repeats(options) + 2 * rounds) * len(read_seeds(options["seeds"], 0))
 
     def prompts(self, options: Mapping[str, Any]) -> str:
         """Returns every text that a prompt with these options may hold. Raises InputError or NotFound for impossible options."""
@@ -104,19 +113,25 @@ def tool_names(options: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(tool.name for tool in tools_of(options["tools"]))
 
 
+def _judge_repeats(options: Mapping[str, Any]) -> int:
+    """Returns how many verdicts a debate has; 1 for the runs of before there was a choice."""
+    repeats: int = options.get("judge_repeats", 1)
+    return repeats
+
+
 class _DebateResult(NamedTuple):
     """One debate under one seed.
 
-    p: the judge's probability, None if it could not be read. collapsed: whether a brief did not argue for its side.
+    ps: the probability of each verdict, None where it could not be read. collapsed: whether a brief did not argue for its side.
     """
 
-    p: float | None
+    ps: tuple[float | None, ...]
     events: tuple[TraceEvent, ...]
     collapsed: bool
 
 
 class _StageResult(NamedTuple):
-    """The probability of a stage over all its seeds, its events, and its flag if a seed's verdict could not be read."""
+    """The probability of a stage over all its verdicts, its events, and its flag if one of them could not be read."""
 
     p: float
     events: list[TraceEvent]
@@ -124,26 +139,28 @@ class _StageResult(NamedTuple):
 
 
 def _combine_seeds(stage: Stage, debates: list[_DebateResult], rate: Callable[[], float]) -> _StageResult:
-    """Returns the mean probability over the seeds with a readable verdict; without any, the base rate, marked as a fallback.
+    """Returns the mean probability over the verdicts that could be read; without any, the base rate, marked as a fallback.
 
-    A mean over fewer seeds than asked is flagged.
+    A mean over fewer verdicts than asked is flagged.
     """
     events = [one for debate in debates for one in debate.events]
-    read = [debate.p for debate in debates if debate.p is not None]
+    asked = [p for debate in debates for p in debate.ps]
+    read = [p for p in asked if p is not None]
     if not read:
         last, p = events[-1], rate()
         marked = last._replace(meta={**last.meta, "p": p, "fallback": True})
         return _StageResult(p, [*events[:-1], marked], (_FALLBACK[stage],))
     p = sum(read) / len(read)
-    if len(debates) > 1:
-        text = f"Mean over {len(read)} of {len(debates)} seeds: {p:.6f}."
-        seeds = {"read": len(read), "asked": len(debates)}
-        events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False, **seeds}))
-    return _StageResult(p, events, (Flag.FEWER_SEEDS,) if len(read) < len(debates) else ())
+    if len(asked) > 1:
+        of = {} if len(asked) == len(debates) else {"of": "verdicts"}
+        text = f"Mean over {len(read)} of {len(asked)} {of.get('of', 'seeds')}: {p:.6f}."
+        counts = {"read": len(read), "asked": len(asked), **of}
+        events.append(TraceEvent(stage, "JUDGE", "verdict", text, 0, meta={"p": p, "fallback": False, **counts}))
+    return _StageResult(p, events, (Flag.FEWER_SEEDS,) if len(read) < len(asked) else ())
 
 
 async def _hold_debate(conversation: RowConversation, stage: Stage, case: DebateCase, seed: int) -> _DebateResult:
-    """Asks for both briefs concurrently, then for both rebuttals concurrently, then for the verdict."""
+    """Asks for both briefs concurrently, then for both rebuttals concurrently, then for all verdicts on them concurrently."""
     rounds, sides = case.options["rounds"], SIDES[stage]
     events: list[TraceEvent] = []
     speeches: list[tuple[str, str]] = []
@@ -158,8 +175,10 @@ async def _hold_debate(conversation: RowConversation, stage: Stage, case: Debate
         replies = await gather_all(*(_ask_rebuttal(conversation, stage, side, case, seed, briefs_by_side) for side in sides))
         events += replies
         speeches += [(f"{side} in reply", reply.content) for side, reply in zip(sides, replies, strict=True)]
-    p, verdict = await _ask_verdict(conversation, stage, case, seed, speeches)
-    return _DebateResult(p, (*events, *verdict), collapsed)
+    repeats = range(_judge_repeats(case.options))
+    verdicts = await gather_all(*(_ask_verdict(conversation, stage, case, (seed, repeat), speeches) for repeat in repeats))
+    events += [one for _, of_verdict in verdicts for one in of_verdict]
+    return _DebateResult(tuple(p for p, _ in verdicts), tuple(events), collapsed)
 
 
 class _Brief(NamedTuple):
@@ -198,15 +217,27 @@ def _advocate_call(stage: Stage, side: str, case: DebateCase, seed: int) -> Call
 
 
 async def _ask_verdict(
-    conversation: RowConversation, stage: Stage, case: DebateCase, seed: int, speeches: list[tuple[str, str]]
+    conversation: RowConversation, stage: Stage, case: DebateCase, draw: tuple[int, int], speeches: list[tuple[str, str]]
 ) -> tuple[float | None, tuple[TraceEvent, ...]]:
-    """Returns the judge's probability of yes, None if neither of its two answers could be read, and the events."""
+    """Returns the judge's probability of yes, None if neither of its two answers could be read, and the events.
+
+    draw: the debate's seed, and which verdict on it this is; the first is asked under the seed itself.
+    """
+    seed, repeat = draw
     by_letter = case.options["judge"] == "logprob"
-    spec = CallSpec(stage, "JUDGE", seed, case.options["judge_tokens"], case.options["judge_effort"], by_letter)
+    spec = CallSpec(
+        stage,
+        "JUDGE",
+        seed + repeat * SEEDS_BETWEEN_VERDICTS,
+        case.options["judge_tokens"],
+        case.options["judge_effort"],
+        by_letter,
+    )
     reader, re_ask = (_read_yes, _ask_letter_again) if by_letter else (read_probability, ask_probability_again)
     found: ReadAnswer[float] = await conversation.read(spec, texts.verdict_messages(stage, case, speeches), reader, re_ask)
     p = None if isinstance(found.value, Unparsed) else found.value
-    return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, p=p, fallback=False))
+    which = {"repeat": repeat} if _judge_repeats(case.options) > 1 else {}
+    return p, (*found.rejected, event_of(spec, "verdict", found.reply, seed=seed, **which, p=p, fallback=False))
 
 
 def _read_yes(reply: Reply) -> float | Unparsed:

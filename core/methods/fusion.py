@@ -16,7 +16,7 @@ from core.methods.fusion_components import ComponentLoader, load_components, ref
 from core.methods.fusion_settings import BY_SUPPORTS, fusion_options, read_fusion_settings
 from core.stats.arrays import Floats
 from core.transfer.fusion import Component, Reference, Weights, fuse, percentiles_of, weights_in_rows
-from core.types import FALLBACKS, Flag, Pair, Prediction, RowResult, TraceEvent
+from core.types import FALLBACKS, STAND_INS, Flag, Pair, Prediction, RowResult, TraceEvent
 
 BY_SUPPORT = "The weight of a kNN is scaled by the support of its prior of this row."
 
@@ -78,7 +78,7 @@ def flags_of(row: BaseRow, de: Floats, up: Floats) -> tuple[Flag, ...]:
 
     What no component ranks because the base is an external score for the other question has no score.
     """
-    flags: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (Flag.UNCOVERED, Flag.UNCOVERED_DIR)]
+    flags: list[Flag] = [flag for flag in row.flags if flag in FALLBACKS and flag not in (*STAND_INS, Flag.UNCOVERED_DIR)]
     if np.isnan(de).any():
         flags.append(Flag.PARTLY_COVERED)
     if np.isnan(de).all():

@@ -14,7 +14,7 @@ from core.methods.fusion_components import ComponentLoader, refuse_other_dataset
 from core.methods.knn import build_prediction
 from core.stats.scores_and_labels import scores_from_probabilities
 from core.transfer.fusion_decomposition import RecoveredComponent, decompose_fusion
-from core.types import Flag, Pair, RowResult, TraceEvent
+from core.types import STAND_INS, Flag, Pair, RowResult, TraceEvent
 
 MIDDLE = 0.5  # the percentile of the middle rank: what stands in where only ranks are known
 
@@ -80,9 +80,7 @@ def _recover_rows(pair_ids: Sequence[str], options: Mapping[str, Any], loader: C
     ids = rows["pair_id"].tolist()
     if base.dataset != fused.dataset or set(ids) != set(mixed.index):
         raise InputError(f"{base.name} and {fused.name}: not on the same rows; expected a fusion of that base")
-    if lacking := sum(
-        not {Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR}.isdisjoint(flags) for flags in rows["flags"]
-    ):
+    if lacking := sum(not {*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR}.isdisjoint(flags) for flags in rows["flags"]):
         raise InputError(
             f"{base.name}: {lacking:,} of {len(ids):,} rows are uncovered, and a fusion ranks the others alone; "
             "expected a base that covers every row"

@@ -14,5 +14,8 @@ score_history     scores of what was tried, in order    training_loss   losses o
 weight_heatmap    the mean over all pairs of weights         rank_movers       rows that move most between two runs
 ablation_scores   ways to score the same rows               benchmark_deltas  what an arm of a benchmark changes
 published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
+ranking_by_k      targets in the first k of a ranking        ranking_training  training of ranking models by epoch
+volcano           what a perturbation changes                effect_counts     how many genes perturbations change
+knockdown         what is left of a target's expression
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 """

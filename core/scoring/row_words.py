@@ -8,9 +8,10 @@ from typing import Any
 
 from core.store.runs import Run
 from core.texts import number_text, quantity_text
-from core.types import RANK_METHODS, Flag
+from core.types import PREDICTED_EXPRESSION, RANK_METHODS, Flag
 
-MODEL_FREE = ("knn", *RANK_METHODS)  # methods that call no model: what no tokens stand beside was made without any
+# Methods that call no language model: what no tokens stand beside was made without any.
+MODEL_FREE = ("knn", *RANK_METHODS, PREDICTED_EXPRESSION)
 SIDES: Mapping[str, tuple[str, str]] = MappingProxyType({"de": ("EFFECT", "NULL"), "dir": ("UP", "DOWN")})
 _SMALL = 5e-5  # four decimals would say 0.0000
 _STAGES = {
@@ -44,12 +45,14 @@ FLAG_HELP: Mapping[str, str] = {
     Flag.TRACE_DIFFERS: "The submitted numbers differ from those in the trace: the file was changed later, as by a fusion.",
     Flag.UNCOVERED: "No labelled row is similar: base rates stand in for both probabilities, in a fusion the middle rank.",
     Flag.UNCOVERED_DIR: "No similar row has a direction: the base rate stands in for P(up | DE), in a fusion the middle rank.",
+    Flag.NOT_PREDICTED: "The file of predicted expression lacks this pair: the training split's base rates stand in for both "
+    "probabilities.",
     Flag.PARTLY_COVERED: "A component of the fusion has no prediction for this row: only the others are used.",
     Flag.NO_DE: "The run does not rank rows by an effect: this number is no score, and DE is left out.",
     Flag.NO_DIR: "The run does not rank rows by direction: there is no number for it, and DIR is left out.",
     Flag.NO_KNOWLEDGE: "No knowledge pack says anything of the perturbation or of the target gene: it has no summary.",
     Flag.INSUFFICIENT: "At least one sample says that the evidence is insufficient; as the method has it, that counts .5.",
-    Flag.FEWER_SEEDS: "A mean over fewer seeds than asked: the answers under the others could not be read. “How these numbers "
+    Flag.FEWER_SEEDS: "A mean over fewer seeds or verdicts than asked: the other answers could not be read. “How these numbers "
     "were computed” says over how many.",
 }
 
@@ -130,6 +133,6 @@ def _describe_usage(run: Run, row: Mapping[str, Any], events: Sequence[object]) 
 
 
 def _seeds_line(event: Mapping[str, Any]) -> str:
-    """Over how many seeds an event's mean was taken, of how many that were asked."""
+    """Over how many seeds or verdicts an event's mean was taken, of how many that were asked."""
     of = {"de": "P(DE)", "dir": "P(up | DE)"}.get(event["stage"], "up and down")
-    return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} seeds"
+    return f"{of}: mean of {event['meta']['read']} of {event['meta']['asked']} {event['meta'].get('of', 'seeds')}"

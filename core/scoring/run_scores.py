@@ -26,7 +26,7 @@ from core.transfer.cuts import variances_between
 from core.transfer.protocols import EvaluationProtocol
 from core.transfer.row_index import RowIndex
 from core.transfer.run_cells import cells_under, describe_scoring, protocols_of
-from core.types import Flag, HeadlineKind
+from core.types import STAND_INS, Flag, HeadlineKind
 
 NO_CUTS: Floats = np.empty((0, 2))
 MEAN_HEADLINE = "mean of DE and DIR"
@@ -80,7 +80,8 @@ class RunRows:
     @property
     def covered(self) -> Bools:
         """Flags of the rows that are no stand-in: the method could say something about them."""
-        return ~_carries(self.frame, Flag.UNCOVERED)
+        uncovered, not_predicted = (_carries(self.frame, flag) for flag in STAND_INS)
+        return ~(uncovered | not_predicted)
 
     @property
     def arrays(self) -> ScoredRows:

@@ -205,3 +205,12 @@ def cell_lines_and_headlines(cursor: duckdb.DuckDBPyConnection) -> None:
     )
     cursor.execute("ALTER TABLE dataset ADD COLUMN headline VARCHAR DEFAULT 'mean'")
     cursor.execute("UPDATE dataset SET headline = 'macro' WHERE kind <> 'ternary'")
+
+
+@step
+def cell_evaluations(cursor: duckdb.DuckDBPyConnection) -> None:
+    """cell-eval's tables for the files that runs of predicted expression were made from."""
+    cursor.execute(
+        """CREATE TABLE cell_evaluation (run VARCHAR PRIMARY KEY, predicted_sha256 VARCHAR NOT NULL, real_file VARCHAR NOT NULL,
+           real_sha256 VARCHAR NOT NULL, content VARCHAR NOT NULL, author VARCHAR NOT NULL, measured_at TIMESTAMP NOT NULL)"""
+    )

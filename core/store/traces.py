@@ -81,6 +81,17 @@ def brief_lengths(cursor: Cursor, run: str) -> pd.DataFrame:
     return cursor.execute("SELECT role, length(content) AS length FROM trace_event WHERE run = ? AND kind = 'brief'", [run]).df()
 
 
+def repeated_verdicts(cursor: Cursor, run: str) -> pd.DataFrame:
+    """The answers of judges who were asked several times about one debate: pair_id, stage, repeat (from 0), p (NaN if unread)."""
+    return cursor.execute(
+        """SELECT pair_id, stage, TRY_CAST(json_extract(meta, '$.repeat') AS INTEGER) AS repeat,
+             TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p
+           FROM trace_event WHERE run = ? AND kind = 'verdict' AND json_extract(meta, '$.repeat') IS NOT NULL
+           ORDER BY pair_id, seq""",
+        [run],
+    ).df()
+
+
 def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     """Every predicted row of a run by its id, in file order, with its events; evidence and calls are left out."""
     events: dict[str, list[TraceEvent]] = {}

@@ -14,7 +14,7 @@ from core.stats import validate
 from core.stats.arrays import Bools, Floats
 from core.stats.ranks import percentiles, percentiles_against
 from core.stats.scores_and_labels import Scores, ranked_scores, submitted_parts
-from core.types import Flag
+from core.types import STAND_INS, Flag
 
 Reference = Literal["population", "train"]
 TOLERANCE = 1e-9  # by which the sum of weights may exceed 1
@@ -85,9 +85,10 @@ def component_of(
     pair_ids, p_de, p_up, flags: of the run's rows, all of one length.
     """
     de, up = (np.array(column, dtype=np.float64) for column in (p_de, p_up))
-    flag_sets = [frozenset(row_flags) for row_flags in flags]  # looking flags up in arrays, as frames hold them, is slow
-    de[[not row_flags.isdisjoint((Flag.UNCOVERED, Flag.NO_DE)) for row_flags in flag_sets]] = np.nan
-    up[[not row_flags.isdisjoint((Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NO_DIR)) for row_flags in flag_sets]] = np.nan
+    # Looking flags up in arrays, as frames hold them, is slow, and most rows have none.
+    flagged = [(row, frozenset(row_flags)) for row, row_flags in enumerate(flags) if len(row_flags)]
+    de[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.NO_DE))]] = np.nan
+    up[[row for row, found in flagged if not found.isdisjoint((*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DIR))]] = np.nan
     position_of = {pair_id: i for i, pair_id in enumerate(pair_ids)}
     positions = np.array([position_of.get(pair_id, -1) for pair_id in wanted], dtype=np.intp)
     if not len(de):  # no row of the run was predicted

@@ -18,6 +18,10 @@ from core.actions import (
     benchmark_process,
     benchmarks,
     bundles,
+    cell_evaluation,
+    cell_jobs,
+    cell_predictions,
+    cells,
     demo,
     export,
     finetunes,
@@ -35,12 +39,17 @@ from core.actions import (
     site,
     spaces,
     submissions,
+    target_process,
+    target_ranking,
     undo,
 )
+from core.actions.cell_evaluation import EvaluationOptions
+from core.actions.cell_predictions import PredictionOptions
 from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
+from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
 from core.engine.request import RunRequest
@@ -50,9 +59,11 @@ from core.experiments.benchmark_spec import parse_benchmark
 from core.store import runs as stored_runs
 from core.store.hypotheses import Entry
 from core.store.runs import Run
+from core.target_ranking.evaluate import EvaluationSettings
 from tests import cases
 from tests.engine.cases import fast
 from tests.engine.killed import killed_run
+from tests.target_ranking import cases as targets
 
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
 ACTIONS = REPOSITORY / "core" / "actions"
@@ -126,6 +137,17 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "bundles.import_bundle": lambda s: bundles.import_bundle(s.plain, s.bundle, "b.zip", ImportOptions()),
     "bundles.settle_run": lambda s: bundles.settle_run(s.crashed, "r"),
     "bundles.write_bundle_file": lambda s: bundles.write_bundle_file(s.crashed, "r", s.files / "out.zip"),
+    "cell_jobs.start_labels": lambda s: cell_jobs.start_labels(s.plain, "screen.h5ad", "s", LabelSettings(), None),
+    "cells.label_cells": lambda s: cells.label_cells(s.plain, s.files / "screen.h5ad", "s", LabelSettings(), print),
+    "cell_evaluation.evaluate_predictions": lambda s: cell_evaluation.evaluate_predictions(
+        s.plain, s.files / "p.h5ad", EvaluationOptions(run="r")
+    ),
+    "cell_predictions.import_predictions": lambda s: cell_predictions.import_predictions(
+        s.plain, s.files / "p.csv", PredictionOptions()
+    ),
+    "cell_predictions.import_uploaded": lambda s: cell_predictions.import_uploaded(
+        s.plain, ("p.csv", b"pert,gene,z\n"), None, PredictionOptions()
+    ),
     "demo.make_demo": lambda s: demo.make_demo(s.plain),
     "export.export": lambda s: export.export(s.crashed, "r", "eval"),
     "finetunes.resume": lambda s: finetunes.resume(s.plain),
@@ -148,6 +170,9 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "ledger.record_result": lambda s: ledger.record_result(s.plain, "h", ledger.Recording()),
     "ledger.register": lambda s: ledger.register(s.plain, ledger.Registration("h", "it helps", "it rises")),
     "page_imports.import_path": lambda s: page_imports.import_path(s.plain, str(s.files), ImportOptions(), "127.0.0.1"),
+    "page_imports.import_predictions": lambda s: page_imports.import_predictions(
+        s.plain, str(s.files), None, PredictionOptions(), "127.0.0.1"
+    ),
     "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),
@@ -171,6 +196,13 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "spaces.delete": lambda s: spaces.delete(s.plain, "s"),
     "spaces.embed": lambda s: spaces.embed(s.plain, "coresponse", "s", {"dataset": "bmdm"}),
     "submissions.package": lambda s: submissions.package(s.crashed, "r", PackageOptions("B"), s.files / "out.zip"),
+    "target_process.resume": lambda s: target_process.resume(s.plain, "t"),
+    "target_process.start_apart": lambda s: target_process.start_apart(s.plain, targets.request()),
+    "target_process.train": lambda s: target_process.train(s.plain, targets.request(), print),
+    "target_process.work_on": lambda s: target_process.work_on(s.plain, "t", print),
+    "target_ranking.create": lambda s: target_ranking.create(s.plain, targets.request()),
+    "target_ranking.delete": lambda s: target_ranking.delete(s.plain, "t"),
+    "target_ranking.evaluate_saved": lambda s: target_ranking.evaluate_saved(s.plain, "t", EvaluationSettings()),
     "undo.undo": lambda s: undo.undo(s.plain, "train.csv"),
 }
 # These do nothing instead: they are not asked for by a person, but done on the way.

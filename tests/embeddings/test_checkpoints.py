@@ -118,6 +118,7 @@ def test_a_vocabulary_that_is_no_json(tmp_path: Path) -> None:
             load_space(folder, "scgpt")
 
 
+@pytest.mark.torch
 class TestWithTorch:
     """What needs torch (requirements-models.txt)."""
 

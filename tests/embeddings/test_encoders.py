@@ -142,6 +142,7 @@ def test_without_the_package_the_requirements_file_is_named(monkeypatch: pytest.
         build_sentences(TEXTS, "m")
 
 
+@pytest.mark.torch
 class TestWithSentenceTransformers:
     """What needs sentence-transformers and the packaged MiniLM (requirements-models.txt)."""
 

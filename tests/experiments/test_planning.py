@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,8 +18,17 @@ PARTS = VarianceComponents(2e-6, 1e-6, 4e-6, 3e-6, 0.0, 3, 1, UnitVariances(4e-6
 
 def test_shares_add_up_to_one() -> None:
     # the cut's 3e-6 / 3 cuts = 1e-6, so 8e-6 in all
-    assert list(PARTS.shares.values()) == pytest.approx([0.25, 0.125, 0.5, 0.125, 0.0])
+    assert list(PARTS.shares.values()) == pytest.approx([0.25, 0.125, 0.5, 0.125, 0.0, math.nan], nan_ok=True)
     assert PARTS.noise == pytest.approx(1e-6)
+
+
+def test_what_the_judge_changes_is_taken_out_of_the_seeds_or_the_rows() -> None:
+    # seeds leave 4e-6 / 2 = 2e-6, the judge 5e-7 of them: 2, 1, 4, 1, 1.5 and .5 of 10
+    known = replace(PARTS, seed=4e-6, n_seeds=2, judge=5e-7)
+    assert list(known.shares.values()) == pytest.approx([0.2, 0.1, 0.4, 0.1, 0.15, 0.05])
+    # one seed only: 1e-6 of the rows' 4e-6, of 8e-6 in all
+    alone = list(replace(PARTS, seed=math.nan, judge=1e-6).shares.values())
+    assert alone == pytest.approx([0.25, 0.125, 0.375, 0.125, math.nan, 0.125], nan_ok=True)
 
 
 def test_as_many_rows_as_there_are_show_what_they_show() -> None:

@@ -166,6 +166,31 @@ def test_several_seeds_are_averaged() -> None:
     assert (last.kind, last.meta["p"], last.content) == ("verdict", pytest.approx(0.35), "Mean over 2 of 3 seeds: 0.350000.")
 
 
+def test_a_judge_who_is_asked_again_reads_the_same_briefs() -> None:
+    """Each verdict has a seed of its own, the first the debate's; what cannot be read is left out of the mean."""
+    said = {7: "<prob>20</prob>", 1_000_010: "<prob>50</prob>", 2_000_013: "no idea"}
+    read: set[str] = set()
+
+    def answer(asked: Asked) -> Canned:
+        if asked.path != CHAT:
+            return Canned({"error": "no"}, 404)
+        messages = asked.body["messages"]
+        if "You are the judge" not in messages[0]["content"]:
+            return Canned(completion(ARGUED))
+        read.add(messages[1]["content"])
+        return Canned(completion(said[asked.body["seed"]]))
+
+    with canned(answer) as (url, _):
+        found = predict(METHOD, url, judge_repeats=3)
+    assert len(read) == 2  # one text for each of the two debates
+    assert (found.prediction.p_de, found.prediction.flags) == (pytest.approx(0.35), (Flag.FEWER_SEEDS,))
+    verdicts = [event for event in found.events if (event.stage, event.kind) == ("de", "verdict")]
+    assert [(event.meta.get("repeat"), event.meta["p"]) for event in verdicts[:3]] == [(0, 0.2), (1, 0.5), (2, None)]
+    assert verdicts[3].content == "Mean over 2 of 3 verdicts: 0.350000."
+    assert sum(event.kind == "brief" for event in found.events) == 4
+    assert METHOD.calls(read_options(METHOD.options, {"judge_repeats": 3})) == 2 * (2 + 3)
+
+
 def test_the_runs_seed_the_efforts_and_the_budgets_are_sent() -> None:
     with serving() as url:
         found = predict(METHOD, url, advocate_effort="low", judge_effort="high", advocate_tokens=500, judge_tokens=700)

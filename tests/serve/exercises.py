@@ -18,7 +18,7 @@ from core.audit.brief_checks import FAULTS
 from core.config import REPOSITORY
 from core.datasets.demo import simulate
 from core.evidence.label_view import LabelView, all_training
-from core.evidence.packs import Packs
+from core.evidence.packs import Packs, Source
 from core.evidence.registry import gather
 from core.evidence.render import dossier
 from core.llm.client import Client
@@ -27,7 +27,7 @@ from core.llm.messages import Message
 from core.llm.parsing import Unparsed
 from core.llm.scripted_server import MODEL, Script, serving
 from core.llm.scripted_text import ScriptedPrompt
-from core.methods import debate, debate_texts, prompt_only, react
+from core.methods import debate, debate_texts, prompt_only, react, summer, summer_texts
 from core.methods.base import Context, Method, read_options
 from core.methods.conversation import Messages, ask_letter_again, ask_probability_again
 from core.methods.debate_texts import SIDES, DebateCase, Stage
@@ -54,6 +54,8 @@ LINES = {
     "DOWN": "{pert} is needed to keep {gene} on. Its loss takes away the signal that drives the target. "
     "Nothing in the dossier speaks against it. So the target goes down.",
 }
+SUMMARY = "{gene} works in the nucleus. Its loss disturbs little that is known."
+GUIDED = "1. It works in the nucleus.\n2. Little is known.\n3. None is known.\n4. They say little.\n5. So it is said."
 
 
 def rows_and_view() -> tuple[tuple[Pair, ...], LabelView]:
@@ -91,6 +93,7 @@ def exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]
     rng = random.Random(0)
     yield from react_exercises(pairs[::2], view)
     yield from react_exercises(pairs[1::2], few)
+    yield from summer_exercises(pairs, few)
     for pair, seen in zip(pairs, cycle((view, few)), strict=False):
         letters = [f"<answer>{letter}</answer>" for letter in LETTERS]
         prompt = Message("user", prompt_only.prompt_for(pair, asked))
@@ -119,6 +122,47 @@ def react_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str
             last = "p_de" in answer
             answers = [_agents_answer(*probs) for probs in AGENTS_PROBS] if last else [answer]
             yield {"kind": "agent", "messages": said, "answers": answers}
+
+
+def summer_exercises(pairs: Sequence[Pair], view: LabelView) -> Iterator[dict[str, Any]]:
+    """Summaries of genes, and answers to guided questions, as the method asks for them."""
+    asked = replace(context_for(summer.METHOD, pairs, view, seeds="42"), packs=described(pairs, view.rows))
+
+    async def held(url: str) -> list[RowResult]:
+        async with Client(Endpoint(url)) as client:
+            context = replace(asked, client=client, model=MODEL)
+            return [await summer.METHOD.predict_row(pair, context) for pair in pairs]
+
+    rng = random.Random(1)
+    with serving(Script(answer=lambda _: _summary(pairs, rng))) as url:
+        rows = asyncio.run(held(url))
+    for call in (call for row in rows for call in row.calls):
+        said = json.loads(call.request)["messages"]
+        if said[-1]["content"].startswith("Gene:"):
+            yield {"kind": "summary", "messages": said, "answers": [_summary(pairs, rng)]}
+        elif "could not be read" not in said[-1]["content"]:
+            answers = [f"{GUIDED}\n<answer>{answer}</answer>" for answer in summer_texts.SCORES[call.stage]]
+            yield {"kind": f"guided {call.stage}", "messages": said, "answers": answers}
+
+
+def _summary(pairs: Sequence[Pair], rng: random.Random) -> str:
+    return SUMMARY.format(gene=rng.choice(pairs).gene)
+
+
+def packs_about(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> dict[str, Any]:
+    """The content of two files of knowledge: half of the genes are described, each perturbation has a partner with labels."""
+    symbols = list(dict.fromkeys(symbol for pair in pairs for symbol in (pair.pert, pair.gene)))
+    descriptions = {symbol: f"A protein of the nucleus, number {i}." for i, symbol in enumerate(symbols) if i % 2 == 0}
+    edges = [[one.pert, other.pert, 950] for one, other in zip(pairs, labelled, strict=False)]
+    return {"described.json": descriptions, "edges.json": edges}
+
+
+def described(pairs: Sequence[Pair], labelled: Sequence[Pair]) -> Packs:
+    """The same knowledge as tools read it."""
+    found = packs_about(pairs, labelled)
+    sources = {name: Source(file, "0" * 64) for name, file in (("descriptions", "described.json"), ("edges", "edges.json"))}
+    edges = [(str(a), str(b), int(score)) for a, b, score in found["edges.json"]]
+    return Packs(descriptions=found["described.json"], edges=edges, sources=sources)
 
 
 def _as_agent(prompt: ScriptedPrompt) -> str:

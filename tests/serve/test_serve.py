@@ -31,12 +31,13 @@ from core.llm.serve import OWN_PYTHON, default_python
 from core.methods.base import Context, RowMethod, method_named
 from core.methods.debate_texts import SIDES
 from core.methods.prompt_only import prompt_for
+from core.methods.summer_texts import SCORES
 from core.store import predictions, runs, traces
 from core.store.runs import Run
 from core.submission.rules import is_valid
 from core.types import Flag, Pair, RowResult, Track
 from tests.cases import as_csv
-from tests.serve.exercises import FEW, REACT_TOOLS, context_for, rows_and_view, tiny_model
+from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model
 from tests.serve.served import LENGTH, serving, wait_until
 
 MODEL = "tiny"
@@ -201,6 +202,35 @@ def test_a_run_is_packaged_and_checked(
     ]
     if track == "B":
         assert [row.events for row in rows.values()] == [row.events for row in back.values()]
+
+
+def test_summer_answers_both_questions_of_every_row(server: Endpoint, tmp_path: Path) -> None:
+    """Forty rows of each question: genes are summarised once, labelled pairs looked up, three samples read and averaged."""
+    workspace = _workspace(tmp_path)
+    for name, content in packs_about(PAIRS, VIEW.rows).items():
+        assert import_upload(workspace, json.dumps(content).encode(), name).kind != "failed"
+    request = RunRequest("summer", "bmdm", {"max_tokens": 200}, "split=test", model=MODEL)
+    how = ExecutionSettings(server.base_url, rows_in_flight=8)
+    run = run_control.start(workspace, launch.resolve(workspace, request), "summer", how, begin=run_control.work_on)
+    run = run_control.settle(workspace, run.id)
+    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), run_control.log_tail(workspace, run.id)
+    with workspace.store.read() as db:
+        rows = traces.rows(db, run.id)
+    unread = 0
+    for row in rows.values():
+        said = [event for event in row.events if event.kind == "answer"]
+        assert [event.stage for event in said] == ["de"] * 3 + ["dir"] * 3
+        scores = {
+            stage: [SCORES[stage][e.meta["answer"]] for e in said if e.stage == stage and e.meta["answer"]] for stage in SCORES
+        }
+        unread += sum(3 - len(of_stage) for of_stage in scores.values())
+        means = [sum(of_stage) / len(of_stage) for of_stage in scores.values() if of_stage]
+        if len(means) == 2:
+            assert [row.prediction.p_de, row.prediction.p_up_given_de] == pytest.approx(means)
+    assert unread <= 24, "one in ten at most, of a model that was taught the format"
+    summarised = [event.content for row in rows.values() for event in row.events if event.kind.startswith("summary")]
+    assert sum("." in text for text in summarised) > len(PAIRS)
+    assert any(event.meta["pairs"] for row in rows.values() for event in row.events if event.stage == "retrieve")
 
 
 def test_minus_infinity_does_not_break_the_json_of_an_answer(server: Endpoint) -> None:

@@ -25,9 +25,10 @@ PAGES = sorted(path.stem for path in (REPOSITORY / "pages").glob("*.py"))
 TABS = {  # below the first one: parameter and titles
     "debates": ("tab", ("Audit",)),
     "experiments": ("tab", ("Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
+    "targets": ("tab", ("Conditions", "Training", "Published")),
     "submit": ("tab", ("Check a file",)),
     "launch": ("tab", ("Fine-tune",)),
-    "data": ("tab", ("Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
+    "data": ("tab", ("Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
     "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),
 }
 NO_TABS: tuple[str, tuple[str, ...]] = ("tab", ())
@@ -40,7 +41,9 @@ OTHER_SHAPES = [
     for run in ("track_b_react", "track_c_qwen3_4b")
     for page in ("debates", "breakdown", "submit")
 ]
-EVERYWHERE = [(*where, *view) for where in WORKSPACES for view in VIEWS] + OTHER_SHAPES
+MOST = [(*where, *view) for where in WORKSPACES[:-1] for view in VIEWS] + OTHER_SHAPES
+LAST = [(*WORKSPACES[-1], *view) for view in VIEWS]
+EVERYWHERE = [*MOST, *(each if not each[-1] else pytest.param(*each, marks=pytest.mark.soak) for each in LAST)]
 # Anything by which a person could change something; a filter is none.
 CONTROLS = ("button", "text_input", "text_area", "file_uploader", "toggle", "selectbox")
 

@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 from core.actions.workspace import Workspace
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import text_of, the_run
-from tests.ui.test_one_score import FUSED, KNN, LABELLED, made
+from tests.ui.test_one_score import FUSED, KNN, LABELLED, fused_demo, made
 
-__all__ = ["made"]  # a fixture
+__all__ = ["fused_demo", "made"]  # fixtures
 
 
 def values_of(app: AppTest) -> dict[str, object]:

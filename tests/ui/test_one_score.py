@@ -16,7 +16,9 @@ from core.scoring.sentences import scored_text
 from core.stats.official_score import ScoreIntervals
 from core.transfer.knn_settings import KnnSettings
 from core.transfer.protocols import EvaluationProtocol
+from tests import worlds
 from tests.commands import core_json
+from tests.conftest import make_once
 from tests.derived import save_fusion, save_knn
 from tests.ui.conftest import Visit
 from tests.ui.test_apptest import numbers, text_of, the_run
@@ -27,14 +29,24 @@ INSIDE, WHOLE = "inside 5×5 cells, cut 2", "all rows"
 WAYS = {LABELLED: WHOLE, KNN: INSIDE, FUSED: INSIDE}
 
 
+@pytest.fixture(scope="session")
+def fused_demo(demo_workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    """The demo with a kNN by folds, and its fusion with a debate by the weights that What-if starts with; only copied."""
+
+    def fill(workspace: Workspace) -> None:
+        worlds.copied(demo_workspace.settings.workspace, workspace)
+        dataset = component_loader.default_dataset(workspace, None)
+        settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
+        knn = save_knn(workspace, dataset, settings, KNN)
+        save_fusion(workspace, FusionSettings(the_run(workspace, LABELLED).id, (knn.id,), (0.5,), (0.5,)), FUSED)
+
+    return make_once(tmp_path_factory, "fused", fill)
+
+
 @pytest.fixture
-def made(demo_copy: Workspace) -> Workspace:
-    """The demo with a kNN by folds, and its fusion with a debate by the weights that What-if starts with."""
-    dataset = component_loader.default_dataset(demo_copy, None)
-    settings = KnnSettings(("simulated",), EvaluationProtocol("folds", 5, 2))
-    knn = save_knn(demo_copy, dataset, settings, KNN)
-    save_fusion(demo_copy, FusionSettings(the_run(demo_copy, LABELLED).id, (knn.id,), (0.5,), (0.5,)), FUSED)
-    return demo_copy
+def made(fused_demo: Workspace, workspace: Workspace) -> Workspace:
+    """A copy of it to change."""
+    return worlds.copied(fused_demo.settings.workspace, workspace)
 
 
 def score_of(workspace: Workspace, name: str) -> RunScore:

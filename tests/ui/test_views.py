@@ -1,6 +1,6 @@
 """Every page and tab, loaded once and looked at twice: nothing clipped and nothing over anything else on a small laptop, a laptop
-and a projector, and nothing in either theme that axe-core finds serious. Larger text is looked at on the first tab of each page;
-soak/test_larger_text.py takes every tab.
+and a projector, and nothing in either theme that axe-core finds serious. Larger text is looked at on the fullest pages;
+soak/test_larger_text.py takes every tab. The other tabs of a page are looked at by `make soak PART=variants`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ PATIENCE = 15  # times REST_MS
 FAULTS = Path(__file__).with_name("faults.js").read_text("utf-8")
 GRAVE = ("serious", "critical")
 LARGER_WIDTHS = WIDTHS[1:]
+FULL_PAGES = ("debates", "what_if", "launch", "breakdown")  # those with most on them
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +38,11 @@ def tab(browser: Browser) -> Iterator[Page]:
     context.close()
 
 
-@pytest.fixture(scope="module", params=VIEWS, ids=str)
+FIRST_VIEWS = tuple({view.page: view for view in reversed(VIEWS)}.values())
+EACH_VIEW = [view if view in FIRST_VIEWS else pytest.param(view, marks=pytest.mark.soak) for view in VIEWS]
+
+
+@pytest.fixture(scope="module", params=EACH_VIEW, ids=str)
 def opened(request: pytest.FixtureRequest, tab: Page, demo_server: Server, demo_workspace: Workspace) -> tuple[Page, View]:
     """A page with one of its tabs open, in the light."""
     tab.emulate_media(color_scheme="light")
@@ -109,7 +114,7 @@ def test_the_pages_are_those_that_are_looked_at(open_tab: OpenTab, demo_server: 
     assert sorted(link.split("\n")[-1].lower().replace("-", "_") for link in links) == list(PAGES)
 
 
-@pytest.mark.parametrize("view", {view.page: view for view in reversed(VIEWS)}.values(), ids=str)
+@pytest.mark.parametrize("view", [view for view in FIRST_VIEWS if view.page in FULL_PAGES], ids=str)
 def test_nothing_is_clipped_in_larger_text(larger: Page, demo_server: Server, demo_workspace: Workspace, view: View) -> None:
     open_view(larger, demo_server, demo_workspace, view)
     assert {width: lasting_faults(larger, width) for width in LARGER_WIDTHS} == {width: [] for width in LARGER_WIDTHS}

@@ -26,8 +26,9 @@ TABS = {
     ),
     "experiments": ("tab", ("Ledger", "Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
     "launch": ("tab", ("Runs", "Fine-tune")),
+    "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
     "submit": ("tab", ("Package a run", "Check a file")),
-    "data": ("tab", ("Import", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
+    "data": ("tab", ("Import", "Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
 }
 
 

@@ -19,7 +19,7 @@ from core.store.runs import Run
 from core.transfer.labelled_rows import Rows
 from core.transfer.row_index import RowIndex
 from core.transfer.similarity import Space
-from core.types import EXTERNAL_SCORE
+from core.types import EXTERNAL_SCORE, MADE_ELSEWHERE
 
 
 class MissingInput(StateError):
@@ -75,13 +75,13 @@ class Material:
         return [self.load_run(name) for name in split_names(names)]
 
     def labelled_run(self, name: str) -> RunRows:
-        """The run of a name, else the oldest one that predicts labelled rows and is no kNN, fusion or external score.
+        """The run of a name, else the oldest one that predicts labelled rows and that a language model made.
 
         Raises NotFound, MissingInput.
         """
         if name:
             return self.load_run(name)
-        made = ("knn", "fusion", "recovered", EXTERNAL_SCORE)
+        made = ("knn", "fusion", "recovered", *MADE_ELSEWHERE)
         found = next((run for run in self.runs if run.id in self.labelled_runs and run.method not in made), None)
         if found is None:
             raise MissingInput(

@@ -13,6 +13,7 @@ from core.scoring.run_scores import RunRows
 from core.scoring.sentences import axes_text, interval_text
 from core.store.runs import Run
 from core.texts import number_text
+from core.ui.breakdown import cell_evaluation
 from core.ui.shared import loaders, tables
 from core.ui.shared.linked import bind
 from core.ui.shared.number_box import Number, show_numbers
@@ -33,6 +34,7 @@ def show_ways(run: Run, rows: RunRows) -> None:
         "perturbation was may still, as the diamonds show. A mean over genes counts each gene with both classes equally; by "
         "pairs, genes with many rows count more."
     )
+    cell_evaluation.show(run)
 
 
 def show_top(run: Run, rows: RunRows) -> None:

@@ -11,7 +11,7 @@ from core.actions import demo, imports, page_imports, runs, undo
 from core.actions.imports import Imported, ImportOptions
 from core.config import import_folders
 from core.store.runs import Run
-from core.ui.data import exports, run_facts
+from core.ui.data import exports, predicted_expression, run_facts
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import bind, choose_one
@@ -21,7 +21,7 @@ from core.ui.shared.widgets import as_text, show_empty
 _PROBLEMS = "_import_problems"  # session key: the outcomes that need reading, shown after the rerun
 _NOTHING = ("failed", "unknown")  # kinds of files of which nothing was imported
 _FILE_COLUMNS = ["file", "kind", "rows", "rejected", "run", "dataset", "imported_at", "author"]  # those that matter most first
-_OF_RUNS = ("submission", "bundle", "external_score")
+_OF_RUNS = ("submission", "bundle", "external_score", "predicted_expression")
 FETCHABLE = {
     "challenge": "the challenge's train, test and sample files",
     "published": "the published entry's five submissions, with their public scores",
@@ -50,10 +50,11 @@ def show_import(context: PageContext) -> None:
         _show_path(context, options)
     with public:
         _show_public_files(context)
+    predicted_expression.show_form(context, _show_after_rerun)
     if not any(d.origin == "simulated" for d in loaders.all_datasets()) and st.button("Make the simulated demo"):
         with st.spinner("Simulating …"):
-            made = demo.make_demo(context.workspace)
-        confirm(f"Made the simulated demo: {len(made)} runs.", lambda: links.to_rows(made[0], "Open rows"))
+            simulated = demo.make_demo(context.workspace)
+        confirm(f"Made the simulated demo: {len(simulated)} runs.", lambda: links.to_rows(simulated[0], "Open rows"))
         st.rerun()
     _show_problems()
 

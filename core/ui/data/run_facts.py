@@ -39,6 +39,7 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
         yield "Made from", ", ".join(names.get(parent, "a deleted run") for parent in run.parents)
     if "file" in run.spec:
         yield "File", str(run.spec["file"])
+    yield from _describe_maps(run)
     settings = [
         f"{option_text(name)} {_value_text(name, value, names)}"
         for name, value in run.spec.get("options", {}).items()
@@ -46,6 +47,22 @@ def describe_run(run: Run, names: Mapping[str, str]) -> Iterator[tuple[str, str]
     ]
     if settings:
         yield "Settings", "; ".join(settings)
+
+
+def _describe_maps(run: Run) -> Iterator[tuple[str, str]]:
+    """How the numbers of a run of predicted expression came about; nothing for other runs."""
+    maps = run.spec.get("maps")
+    if not isinstance(maps, Mapping):
+        return
+    yield "Read as", ", ".join(f"{role}: {name}" for role, name in run.spec.get("read_as", {}).items())
+    if run.has_rank_scores:
+        yield "Numbers", "ranks among the pairs that the file has"
+    for name, fit in maps.items():
+        if isinstance(fit, Mapping):
+            fitted = f"{fit['n']:,} training pairs, {fit['positives']:,} of them positive"
+            yield f"Map of {name}", f"logistic, intercept {fit['intercept']:.3g}, slope {fit['slope']:.3g}, fitted on {fitted}"
+        else:
+            yield f"Map of {name}", f"none: {fit}"
 
 
 def _value_text(name: str, value: Any, names: Mapping[str, str]) -> str:

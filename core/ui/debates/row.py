@@ -11,7 +11,7 @@ import streamlit as st
 from core.actions import runs as run_actions
 from core.scoring.row_words import MODEL_FREE, arithmetic
 from core.store.runs import Run
-from core.types import EXTERNAL_SCORE, FLAG_NAMES
+from core.types import FLAG_NAMES, MADE_ELSEWHERE
 from core.ui.debates import calls, dossier, made_from, row_header, trace
 from core.ui.debates.marked_text import Marks
 from core.ui.shared import links, loaders, tables
@@ -51,7 +51,7 @@ def _show_story(context: PageContext, run: Run, details: RowDetails, marks: Mark
     """Show what a run was given for the row, what was said about it, and the calls; narrow: in one column."""
     if run.method in MODEL_FREE and context.dataset is not None:
         is_shown = False
-        if run.method != EXTERNAL_SCORE:  # which was made elsewhere: its file's numbers are all that is known of it
+        if run.method not in MADE_ELSEWHERE:  # their files' numbers are all that is known of these
             is_shown = details.numbers["error"] or made_from.show(context.dataset, run, details)
         with st.expander("As the run recorded it", expanded=not is_shown):
             trace.show(details.events, marks, narrow=narrow)

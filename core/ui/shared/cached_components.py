@@ -56,10 +56,7 @@ class CachedComponents:
         return cache[key]
 
     def predict_knn(self, settings: KnnSettings, pair_ids: Sequence[str] | None) -> DatasetPriors:
-        return self._load_uncached().predict_knn(settings, pair_ids)
+        return WorkspaceComponents(loaders.workspace(), self.dataset).predict_knn(settings, pair_ids)
 
     def contents(self, settings: KnnSettings) -> Mapping[str, Any]:
-        return self._load_uncached().contents(settings)
-
-    def _load_uncached(self) -> WorkspaceComponents:
-        return WorkspaceComponents(loaders.workspace(), self.dataset)
+        return loaders.knn_contents(self.dataset.id, settings.spaces)

@@ -75,6 +75,7 @@ def predicted(torch: Any) -> tuple[Prediction, Prediction]:
     return first, second
 
 
+@pytest.mark.torch
 def test_networks_are_the_same_again(predicted: tuple[Prediction, Prediction]) -> None:
     first, second = predicted
     np.testing.assert_array_equal(first.de, second.de)
@@ -86,6 +87,7 @@ def test_networks_are_the_same_again(predicted: tuple[Prediction, Prediction]) -
     assert ", 2x8 " in first.note
 
 
+@pytest.mark.torch
 def test_rows_whose_perturbation_nothing_is_known_of_are_not_covered(predicted: tuple[Prediction, Prediction]) -> None:
     test = FRAME[FRAME["split"] == "test"]
     np.testing.assert_array_equal(~predicted[0].covered, test["pert"] == "PERT22")
@@ -93,6 +95,7 @@ def test_rows_whose_perturbation_nothing_is_known_of_are_not_covered(predicted: 
     assert ((covered > 0) & (covered < 1)).all()
 
 
+@pytest.mark.torch
 def test_attention_is_a_mean_over_neighbours_weighted_by_their_strength(torch: Any) -> None:
     """Against a loop over nodes and heads."""
     torch.manual_seed(0)
@@ -115,6 +118,7 @@ def test_attention_is_a_mean_over_neighbours_weighted_by_their_strength(torch: A
     np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-5)
 
 
+@pytest.mark.torch
 @pytest.mark.usefixtures("torch")
 def test_a_network_learns_which_perturbations_change_which_genes() -> None:
     material = cases.material(FRAME, PACKS)

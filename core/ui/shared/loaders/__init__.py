@@ -48,6 +48,7 @@ from core.ui.shared.loaders.rows import (
     symbol_rows,
 )
 from core.ui.shared.loaders.scores import (
+    cell_evaluation,
     count_score,
     ids_unlike,
     other_scores,
@@ -63,6 +64,7 @@ from core.ui.shared.loaders.spaces import (
     all_packs,
     all_spaces,
     cosine_cache,
+    knn_contents,
     most_similar,
     principal_axes,
     prior_cache,
@@ -83,6 +85,7 @@ __all__ = [
     "all_spaces",
     "benchmark_plan",
     "benchmark_report",
+    "cell_evaluation",
     "cosine_cache",
     "count_score",
     "dataset_counts",
@@ -96,6 +99,7 @@ __all__ = [
     "gene_description",
     "ids_unlike",
     "is_training_row",
+    "knn_contents",
     "labelled_counts",
     "latest_changes",
     "leakage_audit",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -48,6 +50,12 @@ def space_matches(space: str, dataset: str) -> tuple[dict[str, int], list[str]]:
     found = space_actions.match_dataset(workspace(), record, dataset)
     rules: tuple[embeddings.Rule, ...] = ("exact", "case", "ortholog")
     return {rule: found.count(rule) for rule in rules} | {"not found": int((~found.covered).sum())}, sorted(found.ambiguous)
+
+
+@cache_by("spaces", "datasets", entries=50)
+def knn_contents(dataset: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """The hashes of what a kNN over the spaces of these names is made from in a dataset (id)."""
+    return component_loader.hash_contents(workspace(), dataset, names)
 
 
 @cache_by("datasets", entries=4, shared=True)

@@ -1,0 +1,104 @@
+"""Labels of a 2 GB file of cells, streamed, and cell-eval on a sample of it: seconds and peak memory, beside reading it once.
+
+The file repeats the cells of a simulated screen under new names until it is large enough; what is measured depends on its size,
+not on what it says.
+"""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from bench.measure import alone
+from core.actions.cells import label_cells
+from core.actions.workspace import open_workspace
+from core.cells.anndata_file import open_cells
+from core.cells.cell_eval import evaluate_cells
+from core.cells.evaluation_cells import CellChoice
+from core.cells.predicted_expression import CellOptions
+from core.cells.screen import LabelSettings
+from core.cells.simulator import ScreenSettings, SimulatedScreen, simulate_screen, write_screen
+from core.config import Settings
+
+BYTES = 2_000_000_000
+SAMPLE = 100  # cells of each perturbation that cell-eval compares
+SCREEN = ScreenSettings(n_cells=20_000, n_genes=4_000, n_perturbations=30, share_control=0.02, depth=1.0)
+
+
+def run() -> dict[str, Any]:
+    """Seconds of labelling, evaluating and reading every block once, the peak memory of each in MB, and the file's size."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "screen.h5ad"
+        n_cells = write_large_screen(path)
+        rows, ours_s, ours_mb = alone(label, path)
+        evaluated_mb, evaluated_s, streamed_mb = alone(evaluate, path)
+        read, reference_s, reference_mb = alone(read_once, path)
+        return {
+            "name": "cells",
+            "ours_s": ours_s,
+            "reference_s": reference_s,
+            "ratio": ours_s / reference_s,
+            "peak_mb_ours": ours_mb,
+            "peak_mb_reference": reference_mb,
+            "file_mb": path.stat().st_size / 1e6,
+            "cells": n_cells,
+            "cells_read": read,
+            "genes": SCREEN.n_genes,
+            "rows": rows,
+            "evaluation_s": evaluated_s,
+            "evaluation_peak_mb": max(evaluated_mb, streamed_mb),
+        }
+
+
+def write_large_screen(path: Path) -> int:
+    """Writes a screen of at least BYTES; returns how many cells it has."""
+    screen = simulate_screen(SCREEN, 0)
+    repeats = -(-BYTES // (screen.counts.nnz * 8))
+    write_screen(_repeated_obs(screen, repeats), path)
+    counts = screen.counts.astype(np.float32)
+    with h5py.File(path, "a") as file:
+        group = file["X"]
+        group.attrs["shape"] = np.array([SCREEN.n_cells * repeats, SCREEN.n_genes])
+        for name in ("data", "indices", "indptr"):
+            del group[name]
+        for name, values in (("data", counts.data), ("indices", counts.indices)):
+            stored = group.create_dataset(name, (len(values) * repeats,), values.dtype)
+            for i in range(repeats):
+                stored[i * len(values) : (i + 1) * len(values)] = values
+        ends = np.concatenate([counts.indptr[1:].astype(np.int64) + i * counts.nnz for i in range(repeats)])
+        group.create_dataset("indptr", data=np.concatenate([[0], ends]))
+    return SCREEN.n_cells * repeats
+
+
+def _repeated_obs(screen: SimulatedScreen, repeats: int) -> SimulatedScreen:
+    """The screen with every cell's columns repeated under new names, and no counts."""
+    obs = screen.obs.iloc[np.tile(np.arange(len(screen.obs)), repeats)].copy()
+    obs.index = [f"cell{i}" for i in range(len(obs))]
+    return replace(screen, obs=obs, counts=csr_matrix((len(obs), len(screen.genes)), dtype=np.int32))
+
+
+def label(path: Path) -> int:
+    """How many rows the dataset has that the file is made into, in a workspace of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        workspace = open_workspace(Settings(workspace=Path(folder)))
+        made = label_cells(workspace, path, "screen", LabelSettings(), lambda _: None)
+        return int(made.record["rows"])
+
+
+def evaluate(path: Path) -> float:
+    """The peak memory in MB of the process in which cell-eval compares a sample of a file with the file itself."""
+    evaluate_cells(CellChoice(path, CellOptions(real=path), SAMPLE))
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+
+
+def read_once(path: Path) -> int:
+    """How many cells the blocks of a file hold."""
+    with open_cells(path) as file:
+        return sum(block.shape[0] for _, block in file.blocks())

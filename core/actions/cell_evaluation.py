@@ -1,0 +1,77 @@
+"""cell-eval's table for a file of predicted cells, kept with the run that was made from the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from core.actions.files import hash_file
+from core.actions.workspace import Workspace
+from core.cells.cell_eval import CellEvaluation, evaluate_cells
+from core.cells.evaluation_cells import CellChoice
+from core.cells.predicted_expression import CellOptions, is_cell_file
+from core.errors import InputError
+from core.store import cell_evaluations, changes, datasets, runs
+from core.store.cell_evaluations import StoredEvaluation
+from core.store.runs import Run
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOptions:
+    """What is compared and where the table is kept.
+
+    run: the run that was made from the file, by name or id. dataset: to find that run by the file instead; without either
+    nothing is kept. cells: as for `import_predictions`; real is needed. sample: cells drawn of each perturbation, None for all.
+    """
+
+    cells: CellOptions = field(default_factory=CellOptions)
+    run: str | None = None
+    dataset: str | None = None
+    sample: int | None = None
+
+
+def evaluate_predictions(workspace: Workspace, path: Path, options: EvaluationOptions) -> tuple[CellEvaluation, Run | None]:
+    """Returns cell-eval's table for a file, and the run with which it is kept in place of an earlier one.
+
+    Raises what `evaluate_cells` raises, NotFound for the run or dataset, InputError for a table instead of cells, a sample below
+    1, and a run that was made from another file.
+    """
+    if not is_cell_file(path):
+        raise InputError(f"{path}: cell-eval compares cells, expected AnnData (.h5ad), not a table of predicted changes")
+    if options.sample is not None and options.sample < 1:
+        raise InputError(f"--sample {options.sample}: expected at least 1 cell of each perturbation")
+    choice = CellChoice(path, options.cells, options.sample)
+    if options.run is None and options.dataset is None:
+        return evaluate_cells(choice), None
+    workspace.refuse_if_read_only("cells evaluate", str(path))
+    sha256 = hash_file(path)
+    run = _find_run(workspace, path, sha256, options)
+    found = evaluate_cells(choice)
+    assert options.cells.real is not None
+    real_sha256 = hash_file(options.cells.real)
+    stored = StoredEvaluation(run.id, sha256, options.cells.real.name, real_sha256, found.as_json(), workspace.settings.author)
+    with workspace.change("cells evaluate", run.name) as (db, detail):
+        cell_evaluations.put(db, stored)
+        changes.bump(db, "runs", f"run:{run.id}")
+        detail |= {"run": run.id, "file": path.name, "real_file": stored.real_file, "cell_eval": found.version}
+    return found, run
+
+
+def _find_run(workspace: Workspace, path: Path, sha256: str, options: EvaluationOptions) -> Run:
+    """Returns the named run, or the newest one of the dataset that was made from the file."""
+    with workspace.store.read() as db:
+        dataset = None if options.dataset is None else datasets.find(db, options.dataset)
+        if options.run is not None:
+            run = runs.find(db, options.run)
+            if run.spec.get("file_sha256") != sha256 or (dataset is not None and run.dataset != dataset.id):
+                made_from = run.spec.get("file", "no file")
+                raise InputError(f"{path}: run {run.name} was made from {made_from}, expected the run of this file")
+            return run
+        assert dataset is not None
+        made = [run for run in runs.list_all(db, dataset.id) if run.spec.get("file_sha256") == sha256]
+    if not made:
+        raise InputError(
+            f"{path}: no run of dataset {dataset.name} was made from this file; make one with `cells predictions`, or leave out "
+            "--dataset"
+        )
+    return made[-1]

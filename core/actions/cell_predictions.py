@@ -1,0 +1,198 @@
+"""Runs made from predicted expression: what an expression model says of a dataset's pairs, beside the debates on them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from core.actions import imports, run_writer
+from core.actions.component_loader import default_dataset
+from core.actions.files import hash_file
+from core.actions.import_target import (
+    Imported,
+    ImportedRows,
+    ImportOptions,
+    delete_replaced_run,
+    free_name,
+    record_import,
+    refuse_empty_import,
+)
+from core.actions.workspace import Workspace
+from core.cells.predicted_changes import PredictedChanges, WantedPairs
+from core.cells.predicted_expression import CellOptions, is_cell_file, read_predicted_cells
+from core.cells.predicted_rows import PredictedRows, build_rows
+from core.cells.predicted_table import read_predicted_table
+from core.engine.dependencies import load_pairs
+from core.engine.spec import dataset_sha256
+from core.errors import InputError
+from core.store import changes
+from core.store import imports as stored_imports
+from core.store.datasets import Dataset
+from core.types import PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS, Pair
+
+KIND: Final = "predicted_expression"
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionOptions:
+    """How to make a run from predicted expression.
+
+    dataset: its name or id, by default the workspace's. name: of the run, by default the file's. cells: of AnnData. columns: of
+    a table, role → column; see `core.cells.predicted_table`. rank_only: percentiles instead of probabilities. strict, replace:
+    as in `ImportOptions`.
+    """
+
+    dataset: str | None = None
+    name: str | None = None
+    cells: CellOptions = field(default_factory=CellOptions)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    rank_only: bool = False
+    strict: bool = False
+    replace: bool = False
+
+    def as_import_options(self) -> ImportOptions:
+        """The part that every import has."""
+        return ImportOptions(self.name, self.dataset, self.strict, self.replace)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a run's numbers depend on: hashes of files and rows, and the options as they were given."""
+
+    kind: str
+    sha256: str
+    file_sha256: str
+    real_sha256: str | None
+    rows_sha256: str
+
+
+def import_predictions(workspace: Workspace, path: Path, options: PredictionOptions) -> Imported:
+    """Makes a run from a file of predicted expression; a file that made one before, in the same way, changes nothing.
+
+    Every row of the dataset gets one; see `core.cells.predicted_rows`. Raises InputError, MissingPackage, NotFound, and
+    StateError for a name that is taken.
+    """
+    workspace.refuse_if_read_only("cells predictions", str(path))
+    dataset = default_dataset(workspace, options.dataset)
+    pairs = tuple(load_pairs(workspace.store, dataset.id).values())
+    source = _identify(path, dataset, pairs, options)
+    with workspace.store.read() as db:
+        earlier = stored_imports.by_content(db, source.sha256)
+        if earlier is not None:
+            return imports.describe_existing(db, earlier, str(path))
+    found = _read(path, pairs, options)
+    refuse_empty_import(str(path), int(found.covered.sum()), list(found.rejected), options.as_import_options())
+    return _write(workspace, path, dataset, (source, found, build_rows(pairs, found, rank_only=options.rank_only)), options)
+
+
+def import_uploaded(
+    workspace: Workspace, file: tuple[str, bytes], real: tuple[str, bytes] | None, options: PredictionOptions
+) -> Imported:
+    """As `import_predictions`, from (name, bytes) of the predictions and of the real cells."""
+    workspace.refuse_if_read_only("cells predictions", file[0])
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = [folder / place / Path(each[0]).name for place, each in (("predicted", file), ("real", real)) if each is not None]
+        for path, content in zip(paths, (file[1], *(() if real is None else (real[1],))), strict=True):
+            path.parent.mkdir()
+            path.write_bytes(content)
+        cells = replace(options.cells, real=paths[1] if real is not None else None)
+        return import_predictions(workspace, paths[0], replace(options, cells=cells))
+
+
+def _read(path: Path, pairs: tuple[Pair, ...], options: PredictionOptions) -> PredictedChanges:
+    """Returns what a file says of the pairs. Raises InputError for options of the other kind of file, and for no pair."""
+    wanted = WantedPairs.of(pairs)
+    if is_cell_file(path):
+        if options.columns:
+            raise InputError(
+                f"{path.name}: --column names columns of a table, got AnnData; it takes --perturbation and --control"
+            )
+        found = read_predicted_cells(path, wanted, options.cells)
+    else:
+        if options.cells != CellOptions():
+            raise InputError(f"{path.name}: --real, --perturbation, --control and --values are about AnnData, got a table")
+        found = read_predicted_table(path, wanted, options.columns)
+    if not found.covered.any() and not found.rejected:
+        first = f"{pairs[0].pert} and {pairs[0].gene}" if pairs else "none"
+        raise InputError(
+            f"{path.name}: none of the dataset's {len(pairs):,} pairs is in it ({found.other_pairs:,} rows or perturbations of "
+            f"others); expected symbols as in the dataset, whose first pair is {first}"
+        )
+    return found
+
+
+def _identify(path: Path, dataset: Dataset, pairs: tuple[Pair, ...], options: PredictionOptions) -> _Source:
+    """Returns the identity of a run: files, rows, labels, and how they are read."""
+    file_sha256 = hash_file(path)
+    real_sha256 = None if options.cells.real is None else hash_file(options.cells.real)
+    rows = dataset_sha256(pairs)
+    read = [options.cells.perturbation, options.cells.control, options.cells.values, sorted(options.columns.items())]
+    identity = json.dumps([KIND, file_sha256, real_sha256, dataset.name, rows, read, options.rank_only])
+    return _Source(KIND, hashlib.sha256(identity.encode()).hexdigest(), file_sha256, real_sha256, rows)
+
+
+def _write(
+    workspace: Workspace,
+    path: Path,
+    dataset: Dataset,
+    made: tuple[_Source, PredictedChanges, PredictedRows],
+    options: PredictionOptions,
+) -> Imported:
+    source, found, rows = made
+    target = options.as_import_options()
+    batch = run_writer.audit_rows(rows.rows)
+    with workspace.change("cells predictions", str(path)) as (db, detail):
+        name, existing = free_name(db, dataset.id, path.stem, str(path), source.sha256, target)
+        if existing is not None:
+            detail |= delete_replaced_run(db, workspace, existing)
+        metadata = run_writer.RunMetadata(
+            id=source.sha256[:10],
+            dataset=dataset.id,
+            name=name,
+            method=PREDICTED_EXPRESSION if rows.scale == "probabilities" else PREDICTED_EXPRESSION_RANKS,
+            origin="imported",
+            spec=_record(path, source, found, rows, options),
+            note=describe(found, rows),
+        )
+        run = run_writer.write_run(db, metadata, batch)
+        record_import(db, workspace, source, str(path), ImportedRows(run.done, found.rejected, dataset.id, run.id))
+        changes.bump(db, "datasets")
+        detail |= {"kind": KIND, "name": name, "rows": run.done, "rejected": len(found.rejected)}
+    if "replaced" in detail:
+        workspace.run_folder(detail["replaced"]).remove()
+    return Imported(str(path), KIND, name, run.done, found.rejected, message=describe(found, rows))
+
+
+def _record(
+    path: Path, source: _Source, found: PredictedChanges, rows: PredictedRows, options: PredictionOptions
+) -> dict[str, Any]:
+    """Returns what the run's record says of where its numbers come from."""
+    real = options.cells.real
+    return {
+        "method": KIND,
+        "file": path.name,
+        "file_sha256": source.file_sha256,
+        "real_file": None if real is None else real.name,
+        "real_sha256": source.real_sha256,
+        "rows_sha256": source.rows_sha256,
+        "read_as": dict(found.read_as),
+        "evidence": found.measure,
+        **rows.record(),
+    }
+
+
+def describe(found: PredictedChanges, rows: PredictedRows) -> str:
+    """Returns what a run of predicted expression is made from, in a sentence or two."""
+    measure = {"z": "|z|", "log2_fc": "|log2 fold change|"}.get(found.measure, found.measure)
+    text = f"Predicted expression: rows are ranked by {measure}, and by the same with its sign."
+    if rows.scale == "rank_only":
+        text += f" Its numbers are ranks ({rows.why})."
+    if rows.uncovered:
+        text += f" {rows.uncovered:,} pairs are not in the file: base rates stand in, flagged."
+    return text

@@ -1,0 +1,151 @@
+"""A laboratory's screen (AnnData) becomes a dataset: its labelled pairs in the store, its tables beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from core.actions import packs
+from core.actions.files import hash_file
+from core.actions.import_target import ImportedRows, record_import
+from core.actions.workspace import Workspace
+from core.cells.screen import LabelSettings, ScreenLabels, label_screen, record_of
+from core.cells.tables import ScreenFolder
+from core.datasets.pack_kinds import organism_of
+from core.errors import StateError
+from core.store import Cursor, changes, datasets, imports, pairs
+from core.store.datasets import Dataset
+from core.system_errors import explain
+from core.texts import check_name
+from core.types import Label, Pair
+
+KIND = "cells"  # of imports
+FOLDER = "cells"  # in the workspace's data
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledCells:
+    """The dataset that was made of a file. record: that of `core.cells.screen.record_of`, with the file and its SHA-256.
+
+    new is False if the same file was labelled with the same settings before; then the dataset stays as it is, and `message` says
+    so.
+    """
+
+    dataset: str
+    record: Mapping[str, Any]
+    new: bool = True
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What an import is known by: file and settings together."""
+
+    sha256: str
+    kind: str = KIND
+
+
+def label_cells(
+    workspace: Workspace, path: Path, name: str, settings: LabelSettings, say: Callable[[str], None], context: str = ""
+) -> LabelledCells:
+    """Makes a dataset of a file of cells; the same file with the same settings a second time changes nothing.
+
+    say: is called with a line of progress now and then. context: what cells these are, for prompts. Raises what `label_screen`
+    does, InputError for a name that cannot be one, and StateError if another dataset has it; then nothing is written.
+    """
+    workspace.refuse_if_read_only("cells labels", path.name)
+    check_name("dataset", name)
+    file_sha256 = hash_file(path)
+    text = json.dumps({"file": file_sha256, "settings": settings.identity()}, sort_keys=True)
+    content = _Content(hashlib.sha256(text.encode()).hexdigest())
+    with workspace.store.read() as db:
+        existing = _find_existing(db, content, path, name)
+    if existing is not None and (folder := screen_folder(workspace, existing)).is_whole:
+        message = f"{path}: labelled here already with these settings, as {existing.name}; nothing changed"
+        return LabelledCells(existing.name, folder.record(), False, message)
+    labels = label_screen(path, settings, say)
+    record = json.loads(json.dumps({"file": path.name, "sha256": file_sha256, **record_of(labels, settings)}))
+    target = existing or _dataset(name, labels, context)
+    with workspace.change("label cells", str(path)) as (db, detail):
+        detail |= {"name": target.name, **record}
+        if existing is None:
+            _write_rows(db, workspace, path, target, content, labels)
+        with _staged(workspace, target) as staged:
+            staged.write(labels, record)
+    if existing is not None:
+        message = f"{path}: here already, as {existing.name}; its tables were lost, and are back"
+        return LabelledCells(existing.name, record, False, message)
+    return LabelledCells(name, record)
+
+
+def _find_existing(db: Cursor, content: _Content, path: Path, name: str) -> Dataset | None:
+    """Returns the dataset of a file that was labelled with these settings. Raises StateError if another has the name."""
+    earlier = imports.by_content(db, content.sha256)
+    if earlier is not None:
+        return datasets.find(db, str(earlier.dataset))
+    if any(dataset.name == name for dataset in datasets.list_all(db)):
+        raise StateError(f"{path}: dataset {name!r} exists, with other content; choose another --name, or undo its import first")
+    return None
+
+
+def _dataset(name: str, labels: ScreenLabels, context: str) -> Dataset:
+    organism = organism_of(labels.genes)
+    return Dataset(hashlib.sha256(name.encode()).hexdigest()[:8], name, "ternary", organism, context, "imported")
+
+
+def _write_rows(db: Cursor, workspace: Workspace, path: Path, target: Dataset, content: _Content, labels: ScreenLabels) -> None:
+    """Adds the dataset, its rows and its genes, and the record of the import."""
+    datasets.add(db, target)
+    rows = [
+        Pair(f"{pert}_{gene}", pert, gene, Label(label), split)
+        for pert, gene, label, split in labels.pairs.itertuples(index=False, name=None)
+    ]
+    source = record_import(db, workspace, content, str(path), ImportedRows(len(rows), (), target.id))
+    pairs.add(db, target.id, rows, source)
+    pairs.add_genes(db, [symbol for row in rows for symbol in (row.pert, row.gene)], {})
+    packs.describe_genes(workspace, db)
+    changes.bump(db, "datasets")
+
+
+@contextmanager
+def _staged(workspace: Workspace, dataset: Dataset) -> Iterator[ScreenFolder]:
+    """Yields a folder that becomes the dataset's when the block ends, and is gone if it raises."""
+    final = screen_folder(workspace, dataset).path
+    staged = final.with_name(f".{final.name}.{os.getpid()}.part")
+    try:
+        yield ScreenFolder(staged)
+        shutil.rmtree(final, ignore_errors=True)  # of a dataset that was undone, or whose tables were damaged
+        staged.rename(final)
+    except OSError as error:
+        raise explain(error, error.filename or final) from error
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
+def screen_folder(workspace: Workspace, dataset: Dataset) -> ScreenFolder:
+    """Returns the folder of a dataset's screen, which is there for datasets that were made of cells."""
+    return ScreenFolder(workspace.settings.data / FOLDER / dataset.id)
+
+
+def remove_tables(workspace: Workspace, dataset: str) -> None:
+    """Deletes the tables of a dataset (id) that was undone."""
+    shutil.rmtree(workspace.settings.data / FOLDER / dataset, ignore_errors=True)
+
+
+def find_problems(workspace: Workspace, db: Cursor) -> list[str]:
+    """Returns a sentence for every dataset made of cells whose tables are not whole, and for tables without a dataset."""
+    made = {each.id: each for each in datasets.list_all(db) if imports.of_kind(db, each.id, KIND)}
+    problems = [
+        f"{each.name}: tables of its screen are missing below {screen_folder(workspace, each).path}; label its file again"
+        for each in made.values()
+        if not screen_folder(workspace, each).is_whole
+    ]
+    folders = sorted((workspace.settings.data / FOLDER).glob("[!.]*"))
+    return problems + [f"{folder}: tables of no dataset here; can be deleted" for folder in folders if folder.name not in made]

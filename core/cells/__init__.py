@@ -1,0 +1,22 @@
+"""Single-cell files (AnnData): labels from a screen of one's own, predicted expression, and the simulator of such screens.
+
+anndata_file             a file opened in memory or backed, read in blocks and checked
+columns                  which columns say what was done to a cell
+groups                   the cells of each perturbation, and of the controls
+differential_expression  the rank sum of each gene, in parts that fit into memory
+labels                   up, down, none; which guides failed
+sampling                 which pairs become rows, and in which split
+screen                   from a file to labelled pairs in one call, and the record of how
+words                    what a file holds and what became of it, in lines for people
+tables                   the tables beside a dataset
+predicted_expression     predicted AnnData as log2 fold changes over real controls
+predicted_table          a table of predicted log2 fold changes
+predicted_changes        what either says of the pairs of a dataset
+probability_map          from there to probabilities, one increasing map for each axis
+predicted_rows           the rows of a run of them, with flagged stand-ins
+evaluation_cells         the cells that cell-eval compares
+cell_eval                cell-eval's table, made in a process of its own
+cell_eval_process        that process
+simulator                screens whose true effects are known
+packages                 the optional packages
+"""

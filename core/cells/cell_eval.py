@@ -1,0 +1,129 @@
+"""Calls cell-eval, the field's own suite, on predicted and real cells, in a process of its own.
+
+It prints, changes settings of whole libraries and may end for want of memory, so it runs apart: `core.cells.cell_eval_process`
+reads a request from a folder and leaves its table there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from core.cells.evaluation_cells import CellChoice
+from core.cells.predicted_expression import CellOptions
+from core.config import REPOSITORY
+from core.errors import InputError, MissingPackage, StateError
+
+REQUEST, RESULT, LOG = "request.json", "result.json", "log.txt"
+_PACKAGES = ("anndata", "cell_eval")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One line of cell-eval's table, over the n perturbations for which it defines the metric.
+
+    best: "one" or "zero", or "none" for a count. mean, sd (ddof 1), low, high: NaN without a perturbation, sd also with one.
+    """
+
+    name: str
+    description: str
+    best: str
+    mean: float
+    sd: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellEvaluation:
+    """cell-eval's table for a file of predicted cells.
+
+    profile: "full", or "anndata" if there are too few cells of a perturbation to test for differential expression. left_out: in
+    words, what only one of the files has. problems: metrics that cell-eval could not compute, with its reason. per_perturbation:
+    cell-eval's rows, "perturbation" and a number or None for each metric. sample: cells drawn of each perturbation, None for all.
+    """
+
+    version: str
+    profile: str
+    n_perturbations: int
+    n_genes: int
+    n_predicted: int
+    n_real: int
+    sample: int | None
+    read_as: Mapping[str, str]
+    left_out: tuple[str, ...]
+    problems: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    per_perturbation: Sequence[Mapping[str, Any]]
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the table as plain data, NaN as None."""
+        found = asdict(self)
+        found["metrics"] = [
+            {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in metric.items()}
+            for metric in found["metrics"]
+        ]
+        return found
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Returns a table from `as_json`."""
+        found: list[dict[str, Any]] = [
+            {name: math.nan if value is None else value for name, value in metric.items()} for metric in values["metrics"]
+        ]
+        metrics = tuple(Metric(**metric) for metric in found)
+        texts = {name: tuple(values[name]) for name in ("left_out", "problems")}
+        return cls(**{**values, **texts, "metrics": metrics})
+
+
+def evaluate_cells(choice: CellChoice) -> CellEvaluation:
+    """Returns cell-eval's table for predicted cells against the real ones in `choice.options.real`.
+
+    Raises MissingPackage, InputError for files that it cannot be called on, and StateError, with the end of what it said, if
+    cell-eval itself fails.
+    """
+    if choice.options.real is None:
+        raise InputError(f"{choice.predicted}: cell-eval compares with real cells, got none; expected --real FILE")
+    if missing := [name for name in _PACKAGES if importlib.util.find_spec(name) is None]:
+        raise MissingPackage(f"{', '.join(missing)}: not installed: pip install -r requirements-cells.txt")
+    with tempfile.TemporaryDirectory(prefix="cell-eval-") as name:
+        folder = Path(name)
+        (folder / REQUEST).write_text(json.dumps(_as_request(choice)))
+        with (folder / LOG).open("wb") as log:
+            command = (sys.executable, "-m", "core.cells.cell_eval_process", str(folder))
+            ended = subprocess.run(command, cwd=REPOSITORY, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=False)
+        return _read_result(folder, choice, ended.returncode)
+
+
+def _as_request(choice: CellChoice) -> dict[str, Any]:
+    """Returns a choice as plain data; paths are absolute, since the process works elsewhere."""
+    real = choice.options.real
+    options = {**asdict(choice.options), "real": None if real is None else str(real.absolute())}
+    return {**asdict(choice), "predicted": str(choice.predicted.absolute()), "options": options}
+
+
+def choice_of_request(values: Mapping[str, Any]) -> CellChoice:
+    """Returns the choice of a request's plain data."""
+    options = CellOptions(**{**values["options"], "real": Path(values["options"]["real"])})
+    return CellChoice(**{**values, "predicted": Path(values["predicted"]), "options": options})
+
+
+def _read_result(folder: Path, choice: CellChoice, status: int) -> CellEvaluation:
+    if (folder / RESULT).exists():
+        found = json.loads((folder / RESULT).read_text())
+        if "error" in found:
+            raise InputError(found["error"])
+        return CellEvaluation.from_json(found)
+    lines = [line for line in (folder / LOG).read_text("utf-8", "replace").splitlines() if line.strip()]
+    said = " / ".join(lines[-3:])[-400:] or "nothing"
+    killed = f"was killed (signal {-status}; memory, perhaps: draw fewer cells with --sample)" if status < 0 else "failed"
+    raise StateError(f"{choice.predicted}: cell-eval {killed}; it said: {said}")

@@ -1,0 +1,142 @@
+"""How each perturbation changes each gene: pdex's Wilcoxon rank sum against control cells, in parts that fit into memory.
+
+Cells are brought to COUNTS_PER_CELL counts. The file is read in blocks of cells, as often as its values, in parts of genes, need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import csc_matrix, csr_matrix, diags, vstack
+
+from core.cells.anndata_file import CellFile, CountSummary
+from core.cells.groups import CellGroups
+from core.cells.packages import import_rank_sum
+from core.stats.arrays import Floats
+from core.stats.multiplicity import benjamini_hochberg
+
+COUNTS_PER_CELL = 10_000.0
+FOLD_LIMIT = 20.0  # as in pdex: the fold change where one of both means is 0
+VALUES_IN_MEMORY = 30_000_000  # stored values of the genes that are worked on together: 240 MB, twice
+DENSE_VALUES = 20_000_000  # of the genes that are tested together: 80 MB
+Progress = Callable[[float], None]  # gets the share that is done
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GeneChanges:
+    """What perturbations change; arrays of shape (n_targets, n_genes).
+
+    p: two-sided, of the rank sum with its normal approximation, corrected for ties; NaN for genes that none of the compared cells
+    expresses.
+    fdr: Benjamini and Hochberg's, among the genes of a perturbation. log2_fc: of the means of counts per COUNTS_PER_CELL, not
+    shrunk; ±log2(FOLD_LIMIT) where one of both is 0, NaN where both are. control_mean: of shape (n_genes,).
+    guides: a row for each guide of a target that is among the genes.
+    """
+
+    p: Floats
+    fdr: Floats
+    log2_fc: Floats
+    control_mean: Floats
+    guides: tuple[GuideExpression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GuideExpression:
+    """The target's own expression in the cells of a guide; in all cells of the perturbation where guide is "".
+
+    mean, control_mean: counts per COUNTS_PER_CELL.
+    """
+
+    target: str
+    guide: str
+    n_cells: int
+    mean: float
+    control_mean: float
+
+
+def compare_with_controls(
+    file: CellFile, groups: CellGroups, counts: CountSummary, progress: Progress | None = None
+) -> GeneChanges:
+    """Returns what each perturbation changes in each gene. Raises MissingPackage without pdex."""
+    rank_sum = import_rank_sum()
+    shape = (len(groups.targets), file.n_genes)
+    p, log2_fc, control_mean = np.full(shape, np.nan), np.full(shape, np.nan), np.zeros(file.n_genes)
+    guides: list[GuideExpression] = []
+    control = np.flatnonzero(groups.of_cell == -1)
+    rows_of = [np.flatnonzero(groups.of_cell == i) for i in range(len(groups.targets))]
+    for genes, values in _columns_in_parts(file, counts):
+        reference = values[control]
+        control_mean[genes] = reference.mean(axis=0, dtype=np.float64)
+        for i, rows in enumerate(rows_of):
+            cells = values[rows]
+            p[i, genes] = rank_sum_p_values(rank_sum, cells, reference)
+            log2_fc[i, genes] = log2_fold_change(cells.mean(axis=0, dtype=np.float64), control_mean[genes])
+            guides += _guides_of(file, groups, i, rows, cells, genes, control_mean)
+        if progress is not None:
+            progress(genes.stop / file.n_genes)
+    fdr = np.vstack([benjamini_hochberg(row) for row in p])
+    return GeneChanges(p, fdr, log2_fc, control_mean, tuple(sorted(guides, key=lambda each: (each.target, each.guide))))
+
+
+def rank_sum_p_values(rank_sum: object, cells: np.ndarray, reference: np.ndarray) -> Floats:
+    """Returns the p of each gene of shape (n_genes,); cells and reference of shape (n, n_genes). NaN where all values are 0."""
+    # pdex chooses between two kernels by 10,000 values drawn at random: of rarely expressed genes these may all be 0, and the
+    # kernel for whole numbers would cut every value down to one. The kernel for any numbers is therefore called by name.
+    p, _ = rank_sum._ranksum_float(cells, reference)  # type: ignore[attr-defined]
+    silent = ~(cells.any(axis=0) | reference.any(axis=0))
+    return np.where(silent, np.nan, np.minimum(p, 1.0))
+
+
+def log2_fold_change(mean: Floats, control_mean: Floats) -> Floats:
+    """Returns log2(mean / control_mean), limited to ±log2(FOLD_LIMIT) where one is 0, NaN where both are; any shape."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        change: Floats = np.log2(mean / control_mean)
+    change[(control_mean == 0) & (mean > 0)] = np.log2(FOLD_LIMIT)
+    change[(control_mean > 0) & (mean == 0)] = -np.log2(FOLD_LIMIT)
+    return change
+
+
+def _guides_of(
+    file: CellFile, groups: CellGroups, i: int, rows: np.ndarray, cells: np.ndarray, genes: slice, control_mean: Floats
+) -> Iterator[GuideExpression]:
+    """Yields a target's expression in all its cells and by guide, if the target is among these genes."""
+    target = groups.targets[i]
+    if target not in file.genes:
+        return
+    position = file.genes.index(target)
+    if not genes.start <= position < genes.stop:
+        return
+    own = cells[:, position - genes.start].astype(np.float64)
+    yield GuideExpression(target, "", len(rows), float(own.mean()), float(control_mean[position]))
+    if groups.guides is not None:
+        names = groups.guides[rows].astype(str)
+        for guide in np.unique(names).tolist():
+            of_guide = own[names == guide]
+            yield GuideExpression(target, guide, len(of_guide), float(of_guide.mean()), float(control_mean[position]))
+
+
+def _columns_in_parts(file: CellFile, counts: CountSummary) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yields (which genes, their counts per COUNTS_PER_CELL, float32 of shape (n_cells, n_genes of the part))."""
+    per_gene = max(1, counts.non_zero // file.n_genes)
+    together = max(1, VALUES_IN_MEMORY // per_gene)
+    dense = max(1, DENSE_VALUES // file.n_cells)
+    for start in range(0, file.n_genes, together):
+        genes = slice(start, min(start + together, file.n_genes))
+        columns = _read_columns(file, genes, counts.totals)
+        for first in range(0, columns.shape[1], dense):
+            last = min(first + dense, columns.shape[1])
+            yield slice(start + first, start + last), columns[:, first:last].toarray()
+
+
+def _read_columns(file: CellFile, genes: slice, totals: Floats) -> csc_matrix:
+    """Returns the genes' counts per COUNTS_PER_CELL, from one pass over the file; cells without counts stay 0."""
+    factors = np.divide(COUNTS_PER_CELL, totals, out=np.zeros(len(totals)), where=totals > 0).astype(np.float32)
+    parts = []
+    for rows, block in file.blocks():
+        part = csr_matrix(block[:, genes], dtype=np.float32)
+        parts.append(csr_matrix(diags(factors[rows]) @ part, dtype=np.float32))
+    together = vstack(parts, format="csr")
+    parts.clear()  # gives their memory back before the values are copied once more
+    return csc_matrix(together)

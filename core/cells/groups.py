@@ -1,0 +1,142 @@
+"""The cells of each perturbation, and of the controls that they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.cells.anndata_file import CellFile, Columns
+from core.cells.columns import CONTROL_NAMES, targets_of, texts
+from core.errors import InputError
+from core.stats.arrays import Floats
+
+MIN_CELLS = 30  # of a perturbation, and of the controls
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """Which perturbations are compared.
+
+    min_cells: of a perturbation. leave_out_small: those with fewer are left out instead of refused. keep_unknown: a perturbed
+    gene that is not among the genes is kept instead of refused; nobody can tell whether its guides work.
+    """
+
+    min_cells: int = MIN_CELLS
+    leave_out_small: bool = False
+    keep_unknown: bool = False
+
+    def __post_init__(self) -> None:
+        if self.min_cells < 2:
+            raise InputError(f"minimum of cells: got {self.min_cells}, expected at least 2")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellGroups:
+    """Which cells belong to which perturbation of a single gene.
+
+    targets: the perturbed genes, sorted. of_cell: of shape (n_cells,), a cell's position in `targets`, -1 for controls, -2 for
+    cells that are left out. guides: the text of the guide column, of shape (n_cells,), None without one. small: left out for
+    their number of cells. unknown: kept, but not among the genes. multiple: perturbations of several genes, which are left out.
+    unassigned, empty: how many cells are left out since nothing says what was done to them, or since they have no counts.
+    without_controls: perturbations with cells in a batch that has no control.
+    """
+
+    targets: tuple[str, ...]
+    of_cell: np.ndarray
+    guides: np.ndarray | None
+    small: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    multiple: tuple[str, ...] = ()
+    unassigned: int = 0
+    empty: int = 0
+    without_controls: tuple[str, ...] = ()
+
+    @property
+    def n_control(self) -> int:
+        return int((self.of_cell == -1).sum())
+
+    @property
+    def n_cells(self) -> np.ndarray:
+        """How many cells each perturbation has, of shape (n_targets,)."""
+        return np.bincount(self.of_cell[self.of_cell >= 0], minlength=len(self.targets))
+
+
+def group_cells(file: CellFile, columns: Columns, totals: Floats | None, settings: GroupSettings) -> CellGroups:
+    """Returns the groups of a file's cells. totals: the counts of each cell, those without any are left out; None: all have some.
+
+    Raises InputError for perturbations with too few cells, too few controls, and perturbed genes that are not among the genes
+    (unless the settings say otherwise), and if no perturbation of a single gene is left.
+    """
+    values = texts(file.obs[columns.perturbation])
+    distinct, code = np.unique(values.astype(str), return_inverse=True)
+    named = [targets_of(value, columns.control) if value else () for value in distinct.tolist()]
+    is_control = np.array([value == columns.control or value.lower() in CONTROL_NAMES for value in distinct.tolist()])
+    empty = np.zeros(file.n_cells, dtype=bool) if totals is None else totals == 0
+    targets = sorted({genes[0] for genes in named if len(genes) == 1})
+    position = {gene: i for i, gene in enumerate(targets)}
+    group = np.array(
+        [position[genes[0]] if len(genes) == 1 else -1 if c else -2 for genes, c in zip(named, is_control, strict=True)]
+    )
+    of_cell = np.where(empty, -2, group[code])
+    chosen = _choose_targets(file, targets, of_cell, settings)
+    of_cell = _renumber(of_cell, targets, chosen)
+    groups = CellGroups(
+        targets=tuple(chosen),
+        of_cell=of_cell,
+        guides=None if columns.guide is None else texts(file.obs[columns.guide]),
+        small=tuple(gene for gene in targets if gene not in set(chosen)),
+        unknown=tuple(gene for gene in chosen if gene not in set(file.genes)),
+        multiple=tuple(value for value, genes in zip(distinct.tolist(), named, strict=True) if len(genes) > 1),
+        unassigned=int((values == "").sum()),
+        empty=int(empty.sum()),
+        without_controls=() if columns.batch is None else _without_controls(texts(file.obs[columns.batch]), of_cell, chosen),
+    )
+    if groups.n_control < settings.min_cells:
+        raise InputError(
+            f"{file.path}: {groups.n_control:,} control cells ({columns.perturbation} = {columns.control!r}), "
+            f"expected at least {settings.min_cells}"
+        )
+    return groups
+
+
+def _choose_targets(file: CellFile, targets: Sequence[str], of_cell: np.ndarray, settings: GroupSettings) -> list[str]:
+    if not targets:
+        raise InputError(f"{file.path}: no perturbation of a single gene, expected some beside the controls")
+    n_cells = np.bincount(of_cell[of_cell >= 0], minlength=len(targets))
+    small = [f"{gene} ({n})" for gene, n in zip(targets, n_cells.tolist(), strict=True) if n < settings.min_cells]
+    if small and not settings.leave_out_small:
+        raise InputError(
+            f"{file.path}: fewer than {settings.min_cells} cells for {len(small):,} of {len(targets):,} perturbations: "
+            f"{_list(small)}; leave them out with --leave-out-small, or set --min-cells"
+        )
+    if len(small) == len(targets):
+        raise InputError(f"{file.path}: every perturbation has fewer than {settings.min_cells} cells: {_list(small)}")
+    genes = set(file.genes)
+    unknown = [gene for gene in targets if gene not in genes]
+    if unknown and not settings.keep_unknown:
+        raise InputError(
+            f"{file.path}: perturbed genes that are not among its {file.n_genes:,} genes: {_list(unknown)}; keep them with "
+            "--keep-unknown (whether their guides work cannot be told then)"
+        )
+    return [gene for gene, n in zip(targets, n_cells.tolist(), strict=True) if n >= settings.min_cells]
+
+
+def _renumber(of_cell: np.ndarray, targets: Sequence[str], chosen: Sequence[str]) -> np.ndarray:
+    position = {gene: i for i, gene in enumerate(chosen)}
+    table = np.array([*(position.get(gene, -2) for gene in targets), -2, -1])  # the last two for codes -2 and -1
+    renumbered: np.ndarray = table[of_cell]
+    return renumbered
+
+
+def _without_controls(batches: np.ndarray, of_cell: np.ndarray, targets: Sequence[str]) -> tuple[str, ...]:
+    names, batch = np.unique(batches.astype(str), return_inverse=True)
+    has_control = np.bincount(batch[of_cell == -1], minlength=len(names)) > 0
+    return tuple(targets[i] for i in np.unique(of_cell[(of_cell >= 0) & ~has_control[batch]]).tolist())
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,75 @@
+"""Labels of (perturbation, gene) pairs from differential expression: up, down, none, or neither of these (left out)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from core.cells.differential_expression import GeneChanges, GuideExpression
+from core.errors import InputError
+
+UP, DOWN, NONE, LEFT_OUT = 1, -1, 0, 2  # codes of labels
+MOST_REMAINING = 0.7  # the share of a target's expression that a working guide may leave
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """When a pair is up, down or none; what is between is left out.
+
+    up or down: FDR < fdr and |log2 fold change| ≥ log2_fc. none: FDR ≥ none_fdr and |log2 fold change| < none_log2_fc.
+    Source: the BioReasoning challenge, whose fold changes are shrunk; these are not.
+    """
+
+    fdr: float = 0.05
+    log2_fc: float = math.log2(1.5)
+    none_fdr: float = 0.05
+    none_log2_fc: float = 0.25
+
+    def __post_init__(self) -> None:
+        for name, value in (("FDR of an effect", self.fdr), ("FDR of none", self.none_fdr)):
+            if not 0 < value <= 1:
+                raise InputError(f"{name}: got {value}, expected a number above 0, up to 1")
+        if not 0 < self.none_log2_fc <= self.log2_fc < math.inf:
+            raise InputError(
+                f"log2 fold changes: got {self.log2_fc:g} for an effect and {self.none_log2_fc:g} for none, expected numbers "
+                "above 0, and the first not below the second"
+            )
+        if self.none_fdr < self.fdr:
+            raise InputError(f"FDR of none: got {self.none_fdr:g}, expected at least the FDR of an effect ({self.fdr:g})")
+
+
+def label_pairs(changes: GeneChanges, targets: Iterable[str], genes: tuple[str, ...], thresholds: Thresholds) -> np.ndarray:
+    """Returns the code of each pair's label (UP, DOWN, NONE, LEFT_OUT), int8 of shape (n_targets, n_genes).
+
+    A perturbation's own target is left out, since that it falls says only that the guide works; so are genes without a p.
+    """
+    size, fdr = np.abs(changes.log2_fc), changes.fdr
+    effect = (fdr < thresholds.fdr) & (size >= thresholds.log2_fc)
+    none = (fdr >= thresholds.none_fdr) & (size < thresholds.none_log2_fc)
+    codes = np.full(size.shape, LEFT_OUT, dtype=np.int8)
+    codes[none] = NONE
+    codes[effect] = np.where(changes.log2_fc[effect] > 0, UP, DOWN)
+    position = {gene: i for i, gene in enumerate(genes)}
+    for i, target in enumerate(targets):
+        if target in position:
+            codes[i, position[target]] = LEFT_OUT
+    return codes
+
+
+def knockdown_table(guides: Iterable[GuideExpression], most_remaining: float = MOST_REMAINING) -> pd.DataFrame:
+    """Returns a row for each perturbation (guide "") and guide: target, guide, n_cells, mean, control_mean, remaining, failed.
+
+    remaining: the target's mean expression over the controls', NaN where these do not express it. failed: above `most_remaining`;
+    None where that cannot be told.
+    """
+    rows = []
+    for each in guides:
+        remaining = each.mean / each.control_mean if each.control_mean > 0 else math.nan
+        failed = None if math.isnan(remaining) else remaining > most_remaining
+        rows.append((each.target, each.guide, each.n_cells, each.mean, each.control_mean, remaining, failed))
+    columns = ["target", "guide", "n_cells", "mean", "control_mean", "remaining", "failed"]
+    return pd.DataFrame(rows, columns=columns).astype({"failed": "boolean", "remaining": float})

@@ -1,0 +1,60 @@
+"""What an expression model says of the pairs of a dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from core.stats.arrays import Bools, Codes, Floats
+from core.types import Pair, Rejected
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WantedPairs:
+    """The pairs of a dataset, in its order; each stands once."""
+
+    pair_ids: tuple[str, ...]
+    perts: tuple[str, ...]
+    genes: tuple[str, ...]
+    _index: pd.MultiIndex = field(repr=False)
+
+    @classmethod
+    def of(cls, pairs: Sequence[Pair]) -> WantedPairs:
+        """Returns the pairs as they are asked for."""
+        perts, genes = tuple(pair.pert for pair in pairs), tuple(pair.gene for pair in pairs)
+        return cls(tuple(pair.pair_id for pair in pairs), perts, genes, pd.MultiIndex.from_arrays([perts, genes]))
+
+    def __len__(self) -> int:
+        return len(self.pair_ids)
+
+    def places_of(self, perts: np.ndarray, genes: np.ndarray) -> Codes:
+        """The place of each (perturbation, gene) among the pairs, of shape (n,); -1 for one that is none of them."""
+        found: Codes = self._index.get_indexer(pd.MultiIndex.from_arrays([perts, genes]))
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedChanges:
+    """What a file says of n_pairs pairs, of shape (n_pairs,), NaN for a pair that it does not cover.
+
+    evidence: of a change, from 0. signed: the same with the direction of the change. log2_fc: None if the file has none.
+    measure: what evidence is, "z", "-log10 p" or "log2_fc". read_as: what was chosen → the column or value of the file.
+    other_pairs: how many rows, or perturbations, of the file are none of the dataset's.
+    """
+
+    evidence: Floats
+    signed: Floats
+    log2_fc: Floats | None
+    measure: str
+    read_as: Mapping[str, str]
+    rejected: tuple[Rejected, ...] = ()
+    other_pairs: int = 0
+
+    @property
+    def covered(self) -> Bools:
+        """Flags of the pairs that the file says something of."""
+        found: Bools = ~np.isnan(self.signed)
+        return found

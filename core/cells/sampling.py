@@ -1,0 +1,139 @@
+"""Which labelled pairs become a dataset's rows, and in which split: the challenge's way, or all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from core.cells.labels import DOWN, NONE, UP
+from core.errors import InputError
+from core.stats.arrays import Floats
+
+SPLITS = ("train", "validation", "test")
+NAMES = {UP: "up", DOWN: "down", NONE: "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingSettings:
+    """How rows are chosen.
+
+    all_pairs: every labelled pair of a split, instead of a sample. most_effects: of a perturbation, those with the lowest FDR.
+    least_effects: perturbations that change fewer genes are left out. pert_shares, gene_shares: of train, validation and test.
+    """
+
+    all_pairs: bool = False
+    most_effects: int = 9
+    least_effects: int = 9
+    pert_shares: tuple[float, float, float] = (0.8, 0.1, 0.1)
+    gene_shares: tuple[float, float, float] = (0.6, 0.2, 0.2)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value in (("most effects", self.most_effects), ("least effects", self.least_effects)):
+            if value < 1:
+                raise InputError(f"{name} of a perturbation: got {value}, expected at least 1")
+        for name, shares in (("perturbations", self.pert_shares), ("genes", self.gene_shares)):
+            if len(shares) != len(SPLITS) or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9 or shares[0] == 0:
+                raise InputError(f"shares of {name}: got {shares}, expected those of {', '.join(SPLITS)}, which sum to 1")
+        if self.seed < 0:
+            raise InputError(f"seed: got {self.seed}, expected at least 0")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """The chosen rows.
+
+    rows: pert, gene (positions), label ("up", "down", "none"), split, in random order. pert_split, gene_split: positions in
+    SPLITS, of shape (n_perts,) and (n_genes,); -1 for perturbations with too few effects. short: how many rows of label none a
+    perturbation or gene should have had, but no such pair was left.
+    """
+
+    rows: pd.DataFrame
+    pert_split: np.ndarray
+    gene_split: np.ndarray
+    short: int
+
+
+def sample_pairs(codes: np.ndarray, fdr: Floats, settings: SamplingSettings) -> Sample:
+    """Returns the rows of a dataset; codes and fdr of shape (n_perts, n_genes), codes as in `label_pairs`.
+
+    Perturbations and genes are split apart, each at random, and a split's rows are pairs of its own perturbations and genes, so
+    that two splits share neither. In a sample, a perturbation keeps its effects with the lowest FDR (ties: at random); a gene
+    then gets as many pairs of label none as it has effects, and a perturbation with fewer of these than effects is filled up,
+    first from genes without effects. Raises InputError if no row is left.
+    """
+    rng = np.random.default_rng(settings.seed)
+    is_effect = (codes == UP) | (codes == DOWN)
+    eligible = is_effect.sum(axis=1) >= settings.least_effects
+    pert_split = _assign_splits(eligible, settings.pert_shares, rng)
+    gene_split = _assign_splits(np.ones(codes.shape[1], dtype=bool), settings.gene_shares, rng)
+    chosen = np.zeros(codes.shape, dtype=bool)
+    short = 0
+    for split in range(len(SPLITS)):
+        within = (pert_split == split)[:, None] & (gene_split == split)
+        effects, none = is_effect & within, (codes == NONE) & within
+        if settings.all_pairs:
+            chosen |= effects | none
+            continue
+        effects = _lowest(effects, fdr, settings.most_effects, rng)
+        negatives, missing = _choose_negatives(effects, none, rng)
+        chosen |= effects | negatives
+        short += missing
+    rows = _rows(chosen, codes, pert_split, rng)
+    if rows.empty:
+        raise InputError(
+            f"no row is left: {int(eligible.sum())} of {len(codes)} perturbations change at least {settings.least_effects} "
+            "genes; lower --least-effects, or the thresholds of an effect"
+        )
+    return Sample(rows, pert_split, gene_split, short)
+
+
+def _assign_splits(included: np.ndarray, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+    """Returns a split for each that is included, in the shares given (rounded), at random; -1 for the others."""
+    positions = rng.permutation(np.flatnonzero(included))
+    bounds = np.round(np.cumsum([0, *shares]) * len(positions)).astype(int)
+    assigned = np.full(len(included), -1)
+    for split, (start, stop) in enumerate(pairwise(bounds.tolist())):
+        assigned[positions[start:stop]] = split
+    return assigned
+
+
+def _lowest(effects: np.ndarray, fdr: Floats, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Returns those effects (bool) that are among the `most` of lowest FDR of their perturbation."""
+    order = np.lexsort((rng.random(fdr.shape), np.where(effects, fdr, np.inf)), axis=1)
+    chosen = np.zeros_like(effects)
+    np.put_along_axis(chosen, order[:, :most], True, axis=1)
+    lowest: np.ndarray = chosen & effects
+    return lowest
+
+
+def _choose_negatives(effects: np.ndarray, none: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, int]:
+    """Returns which pairs of label none are chosen (bool), and how many more should have been, but there are none."""
+    by_gene = _draw(none.T, effects.sum(axis=0), rng.random(none.T.shape)).T
+    quiet = ~effects.any(axis=0)
+    wanted = np.maximum(effects.sum(axis=1) - by_gene.sum(axis=1), 0)
+    filled = _draw(none & ~by_gene, wanted, rng.random(none.shape) + np.where(quiet, 0, 1))
+    short = int((effects.sum(axis=0) - by_gene.sum(axis=0)).sum() + (wanted - filled.sum(axis=1)).sum())
+    return by_gene | filled, short
+
+
+def _draw(candidates: np.ndarray, wanted: np.ndarray, keys: Floats) -> np.ndarray:
+    """Returns, of each row's candidates (bool), the `wanted` with the lowest keys, or all if there are fewer."""
+    order = np.argsort(np.where(candidates, keys, np.inf), axis=1)
+    rank = np.empty_like(order)
+    np.put_along_axis(rank, order, np.arange(order.shape[1])[None, :], axis=1)
+    drawn: np.ndarray = candidates & (rank < wanted[:, None])
+    return drawn
+
+
+def _rows(chosen: np.ndarray, codes: np.ndarray, pert_split: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    pert, gene = np.nonzero(chosen)
+    mixed = rng.permutation(len(pert))
+    pert, gene = pert[mixed], gene[mixed]
+    label = [NAMES[code] for code in codes[pert, gene].tolist()]
+    split = [SPLITS[i] for i in pert_split[pert].tolist()]
+    return pd.DataFrame({"pert": pert, "gene": gene, "label": label, "split": split}).astype({"label": object, "split": object})

@@ -1,0 +1,210 @@
+"""From a file of cells to labelled pairs: columns, checks, differential expression, labels and the sample, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.cells.anndata_file import Columns, CountSummary, choose_columns, open_cells, summarise_counts
+from core.cells.columns import texts
+from core.cells.differential_expression import COUNTS_PER_CELL, FOLD_LIMIT, GeneChanges, compare_with_controls
+from core.cells.groups import CellGroups, GroupSettings, group_cells
+from core.cells.labels import DOWN, LEFT_OUT, MOST_REMAINING, NONE, UP, Thresholds, knockdown_table, label_pairs
+from core.cells.sampling import NAMES, SPLITS, Sample, SamplingSettings, sample_pairs
+
+NOT_SHRUNK = "Fold changes are not shrunk; those of the BioReasoning challenge are."
+_TEST = "Wilcoxon rank sum (pdex, normal approximation, corrected for ties) of each gene against the control cells"
+_FOLD_CHANGE = f"log2 of the ratio of mean counts per {COUNTS_PER_CELL:,.0f}, limited to {FOLD_LIMIT:g}-fold where one is 0"
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSettings:
+    """How labels are made of a file. perturbation, control, batch, guide: None are found by name (`choose_columns`).
+
+    most_remaining: the share of its target's expression that a working guide may leave. in_memory: read the file at once.
+    """
+
+    perturbation: str | None = None
+    control: str | None = None
+    batch: str | None = None
+    guide: str | None = None
+    groups: GroupSettings = field(default_factory=GroupSettings)
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    sampling: SamplingSettings = field(default_factory=SamplingSettings)
+    most_remaining: float = MOST_REMAINING
+    in_memory: bool = False
+
+    def identity(self) -> dict[str, Any]:
+        """Returns what the labels depend on, as plain data; how the file is read does not change them."""
+        return {name: value for name, value in asdict(self).items() if name != "in_memory"}
+
+    def columns_of(self, obs: pd.DataFrame) -> Columns:
+        """Returns the columns of a file. Raises InputError as `choose_columns`."""
+        return choose_columns(obs, self.perturbation, self.control, self.batch, self.guide)
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a file holds and what would be chosen, before any value is read. cells: perturbation → number of its cells."""
+
+    n_cells: int
+    n_genes: int
+    columns: Columns
+    n_control: int
+    cells: Mapping[str, int]
+    unknown: tuple[str, ...]
+    multiple: tuple[str, ...]
+    unassigned: int
+    batches: int | None
+    without_controls: tuple[str, ...]
+    obs_columns: tuple[str, ...]
+
+
+def describe_cells(path: Path, settings: LabelSettings = LabelSettings()) -> Description:
+    """Returns what a file holds and which columns would be chosen; no value is read.
+
+    Perturbations with few cells, and those that are not among the genes, are part of the description, no error. Raises InputError
+    as `open_cells` and `choose_columns`, and if there is no perturbation of a single gene.
+    """
+    with open_cells(path) as file:
+        columns = settings.columns_of(file.obs)
+        everything = GroupSettings(min_cells=2, leave_out_small=True, keep_unknown=True)
+        groups = group_cells(file, columns, None, everything)
+        batches = None if columns.batch is None else len({*texts(file.obs[columns.batch]).tolist()} - {""})
+        return Description(
+            file.n_cells,
+            file.n_genes,
+            columns,
+            groups.n_control,
+            dict(zip(groups.targets, groups.n_cells.tolist(), strict=True)),
+            groups.unknown,
+            groups.multiple,
+            groups.unassigned,
+            batches,
+            groups.without_controls,
+            tuple(map(str, file.obs.columns)),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ScreenLabels:
+    """The labels of a file of cells. codes: of shape (n_targets, n_genes), as in `label_pairs`; knockdown: as in
+    `knockdown_table`."""
+
+    genes: tuple[str, ...]
+    columns: Columns
+    counts: CountSummary
+    groups: CellGroups
+    changes: GeneChanges
+    codes: np.ndarray
+    sample: Sample
+    knockdown: pd.DataFrame
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """The chosen rows: pert, gene (symbols), label, split."""
+        rows = self.sample.rows
+        pert = np.array(self.groups.targets, dtype=object)[rows["pert"].to_numpy()]
+        gene = np.array(self.genes, dtype=object)[rows["gene"].to_numpy()]
+        return pd.DataFrame({"pert": pert, "gene": gene, "label": rows["label"], "split": rows["split"]}).astype(object)
+
+    def effects(self) -> pd.DataFrame:
+        """Returns a row for every perturbation and gene: pert, gene, log2_fc, p, fdr, label ("left out" between the others)."""
+        n_targets, n_genes = self.codes.shape
+        names = np.array([{**NAMES, LEFT_OUT: "left out"}[code] for code in (DOWN, NONE, UP, LEFT_OUT)], dtype=object)
+        columns = {
+            "pert": _categories(np.repeat(np.arange(n_targets), n_genes), self.groups.targets),
+            "gene": _categories(np.tile(np.arange(n_genes), n_targets), self.genes),
+            "log2_fc": self.changes.log2_fc.ravel().astype(np.float32),
+            "p": self.changes.p.ravel(),
+            "fdr": self.changes.fdr.ravel(),
+            "label": pd.Categorical(names[self.codes.ravel() - DOWN]),
+        }
+        return pd.DataFrame(columns)
+
+    def perturbations(self) -> pd.DataFrame:
+        """Returns a row for each perturbation: pert, n_cells, up, down, none, left_out, split (None if it has too few effects),
+        rows (in the dataset), remaining, failed (its knockdown, missing where it cannot be told)."""
+        counts = {name: (self.codes == code).sum(axis=1) for name, code in (("up", UP), ("down", DOWN), ("none", NONE))}
+        split = [SPLITS[i] if i >= 0 else None for i in self.sample.pert_split.tolist()]
+        rows = np.bincount(self.sample.rows["pert"].to_numpy(), minlength=len(self.groups.targets))
+        table = pd.DataFrame({"pert": self.groups.targets, "n_cells": self.groups.n_cells, **counts})
+        table["left_out"] = len(self.genes) - table[["up", "down", "none"]].sum(axis=1)
+        whole = self.knockdown[self.knockdown["guide"] == ""].set_index("target")
+        own = whole.reindex(table["pert"])[["remaining", "failed"]].reset_index(drop=True)
+        return table.assign(split=pd.Series(split, dtype=object), rows=rows, remaining=own["remaining"], failed=own["failed"])
+
+
+def _categories(codes: np.ndarray, names: tuple[str, ...]) -> pd.Categorical:
+    return pd.Categorical.from_codes(codes, pd.Index(names, dtype=object))
+
+
+def label_screen(path: Path, settings: LabelSettings, say: Say) -> ScreenLabels:
+    """Returns the labels of a file of cells. say: is called with a line of progress now and then.
+
+    Raises InputError for a file that is malformed (see `open_cells`, `summarise_counts`, `group_cells`) or of which no row is
+    left, MissingPackage without anndata or pdex.
+    """
+    with open_cells(path, backed=not settings.in_memory) as file:
+        columns = settings.columns_of(file.obs)
+        group_cells(file, columns, None, settings.groups)  # what is wrong with them is said before the values are read
+        say(f"reading {file.n_cells:,} cells × {file.n_genes:,} genes")
+        counts = summarise_counts(file)
+        groups = group_cells(file, columns, counts.totals, settings.groups)
+        say(f"comparing {len(groups.targets):,} perturbations with {groups.n_control:,} control cells")
+        changes = compare_with_controls(file, groups, counts, lambda share: say(f"{share:.0%} of the genes compared"))
+    codes = label_pairs(changes, groups.targets, file.genes, settings.thresholds)
+    return ScreenLabels(
+        genes=file.genes,
+        columns=columns,
+        counts=counts,
+        groups=groups,
+        changes=changes,
+        codes=codes,
+        sample=sample_pairs(codes, changes.fdr, settings.sampling),
+        knockdown=knockdown_table(changes.guides, settings.most_remaining),
+    )
+
+
+def record_of(labels: ScreenLabels, settings: LabelSettings) -> dict[str, Any]:
+    """Returns what a dataset keeps of how its labels were made, as plain data."""
+    groups, pairs = labels.groups, labels.pairs
+    failed = labels.knockdown[(labels.knockdown["guide"] != "") & labels.knockdown["failed"].fillna(False).astype(bool)]
+    return {
+        "settings": settings.identity(),
+        "columns": asdict(labels.columns),
+        "test": _TEST,
+        "fold_change": _FOLD_CHANGE,
+        "false_discovery_rate": "Benjamini and Hochberg, among the genes of a perturbation",
+        "note": NOT_SHRUNK,
+        "packages": {name: version(name) for name in ("anndata", "pdex")},
+        "cells": len(groups.of_cell),
+        "control_cells": groups.n_control,
+        "genes": len(labels.genes),
+        "perturbations": len(groups.targets),
+        "whole_numbers": labels.counts.whole_numbers,
+        "left_out": {
+            "unassigned cells": groups.unassigned,
+            "cells without counts": groups.empty,
+            "perturbations of several genes": list(groups.multiple),
+            "perturbations with few cells": list(groups.small),
+            "perturbations with few effects": [
+                pert for pert, split in zip(groups.targets, labels.sample.pert_split.tolist(), strict=True) if split < 0
+            ],
+            "pairs without a label": int((labels.codes == LEFT_OUT).sum()),
+        },
+        "targets_not_among_the_genes": list(groups.unknown),
+        "perturbations_in_batches_without_controls": list(groups.without_controls),
+        "failed_guides": failed["guide"].tolist(),
+        "missing_negatives": labels.sample.short,
+        "labels": {name: int((pairs["label"] == name).sum()) for name in ("up", "down", "none")},
+        "rows": len(pairs),
+    }

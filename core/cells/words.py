@@ -1,0 +1,75 @@
+"""What a file of cells holds, and what became of it, in lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.cells.groups import MIN_CELLS
+from core.cells.screen import NOT_SHRUNK, Description
+
+_SHOWN = 8
+
+
+def description_lines(found: Description) -> list[str]:
+    """Returns what a file holds and what would be chosen, in lines for people."""
+    columns = found.columns
+    how = {name: "given" if name in columns.given else "found by name" for name in ("perturbation", "control", "batch", "guide")}
+    sizes = sorted(found.cells.values())
+    few = sum(n < MIN_CELLS for n in sizes)
+    batches = "" if found.batches is None else f", {found.batches:,} batches"
+    lines = [
+        f"{found.n_cells:,} cells × {found.n_genes:,} genes",
+        f"perturbation  {columns.perturbation} ({how['perturbation']})"
+        + (f"; could also be {', '.join(columns.others)}" if columns.others else ""),
+        f"control       {columns.control} ({how['control']}), {found.n_control:,} cells",
+        f"batch         {columns.batch or 'none'}" + (f" ({how['batch']}){batches}" if columns.batch else ""),
+        f"guide         {columns.guide or 'none'}" + (f" ({how['guide']})" if columns.guide else ""),
+        f"perturbations of one gene: {len(sizes):,}, with {sizes[0]:,} to {sizes[-1]:,} cells",
+    ]
+    if few:
+        lines.append(f"perturbations with fewer than {MIN_CELLS} cells: {few:,}")
+    counted = (
+        ("perturbations of several genes", found.multiple),
+        ("perturbed genes that are not among the genes", found.unknown),
+        ("perturbations with cells in batches without controls", found.without_controls),
+    )
+    lines += [f"{what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
+    if found.unassigned:
+        lines.append(f"cells of which nothing says what was done to them: {found.unassigned:,}")
+    return lines
+
+
+def label_lines(dataset: str, record: Mapping[str, Any]) -> list[str]:
+    """Returns what a dataset made of cells holds and what was left out, in lines for people; record: that of `record_of`."""
+    labels, left_out = record["labels"], record["left_out"]
+    few = len(left_out["perturbations with few effects"])
+    columns = record["columns"]
+    chosen = ", ".join(f"{name} = {columns[name]}" for name in ("perturbation", "batch", "guide") if columns[name])
+    lines = [
+        f"{dataset}: {record['rows']:,} pairs: {labels['up']:,} up, {labels['down']:,} down, {labels['none']:,} none",
+        f"  {record['cells']:,} cells, {record['control_cells']:,} of them controls ({columns['control']}); columns: {chosen}",
+        f"  {record['perturbations'] - few:,} of {record['perturbations']:,} perturbations have enough effects",
+        f"  pairs that are neither changed nor unchanged, left out: {left_out['pairs without a label']:,}",
+        f"  {NOT_SHRUNK}",
+    ]
+    most = record["settings"]["most_remaining"]
+    counted = (
+        ("perturbations of several genes, left out", left_out["perturbations of several genes"]),
+        ("perturbations with few cells, left out", left_out["perturbations with few cells"]),
+        ("perturbed genes that are not among the genes", record["targets_not_among_the_genes"]),
+        ("perturbations with cells in batches without controls", record["perturbations_in_batches_without_controls"]),
+        (f"failed guides, which leave more than {most:.0%} of their target's expression", record["failed_guides"]),
+    )
+    lines += [f"  {what}: {len(names):,} ({_some(names)})" for what, names in counted if names]
+    for what in ("unassigned cells", "cells without counts"):
+        if left_out[what]:
+            lines.append(f"  {what}, left out: {left_out[what]:,}")
+    if not record["whole_numbers"]:
+        lines.append("  not all values are whole numbers: are these counts?")
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

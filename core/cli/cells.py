@@ -1,0 +1,194 @@
+"""Commands behind `cells`: a dataset of a screen (describe, labels), runs from predicted expression (predictions, evaluate)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import cell_evaluation, cell_predictions
+from core.actions.cell_evaluation import EvaluationOptions
+from core.actions.cell_predictions import PredictionOptions
+from core.cells.cell_eval import CellEvaluation
+from core.cells.groups import MIN_CELLS, GroupSettings
+from core.cells.labels import MOST_REMAINING, Thresholds
+from core.cells.predicted_expression import CellOptions, ValueScale
+from core.cells.sampling import SamplingSettings
+from core.cells.screen import Description, LabelSettings, describe_cells
+from core.cells.words import description_lines, label_lines
+from core.cli.base import Json, say, show
+from core.cli.files import show_imports
+from core.errors import InputError
+from core.texts import number_text
+
+app = typer.Typer()
+_THRESHOLDS, _SAMPLING = Thresholds(), SamplingSettings()
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="An AnnData file (.h5ad) with counts in X.")]
+Perturbation = Annotated[str | None, typer.Option(metavar="COLUMN", help="What was done to a cell; found by name.")]
+Control = Annotated[str | None, typer.Option(metavar="VALUE", help="The column's value for control cells; found by name.")]
+Batch = Annotated[str | None, typer.Option(metavar="COLUMN", help="A cell's batch; found by name.")]
+Guide = Annotated[str | None, typer.Option(metavar="COLUMN", help="A cell's guide; found by name.")]
+
+
+@app.command()
+def describe(
+    file: File,
+    perturbation: Perturbation = None,
+    control: Control = None,
+    batch: Batch = None,
+    guide: Guide = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a file holds and which columns would be chosen, before anything is computed."""
+    found = describe_cells(file, LabelSettings(perturbation, control, batch, guide))
+    show(_description_record(found), as_json, "\n".join(description_lines(found)))
+
+
+@app.command()
+def labels(
+    context: typer.Context,
+    file: File,
+    name: Annotated[str, typer.Option(help="The new dataset's name.")],
+    perturbation: Perturbation = None,
+    control: Control = None,
+    batch: Batch = None,
+    guide: Guide = None,
+    cells_context: Annotated[str, typer.Option("--context", help="What cells these are, for prompts.")] = "",
+    fdr: Annotated[float, typer.Option(help="Up or down: FDR below this.")] = _THRESHOLDS.fdr,
+    log2_fc: Annotated[float, typer.Option(help="Up or down: |log2 fold change| of at least this.")] = _THRESHOLDS.log2_fc,
+    none_fdr: Annotated[float, typer.Option(help="None: FDR of at least this.")] = _THRESHOLDS.none_fdr,
+    none_log2_fc: Annotated[float, typer.Option(help="None: |log2 fold change| below this.")] = _THRESHOLDS.none_log2_fc,
+    min_cells: Annotated[int, typer.Option(help="The fewest cells of a perturbation.")] = MIN_CELLS,
+    leave_out_small: Annotated[bool, typer.Option("--leave-out-small", help="Leave out perturbations with fewer cells.")] = False,
+    keep_unknown: Annotated[
+        bool, typer.Option("--keep-unknown", help="Keep perturbations whose gene is not among the genes.")
+    ] = False,
+    most_remaining: Annotated[
+        float, typer.Option(help="A guide failed if more than this share of its target's expression remains.")
+    ] = MOST_REMAINING,
+    all_pairs: Annotated[bool, typer.Option("--all-pairs", help="Every labelled pair of a split, not a sample.")] = False,
+    most_effects: Annotated[int, typer.Option(help="The most effects of a perturbation.")] = _SAMPLING.most_effects,
+    least_effects: Annotated[
+        int, typer.Option(help="Perturbations that change fewer genes are left out.")
+    ] = _SAMPLING.least_effects,
+    pert_shares: Annotated[
+        tuple[float, float, float], typer.Option(help="Shares of perturbations: train, validation, test.")
+    ] = _SAMPLING.pert_shares,
+    gene_shares: Annotated[
+        tuple[float, float, float], typer.Option(help="Shares of genes: train, validation, test.")
+    ] = _SAMPLING.gene_shares,
+    seed: Annotated[int, typer.Option(help="The seed of splits and sample.")] = _SAMPLING.seed,
+    in_memory: Annotated[bool, typer.Option("--in-memory", help="Read the whole file at once.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a dataset of a screen: compare each perturbation with control cells, label pairs, and sample them."""
+    from core.actions.cells import label_cells
+
+    settings = LabelSettings(
+        perturbation,
+        control,
+        batch,
+        guide,
+        GroupSettings(min_cells, leave_out_small, keep_unknown),
+        Thresholds(fdr, log2_fc, none_fdr, none_log2_fc),
+        SamplingSettings(all_pairs, most_effects, least_effects, pert_shares, gene_shares, seed),
+        most_remaining,
+        in_memory,
+    )
+    made = label_cells(context.obj, file, name, settings, say, cells_context)
+    if made.message:
+        say(made.message)
+    show(_labels_record(made.dataset, made.record, made.new), as_json, "\n".join(label_lines(made.dataset, made.record)))
+
+
+@app.command()
+def predictions(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Predicted cells (.h5ad), or a table of changes (.csv, .tsv, .parquet).")],
+    dataset: Annotated[str | None, typer.Option(help="The dataset whose pairs are predicted.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the run; by default the file's.")] = None,
+    real: Annotated[Path | None, typer.Option(help="AnnData with real control cells, for predictions without any.")] = None,
+    perturbation: Annotated[str | None, typer.Option(help="AnnData: the column of obs that holds the perturbation.")] = None,
+    control: Annotated[str | None, typer.Option(help="AnnData: its value for control cells.")] = None,
+    values: Annotated[ValueScale | None, typer.Option(help="AnnData: what X holds; told from the values by default.")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--column", metavar="ROLE=NAME", help="Table: which column is pert, gene, log2_fc, p, …")
+    ] = None,
+    rank_only: Annotated[bool, typer.Option("--rank-only", help="Ranks instead of probabilities.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse the file if one of its rows is bad.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing run of that name.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a run from predicted expression: every pair of the dataset gets P(DE) and P(up | DE), or is flagged."""
+    options = PredictionOptions(
+        dataset, name, CellOptions(real, perturbation, control, values), _read_columns(columns or ()), rank_only, strict, replace
+    )
+    show_imports([cell_predictions.import_predictions(context.obj, file, options)], as_json)
+
+
+@app.command()
+def evaluate(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="PRED", help="Predicted cells (.h5ad).")],
+    real: Annotated[Path, typer.Option(help="AnnData of the real cells.")],
+    run: Annotated[str | None, typer.Option(help="The run that was made from the file: the table is kept with it.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="The same, by the dataset of that run.")] = None,
+    perturbation: Annotated[str | None, typer.Option(help="The predictions' column of obs with the perturbation.")] = None,
+    control: Annotated[str | None, typer.Option(help="Its value for control cells.")] = None,
+    values: Annotated[ValueScale | None, typer.Option(help="What X of the predictions holds; told from the values.")] = None,
+    sample: Annotated[int | None, typer.Option(help="Compare so many cells of each perturbation, drawn at random.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare predicted cells with real ones by cell-eval, the field's own suite, and print its table."""
+    options = EvaluationOptions(CellOptions(real, perturbation, control, values), run, dataset, sample)
+    found, kept = cell_evaluation.evaluate_predictions(context.obj, file, options)
+    show({**found.as_json(), "run": None if kept is None else kept.name}, as_json, _evaluation_text(found))
+
+
+def _labels_record(dataset: str, record: Mapping[str, Any], new: bool) -> dict[str, Any]:
+    return {"dataset": dataset, "pairs": record["rows"], **record["labels"], "left_out": record["left_out"], "new": new} | {
+        name: record[name] for name in ("columns", "perturbations", "genes", "cells", "control_cells", "failed_guides", "note")
+    }
+
+
+def _description_record(found: Description) -> dict[str, Any]:
+    return {
+        "cells": found.n_cells,
+        "genes": found.n_genes,
+        "columns": asdict(found.columns),
+        "obs_columns": list(found.obs_columns),
+        "control_cells": found.n_control,
+        "perturbations": dict(found.cells),
+        "multiple": list(found.multiple),
+        "unknown": list(found.unknown),
+        "unassigned_cells": found.unassigned,
+        "batches": found.batches,
+        "in_batches_without_controls": list(found.without_controls),
+    }
+
+
+def _evaluation_text(found: CellEvaluation) -> str:
+    """Returns the table as text: each metric's mean and standard deviation over perturbations."""
+    lines = [
+        f"cell-eval {found.version}, profile {found.profile}: {found.n_perturbations:,} perturbations, {found.n_genes:,} genes, "
+        f"{found.n_predicted:,} predicted and {found.n_real:,} real cells",
+        *found.left_out,
+        *found.problems,
+    ]
+    lines += [f"{one.name:28} {number_text(one.mean):>10}  sd {number_text(one.sd):>8}  n {one.n:,}" for one in found.metrics]
+    return "\n".join(lines)
+
+
+def _read_columns(given: list[str] | tuple[str, ...]) -> dict[str, str]:
+    """Returns role → column. Raises InputError for what is not ROLE=NAME."""
+    found = {}
+    for text in given:
+        role, equals, name = text.partition("=")
+        if not (role and equals and name):
+            raise InputError(f"--column {text}: expected ROLE=NAME, such as log2_fc=logFC")
+        found[role] = name
+    return found

@@ -1,0 +1,247 @@
+"""Commands behind `targets`: train, evaluate, table, list, delete, and what the process of a page runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core.actions import launch, target_process, target_ranking
+from core.cli.base import Json, say, show
+from core.errors import InputError, NotFound
+from core.methods.base import split_names
+from core.target_ranking.candidates import read_candidates
+from core.target_ranking.ceilings import Ceilings, ceilings_of
+from core.target_ranking.evaluate import EvaluationSettings
+from core.target_ranking.masking import read_mask
+from core.target_ranking.metrics import KS, UNITS, Unit
+from core.target_ranking.models.base import REQUIREMENTS, ranking_models
+from core.target_ranking.published import NOT_COMPARABLE
+from core.target_ranking.reading import LEAST_CELLS, MOST_CELLS, CellSource
+from core.target_ranking.request import SplitChoice, TrainingRequest, missing_packages
+from core.target_ranking.results import RankingFolder, SavedEvaluation
+from core.target_ranking.splits import Split, read_split
+from core.target_ranking.tables import (
+    ceilings_text,
+    differences,
+    published_records,
+    published_text,
+    table_records,
+    table_text,
+)
+
+app = typer.Typer()
+
+Name = Annotated[str | None, typer.Option("--name", help="The target ranking; by default the latest.")]
+SplitFile = Annotated[
+    Path | None, typer.Option("--split", metavar="FILE", help="A published split: JSON with train_conditions and so on.")
+]
+WithCeilings = Annotated[bool, typer.Option("--ceilings", help="What no model exceeds that ranks trained genes only.")]
+Candidates = Annotated[
+    Path | None,
+    typer.Option("--candidates", metavar="FILE", help="Rank within pools: JSON of condition to genes, or one gene a line."),
+]
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    file: Annotated[Path | None, typer.Argument(help="Cells as .h5ad.")] = None,
+    simulate: Annotated[bool, typer.Option("--simulate", help="A simulated screen, in the place of a file.")] = False,
+    name: Annotated[str, typer.Option(help="What it will be called.")] = "targets",
+    models: Annotated[str, typer.Option(help="Names with commas between them; by default all whose packages are there.")] = "",
+    split: SplitFile = None,
+    kind: Annotated[str, typer.Option(metavar="hard|compositional", help="A split drawn here.")] = "hard",
+    seed: Annotated[int, typer.Option(help="Of the split, of the models, of the choice of cells.")] = 0,
+    perturbation: Annotated[str | None, typer.Option(help="The column of conditions.")] = None,
+    control: Annotated[str | None, typer.Option(help="The condition of control cells.")] = None,
+    batch: Annotated[str | None, typer.Option(help="The column of batches.")] = None,
+    least_cells: Annotated[int, typer.Option(help="A condition of fewer cells is an error.")] = LEAST_CELLS,
+    most_cells: Annotated[int, typer.Option(help="Of a condition with more, so many random cells are used.")] = MOST_CELLS,
+    screen: Annotated[
+        list[str] | None, typer.Option("--screen", metavar="KEY=VALUE", help="A setting of the simulator, such as n_cells=5000.")
+    ] = None,
+    values: Annotated[list[str] | None, typer.Option("--set", metavar="MODEL.KEY=VALUE", help="An option of a model.")] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Train it again, in place of one of that name.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Train ranking models on the cells of a screen, and evaluate them on the conditions that were kept for the test."""
+    if (file is None) != simulate:
+        raise InputError("targets train: expected either a file of cells or --simulate")
+    path = "" if file is None else str(file.expanduser().absolute())
+    simulated = {key: _number(key, value) for key, value in launch.read_key_values(screen or ())}
+    source = CellSource(path, perturbation, control, batch, simulated, seed, least_cells, most_cells)
+    choice = SplitChoice("file", seed, read_split(split)) if split is not None else SplitChoice(kind, seed)
+    names = split_names(models) if models else _installed_models()
+    request = TrainingRequest(name, source, choice, _options_of(names, values or ()), seed)
+    folder = target_process.train(context.obj, request, say, replace=replace)
+    _show_evaluation(folder, folder.evaluations()[-1], as_json)
+
+
+@app.command()
+def evaluate(
+    context: typer.Context,
+    name: Name = None,
+    mask: Annotated[str, typer.Option(metavar="none|strongest|targets", help="Genes that models may not see.")] = "none",
+    unit: Annotated[
+        str, typer.Option(metavar="condition|cell", help="What is ranked: averaged cells, or each cell.")
+    ] = "condition",
+    candidates: Candidates = None,
+    split: SplitFile = None,
+    with_ceilings: WithCeilings = False,
+    seed: Annotated[int, typer.Option(help="Of the control cells that are matched to a cell.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Evaluate trained models on one split, mask and unit, and keep the table.
+
+    With --split and --ceilings, and where nothing is trained, the ceilings of the split are printed alone.
+    """
+    settings = EvaluationSettings(read_mask(mask), _unit(unit), seed)
+    if split is not None:
+        published = read_split(split)
+        if name is None and with_ceilings and not target_ranking.list_all(context.obj):
+            _show_ceilings(_ceilings(published, candidates), as_json)
+            return
+        _refuse_other_split(target_ranking.find(context.obj, name), published)
+    folder = target_ranking.find(context.obj, name)
+    saved = target_ranking.evaluate_saved(
+        context.obj, folder.name, settings, candidates, lambda share, what: say(f"{100 * share:3.0f}% {what}")
+    )
+    _show_evaluation(folder, saved, as_json)
+
+
+@app.command()
+def table(
+    context: typer.Context,
+    name: Name = None,
+    mask: Annotated[
+        str | None, typer.Option(metavar="none|strongest|targets", help="By default the latest evaluation's.")
+    ] = None,
+    unit: Annotated[str | None, typer.Option(metavar="condition|cell", help="By default the latest evaluation's.")] = None,
+    split: SplitFile = None,
+    with_ceilings: WithCeilings = False,
+    candidates: Candidates = None,
+    as_json: Json = False,
+) -> None:
+    """Print the table of an evaluation beside the published one, with what is not comparable, and ceilings of a split."""
+    if split is not None:
+        ceilings = _ceilings(read_split(split), candidates)
+        result = {"ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings), **_published()}
+        show(result, as_json, "\n\n".join([ceilings_text(ceilings), published_text()]))
+        return
+    if name is None and not target_ranking.list_all(context.obj):
+        if with_ceilings:
+            raise InputError("targets table --ceilings: nothing is trained, expected --split FILE, whose ceilings are printed")
+        show({"rows": [], **_published()}, as_json, published_text())
+        return
+    folder = target_ranking.find(context.obj, name)
+    found = [each for each in folder.evaluations() if mask in (None, each.facts["mask"]) and unit in (None, each.facts["unit"])]
+    if not found:
+        raise NotFound(f"target ranking {folder.name}: has no such evaluation; try: perturbdesk targets evaluate")
+    _show_evaluation(folder, found[-1], as_json)
+
+
+@app.command("list")
+def list_(context: typer.Context, as_json: Json = False) -> None:
+    """List the target rankings of this workspace, the latest begun first."""
+    records = [_record(folder) for folder in target_ranking.list_all(context.obj)]
+    lines = [
+        f"{each['name']}: {each['state']}, {', '.join(each['models']) or 'no model yet'}, {each['cells']}" for each in records
+    ]
+    show({"targets": records}, as_json, "\n".join(lines) or "none yet; try: perturbdesk targets train --simulate")
+
+
+@app.command()
+def delete(
+    context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")], as_json: Json = False
+) -> None:
+    """Delete a target ranking with its models and evaluations."""
+    target_ranking.delete(context.obj, name)
+    show({"deleted": name}, as_json, f"{name}: deleted")
+
+
+@app.command()
+def work(context: typer.Context, name: Annotated[str, typer.Argument(help="The target ranking.")]) -> None:
+    """Train what a target ranking asks for, after the models that are there; the page starts this in a process of its own."""
+    target_process.work_on(context.obj, name, say)
+
+
+def _installed_models() -> list[str]:
+    """Returns the models whose packages are installed, and says which are left out."""
+    missing = {name: missing_packages(model) for name, model in ranking_models().items()}
+    for name, packages in missing.items():
+        if packages:
+            say(f"{name} is left out: {', '.join(packages)} is not installed (pip install -r {REQUIREMENTS})")
+    return [name for name, packages in missing.items() if not packages]
+
+
+def _options_of(names: Sequence[str], values: Sequence[str]) -> dict[str, dict[str, object]]:
+    options: dict[str, dict[str, object]] = {name: {} for name in names}
+    for key, value in launch.read_key_values(values):
+        model, _, option = key.partition(".")
+        if not option or model not in options:
+            raise InputError(f"--set {key}: expected MODEL.KEY=VALUE with a model of {', '.join(names)}")
+        options[model][option] = value
+    return options
+
+
+def _number(key: str, text: object) -> int | float:
+    try:
+        return int(str(text)) if str(text).lstrip("-").isdecimal() else float(str(text))
+    except ValueError:
+        raise InputError(f"--screen {key}: got {text!r}, expected a number") from None
+
+
+def _unit(text: str) -> Unit:
+    found = next((unit for unit in UNITS if unit == text), None)
+    if found is None:
+        raise InputError(f"unit: got {text!r}, expected {' or '.join(UNITS)}")
+    return found
+
+
+def _refuse_other_split(folder: RankingFolder, split: Split) -> None:
+    """Raises InputError for a split that the models of a folder were not trained on: they may have seen its test conditions."""
+    own = folder.split()
+    if (own.train, own.validation, own.test) != (split.train, split.validation, split.test):
+        raise InputError(
+            f"target ranking {folder.name}: was trained on the split {own.name}, which is another; its models may have seen test "
+            "conditions of this one, so train on it: perturbdesk targets train --split FILE"
+        )
+
+
+def _ceilings(split: Split, candidates: Path | None) -> Ceilings:
+    return ceilings_of(split, None if candidates is None else read_candidates(candidates, split.test))
+
+
+def _show_ceilings(ceilings: Ceilings, as_json: bool) -> None:
+    show({"rows": [], "ceilings": ceilings.steps(), "ceilings_at_k": _at_k(ceilings)}, as_json, ceilings_text(ceilings))
+
+
+def _at_k(ceilings: Ceilings) -> dict[str, dict[str, float]]:
+    return {metric: {str(k): ceilings.value(metric, k) for k in KS} for metric in ("relevant_hit", "exact_hit", "recall")}
+
+
+def _published() -> Mapping[str, Any]:
+    return {"published": published_records(), "not_comparable": list(NOT_COMPARABLE)}
+
+
+def _record(folder: RankingFolder) -> dict[str, Any]:
+    status = target_ranking.status_of(folder)
+    cells = folder.request().source.name
+    return {"name": folder.name, "state": status.state, "what": status.what, "models": list(folder.fitted()), "cells": cells}
+
+
+def _show_evaluation(folder: RankingFolder, saved: SavedEvaluation, as_json: bool) -> None:
+    split = folder.split()
+    counts = {part: len(getattr(split, part)) for part in ("train", "validation", "test")}
+    result = {
+        **_record(folder),
+        **{"split": {"name": split.name, "kind": split.kind, **counts}, **saved.facts, "rows": table_records(saved.table)},
+        **{"published": published_records(), "not_comparable": differences(saved.facts, split.kind)},
+        "notes": list(folder.data()["notes"]),
+    }
+    ceilings = ceilings_text(ceilings_of(split)) if saved.facts["pool"] == "all genes" else ""
+    text = [folder.name, table_text(saved, split.name), ceilings, *differences(saved.facts, split.kind)]
+    show(result, as_json, "\n\n".join(part for part in text if part))

@@ -1,0 +1,56 @@
+"""Figure: how much of its target's expression each perturbation and guide leaves."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, theme
+
+COLUMNS: Final = ("target", "guide", "n_cells", "remaining")
+_HIGHEST: Final = 200.0  # percent; what is above is drawn there
+
+
+def figure(table: pd.DataFrame, most_remaining: float) -> go.Figure:
+    """One diamond for each perturbation in the order of what remains, a small circle for each of its guides; dashed: above it a
+    guide counts as failed.
+
+    table: target, guide ("" for all cells of a perturbation), n_cells, remaining (share, NaN is not drawn).
+    """
+    drawing.require_columns("knockdown", table, COLUMNS)
+    known = table.dropna(subset=["remaining"])
+    whole = known[known["guide"] == ""].sort_values(["remaining", "target"])
+    place = {target: i + 1 for i, target in enumerate(whole["target"])}
+    guides = known[known["guide"] != ""]
+    chart = go.Figure()
+    _draw_marks(chart, guides, place, most_remaining, {"symbol": "circle-open", "size": 6})
+    _draw_marks(chart, whole, place, most_remaining, {"symbol": "diamond", "size": 8})
+    right = drawing.draw_horizontal(chart, drawing.Line(100 * most_remaining, f"{100 * most_remaining:.0f}%"))
+    chart.update_layout(margin_r=right)
+    chart.update_xaxes(title="perturbations, least remaining first", showgrid=False, zeroline=False)
+    chart.update_yaxes(title="target's expression left, % of controls", showgrid=True, rangemode="tozero", zeroline=False)
+    return chart
+
+
+def _draw_marks(
+    chart: go.Figure, part: pd.DataFrame, place: dict[str, int], most_remaining: float, marker: dict[str, object]
+) -> None:
+    percent = (100 * part["remaining"]).clip(upper=_HIGHEST)
+    failed = (part["remaining"] > most_remaining).tolist()
+    rows = zip(part["target"], part["guide"], part["n_cells"], part["remaining"], failed, strict=True)
+    words = [
+        f"{drawing.escape(target)}{f', guide {drawing.escape(guide)}' if guide else ''}<br>{n:,} cells, "
+        f"{100 * remaining:.0f}% remains{', failed' if is_failed else ''}"
+        for target, guide, n, remaining, is_failed in rows
+    ]
+    colours = [theme.WARNING if is_failed else theme.CHOSEN for is_failed in failed]
+    chart.add_scatter(
+        x=[place.get(target) for target in part["target"]],
+        y=percent,
+        mode="markers",
+        marker={"color": colours, **marker},
+        hovertext=words,
+        hovertemplate="%{hovertext}<extra></extra>",
+    )

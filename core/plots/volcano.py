@@ -1,0 +1,65 @@
+"""Figure: how much a perturbation changes each gene, and how surely."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, label_signs, theme
+
+COLUMNS: Final = ("gene", "log2_fc", "fdr", "label")
+_SMALLEST: Final = 1e-300  # of an FDR: a float holds little below
+_NAMED: Final = 6  # genes with the lowest FDR have their names
+
+
+def figure(table: pd.DataFrame, target: str, fdr: float, log2_fc: float) -> go.Figure:
+    """One mark for each tested gene: log2 fold change, and −log10 of the FDR; dashed: where a gene counts as changed.
+
+    target: the perturbed gene, which has its name. table: gene, log2_fc, fdr, label ("up", "down", "none", None for neither);
+    rows with NaN (no test) are not drawn.
+    """
+    drawing.require_columns("volcano", table, COLUMNS)
+    known = table.assign(label=label_signs.label_column("volcano", table)).dropna(subset=["log2_fc", "fdr"])
+    known = known.assign(surely=-np.log10(known["fdr"].clip(lower=_SMALLEST)))
+    chart = go.Figure()
+    for label in label_signs.SYMBOLS:
+        if len(part := known[known["label"] == label]):
+            _draw_marks(chart, label, part)
+    line = {"color": theme.BASELINE, "dash": "dash", "width": 1}
+    chart.add_shape(type="line", xref="paper", x0=0, x1=1, y0=-np.log10(fdr), y1=-np.log10(fdr), line=line, layer="below")
+    for at in (-log2_fc, log2_fc):
+        chart.add_shape(type="line", yref="paper", y0=0, y1=1, x0=at, x1=at, line=line, layer="below")
+    _draw_names(chart, known, target)
+    label_signs.draw_key(chart, label_signs.counts_by_label(known["label"]))
+    chart.update_layout(height=int(1.5 * theme.HEIGHT_PX), margin={"t": label_signs.ABOVE_PX, "r": 40})
+    chart.update_xaxes(title="log2 fold change of the mean", zeroline=False)
+    chart.update_yaxes(title="−log10 FDR", showgrid=True, rangemode="tozero", zeroline=False)
+    return chart
+
+
+def _draw_marks(chart: go.Figure, label: str, part: pd.DataFrame) -> None:
+    chart.add_scatter(
+        x=part["log2_fc"],
+        y=part["surely"],
+        name=label,
+        mode="markers",
+        marker={"color": theme.LABEL_COLOURS[label], "symbol": label_signs.SYMBOLS[label], "size": 6, "opacity": 0.9},
+        cliponaxis=False,
+        customdata=part["fdr"],
+        hovertext=[drawing.escape(gene) for gene in part["gene"]],
+        hovertemplate=f"%{{hovertext}}<br>{label_signs.hover_words(label)}<br>log2 fold change %{{x:.2f}}, "
+        "FDR %{customdata:.2g}<extra></extra>",
+    )
+
+
+def _draw_names(chart: go.Figure, known: pd.DataFrame, target: str) -> None:
+    changed = known[known["label"].isin(["up", "down"])]
+    surest = changed.nsmallest(_NAMED, "fdr")
+    named = {row.gene: (row.log2_fc, row.surely, drawing.escape(row.gene, 20)) for row in surest.itertuples()}
+    for row in known[known["gene"] == target].itertuples():
+        named[target] = (row.log2_fc, row.surely, f"{drawing.escape(target, 20)}, the target itself")
+    for x, y, text in named.values():
+        chart.add_annotation(x=x, y=y, text=text, showarrow=False, xanchor="left", xshift=6, font_size=drawing.SMALL)

@@ -1,0 +1,113 @@
+"""Pools of candidate genes that a ranking is narrowed to beforehand, and what a random ranking of a pool scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from math import comb
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.file_io import read_file
+from core.target_ranking.conditions import parse_condition, targets_in
+from core.target_ranking.metrics import KS, MRR, Floats, Metric, RankingScores
+
+MOST_BYTES: Final = 100_000_000
+_SHOWN = 5
+
+
+def read_candidates(path: Path, conditions: Collection[str]) -> dict[str, frozenset[str]]:
+    """Returns the pool of genes of each condition.
+
+    The file is a JSON object of condition → list of genes, or one pool for all conditions: a JSON list, or a text of one gene a
+    line. Raises InputError for another content, an empty pool, a gene that stands twice in a pool, and a condition without one.
+    """
+    content = read_file(path, MOST_BYTES)
+    values = _parse(content, path)
+    if isinstance(values, list):
+        pool = _pool(values, path.name, "the list")
+        return dict.fromkeys(conditions, pool)
+    pools = {parse_condition(name): _pool(genes, path.name, name) for name, genes in values.items()}
+    missing = sorted(set(conditions) - set(pools))
+    if missing:
+        raise InputError(f"{path.name}: no candidates for {len(missing):,} test conditions, such as {missing[0]}, expected some")
+    return {condition: pools[condition] for condition in conditions}
+
+
+def _parse(content: bytes, path: Path) -> list[Any] | dict[str, Any]:
+    try:
+        text = content.decode()
+        is_json = text.lstrip().startswith(("[", "{"))
+        values = json.loads(text) if is_json else [line.strip() for line in text.splitlines() if line.strip()]
+    except ValueError as error:
+        raise InputError(f"{path.name}: cannot be read ({error}), expected JSON or one gene a line") from error
+    if not isinstance(values, list | dict) or not values:
+        raise InputError(f"{path.name}: holds no genes, expected a pool for each condition or one for all")
+    return values
+
+
+def _pool(genes: object, where: str, name: str) -> frozenset[str]:
+    if not isinstance(genes, list) or not genes or not all(isinstance(gene, str) and gene for gene in genes):
+        raise InputError(f"{where}: {name}: got {genes!r:.80}, expected a list of genes")
+    if len(set(genes)) < len(genes):
+        raise InputError(f"{where}: {name}: {len(genes) - len(set(genes)):,} genes stand twice, expected each once")
+    return frozenset(genes)
+
+
+def pool_matrix(
+    pools: Mapping[str, Collection[str]], conditions: Sequence[str], genes: Sequence[str], where: str = "candidates"
+) -> NDArray[np.bool_]:
+    """Returns which genes are in the pool of each row's condition, of shape (n_rows, n_genes).
+
+    Raises InputError for a candidate that is not among the genes.
+    """
+    positions = {gene: at for at, gene in enumerate(genes)}
+    rows: dict[str, NDArray[np.bool_]] = {}
+    for condition in dict.fromkeys(conditions):
+        unknown = sorted(set(pools[condition]) - set(positions))
+        if unknown:
+            raise InputError(
+                f"{where}: {condition}: {', '.join(unknown[:_SHOWN])} not among the {len(genes):,} genes measured, "
+                "expected genes that can be ranked"
+            )
+        rows[condition] = np.zeros(len(genes), dtype=np.bool_)
+        rows[condition][[positions[gene] for gene in pools[condition]]] = True
+    return np.stack([rows[condition] for condition in conditions])
+
+
+def random_level(
+    conditions: Sequence[str], pools: Mapping[str, Collection[str]] | None, n_genes: int, ks: Sequence[int] = KS
+) -> RankingScores:
+    """Returns the expected metrics of a random order of the ranked genes, for each row: exact, without drawing.
+
+    conditions: of each row. pools: the candidates of each condition, None where all n_genes are ranked.
+    """
+    known: dict[str, dict[Metric, float]] = {}
+    for condition in dict.fromkeys(conditions):
+        targets = targets_in(condition)
+        n_ranked = n_genes if pools is None else len(pools[condition])
+        n_inside = len(targets) if pools is None else sum(gene in pools[condition] for gene in targets)
+        known[condition] = _expected(n_ranked, n_inside, len(targets), ks)
+    metrics = next(iter(known.values()))
+    rows: dict[Metric, Floats] = {name: np.array([known[condition][name] for condition in conditions]) for name in metrics}
+    return RankingScores(rows, tuple(conditions))
+
+
+def _expected(n_ranked: int, n_inside: int, n_targets: int, ks: Sequence[int]) -> dict[Metric, float]:
+    """Expected metrics where n_inside of n_targets targets are among n_ranked genes in random order (hypergeometric)."""
+    found: dict[Metric, float] = {}
+    for k in ks:
+        top = min(k, n_ranked)
+        found["relevant_hit", k] = 1 - comb(n_ranked - n_inside, top) / comb(n_ranked, top)
+        found["recall", k] = n_inside / n_targets * top / n_ranked
+        all_inside = n_inside == n_targets <= top
+        found["exact_hit", k] = comb(n_ranked - n_targets, top - n_targets) / comb(n_ranked, top) if all_inside else 0.0
+    # The best of n_inside targets has rank r in comb(n_ranked - r, n_inside - 1) of all comb(n_ranked, n_inside) placements.
+    placements = comb(n_ranked, n_inside)
+    ways = (comb(n_ranked - r, n_inside - 1) / placements / r for r in range(1, n_ranked - n_inside + 2))
+    found[MRR, None] = sum(ways) if n_inside else 0.0
+    return found

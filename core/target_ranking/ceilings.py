@@ -1,0 +1,110 @@
+"""Structural ceilings: what no model can exceed that ranks only genes which were perturbed in training."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from core.errors import InputError
+from core.target_ranking.conditions import targets_in
+from core.target_ranking.metrics import AT_K, KS, MRR, Metric
+from core.target_ranking.splits import Split
+
+NAMES: Final = {"relevant_hit": "relevant", "recall": "recall", "exact_hit": "exact"}
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """The largest value of each metric in each test condition.
+
+    best: by metric and k, of each condition, exact. conditions: in the same order.
+    """
+
+    best: Mapping[Metric, Sequence[Fraction]]
+    conditions: tuple[str, ...]
+
+    def value(self, metric: str, k: int | None = None, n_rows: Mapping[str, int] | None = None) -> float:
+        """Returns the ceiling of a metric's mean over conditions. n_rows: how often each condition counts, None for once."""
+        weights = [1 if n_rows is None else n_rows.get(condition, 0) for condition in self.conditions]
+        total = sum(weight * best for weight, best in zip(weights, self.best[metric, k], strict=True))
+        return float(total / sum(weights)) if sum(weights) else float("nan")
+
+    def text(self, metric: str, k: int | None = None) -> str:
+        """Returns a ceiling as a fraction of conditions, such as "10.5/38"."""
+        decimal = f"{float(sum(self.best[metric, k])):.3f}".rstrip("0").rstrip(".")
+        return f"{decimal}/{len(self.conditions)}"
+
+    def steps(self) -> dict[str, dict[str, str]]:
+        """Returns metric → k → ceiling, for each k from which on the ceiling is another."""
+        found: dict[str, dict[str, str]] = {}
+        for metric, name in NAMES.items():
+            ks = sorted(k for at, k in self.best if at == metric and k is not None)
+            changed = [k for before, k in zip([None, *ks], ks, strict=False) if self._moves(metric, before, k)]
+            found[name] = {str(k): self.text(metric, k) for k in changed}
+        return found
+
+    def _moves(self, metric: str, before: int | None, k: int) -> bool:
+        return before is None or sum(self.best[metric, before]) != sum(self.best[metric, k])
+
+
+def ceilings_of(
+    split: Split,
+    candidates: Mapping[str, Collection[str]] | None = None,
+    ks: Sequence[int] = KS,
+    n_genes: int | None = None,
+) -> Ceilings:
+    """Returns the ceilings of a split, from its conditions alone, at each of `ks` and at every smaller k where one rises.
+
+    Of a test condition with targets T, S of them trained (and, with candidates, in the condition's pool): relevant hit and MRR 1
+    if S is not empty; recall min(|S|, k) / |T|; exact hit 1 if S = T and |T| ≤ k. n_genes: that are ranked without candidates,
+    None if unknown. Genes without a score tie, at the middle of all ranked genes at best: a k that reaches it, as in a small
+    pool, has no such ceiling, and MRR is at least 1 / that rank. Raises InputError for a test condition without a pool.
+    """
+    most = max(len(targets_in(condition)) for condition in split.test)
+    reach = [_reach_of(condition, split.trained_genes, candidates, n_genes) for condition in split.test]
+    best: dict[Metric, tuple[Fraction, ...]] = {
+        (metric, k): tuple(_best(metric, k, one) for one in reach) for k in sorted({*ks, *range(1, most + 1)}) for metric in AT_K
+    }
+    best[MRR, None] = tuple(Fraction(1) if one.n_trained else one.tied for one in reach)
+    return Ceilings(best, split.test)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Of a condition: how many targets there are, how many can be ranked at all, and how many of these are trained.
+
+    tied: 1 / the best mid-rank of genes without a score; 0 if it is unknown or no target is ranked.
+    """
+
+    n_targets: int
+    n_ranked: int
+    n_trained: int
+    tied: Fraction
+
+
+def _reach_of(
+    condition: str, trained: Collection[str], candidates: Mapping[str, Collection[str]] | None, n_genes: int | None
+) -> _Reach:
+    targets = targets_in(condition)
+    pool = None if candidates is None else _pool_of(condition, candidates)
+    ranked = [gene for gene in targets if pool is None or gene in pool]
+    size = n_genes if pool is None else len(pool)
+    tied = Fraction(2, size + 1) if size and ranked else Fraction(0)
+    return _Reach(len(targets), len(ranked), sum(gene in trained for gene in ranked), tied)
+
+
+def _best(metric: str, k: int, reach: _Reach) -> Fraction:
+    n = reach.n_ranked if reach.tied * k >= 1 else reach.n_trained
+    if metric == "relevant_hit":
+        return Fraction(n > 0)
+    if metric == "exact_hit":
+        return Fraction(n == reach.n_targets <= k)
+    return Fraction(min(n, k), reach.n_targets)
+
+
+def _pool_of(condition: str, candidates: Mapping[str, Collection[str]]) -> Collection[str]:
+    if condition not in candidates:
+        raise InputError(f"candidates: no pool for the test condition {condition}, expected one for each")
+    return candidates[condition]

@@ -1,0 +1,93 @@
+"""Control cells that are matched to perturbed ones: a model sees what a perturbation changed, not what a batch did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.target_ranking.expression import Expression, ExpressionSet
+
+N_MATCHED: Final = 16  # control cells for each cell, as published
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedControls:
+    """Control cells for each of n cells.
+
+    cells: expression of shape (n_controls, n_genes). rows: of shape (n, k), the positions in `cells` of each cell's controls.
+    n_unmatched: of the n cells, those whose batch has no control cell and whose controls are of all batches.
+    """
+
+    cells: Expression
+    rows: Codes
+    n_unmatched: int = 0
+
+    def means(self) -> Expression:
+        """Returns the mean expression of each cell's controls, of shape (n, n_genes)."""
+        total = np.zeros((len(self.rows), self.cells.shape[1]), dtype=np.float32)
+        for column in self.rows.T:
+            total += self.cells[column]
+        return total / np.float32(self.rows.shape[1])
+
+    def take(self, rows: NDArray[Any]) -> MatchedControls:
+        """Returns the controls of some of the n cells."""
+        return MatchedControls(self.cells, self.rows[rows])
+
+
+Control = Expression | MatchedControls
+
+
+def match_controls(
+    cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, n_matched: int = N_MATCHED
+) -> MatchedControls:
+    """Returns `n_matched` random control cells of the same batch for each cell.
+
+    pool: the cells whose control cells are used, over the same genes. They differ from one another where a batch has as many, and
+    are repeated where it has fewer. Raises InputError if there is no control cell, and for other genes.
+    """
+    if cells.genes != pool.genes:
+        raise InputError(
+            f"control cells: measured on {len(pool.genes):,} other genes, expected the {len(cells.genes):,} of the cells"
+        )
+    controls = np.flatnonzero(pool.is_control)
+    if not len(controls):
+        raise InputError(f"control cells: none among {len(pool.x):,} cells, expected at least one of condition ctrl")
+    rows = np.zeros((len(cells.x), n_matched), dtype=np.intp)
+    n_unmatched = 0
+    for batch in np.unique(cells.batches):
+        own = np.flatnonzero(cells.batches == batch)
+        found = np.flatnonzero(pool.batches[controls] == batch)
+        if not len(found):
+            n_unmatched += len(own)
+            found = np.arange(len(controls))
+        order = rng.permutation(found)
+        starts = rng.integers(len(order), size=(len(own), 1))
+        rows[own] = order[(starts + np.arange(n_matched)) % len(order)]
+    return MatchedControls(pool.x[controls], rows, n_unmatched)
+
+
+def as_matched(control: Control, n_cells: int) -> MatchedControls:
+    """Returns matched controls as they are; a profile of shape (n_genes,) or (n_cells, n_genes) as one control for each cell."""
+    if isinstance(control, MatchedControls):
+        if len(control.rows) != n_cells:
+            raise InputError(f"control cells of {len(control.rows):,} cells, expected those of {n_cells:,}")
+        return control
+    if control.ndim == 1:
+        return MatchedControls(control[None], np.zeros((n_cells, 1), dtype=np.intp))
+    if len(control) != n_cells:
+        raise InputError(f"control profiles: {len(control):,}, expected one for each of {n_cells:,} cells")
+    cells, rows = np.unique(control, axis=0, return_inverse=True)  # cells of one batch often share theirs
+    return MatchedControls(cells, rows.reshape(-1, 1).astype(np.intp))
+
+
+def subtract_controls(x: Expression, control: Control) -> Expression:
+    """Returns the expression of cells less the mean of their controls, of shape (n_cells, n_genes)."""
+    if isinstance(control, MatchedControls):
+        return x - as_matched(control, len(x)).means()
+    return x - control

@@ -1,0 +1,125 @@
+"""What a ranking model is, before and after it is fitted; and the list of the models of this room."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+import core.target_ranking.models as room
+from core.errors import InputError, NotFound
+from core.options import Option, read_options
+from core.target_ranking.controls import Control
+from core.target_ranking.expression import Expression, ExpressionSet
+from core.target_ranking.models.saved_model import read_manifest
+
+Scores = NDArray[np.float64]
+Report = Callable[[float, str], object]  # the share that is done, and what is being done
+REQUIREMENTS = "requirements-targets.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class FitSettings:
+    """How a model is fitted. options: by name, the others at their defaults. seed: of all that is drawn at random.
+
+    checkpoint: the folder in which a model that is trained in epochs keeps its state, so that a killed training goes on from
+    there; None to keep none.
+    """
+
+    options: Mapping[str, object] = field(default_factory=dict)
+    seed: int = 0
+    checkpoint: Path | None = None
+
+
+@runtime_checkable
+class FittedModel(Protocol):
+    """A model that can rank.
+
+    genes: the columns that it reads and ranks. rankable: of shape (n_genes,), which of them it can score. history: a row for each
+    epoch or step of choice, with what was measured; empty for none. notes: what a person should know of the fit, in sentences.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def genes(self) -> tuple[str, ...]: ...
+    @property
+    def rankable(self) -> NDArray[np.bool_]: ...
+    @property
+    def history(self) -> pd.DataFrame: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def score(self, x: Expression, control: Control) -> Scores:
+        """Returns a score of every gene for every cell, higher for a likelier target; -inf for genes that it cannot score.
+
+        x: of shape (n_cells, n_genes). control: the cells' matched controls, or profiles of shape (n_genes,) or (n_cells,
+        n_genes). Raises InputError for other shapes.
+        """
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Writes the model to a folder, the manifest last. Raises OSError."""
+        ...
+
+
+@runtime_checkable
+class RankingModel(Protocol):
+    """A way to rank. A new one is a file in this room with a `MODEL`. about: one sentence for people."""
+
+    name: str
+    about: str
+    options: tuple[Option, ...]
+
+    def fit(self, train: ExpressionSet, validation: ExpressionSet, settings: FitSettings, report: Report) -> FittedModel:
+        """Returns the model that was fitted on training cells and chosen on validation cells.
+
+        Raises InputError if either has no perturbed cell or the training cells no control, and MissingPackage.
+        """
+        ...
+
+    def load(self, folder: Path) -> FittedModel:
+        """Returns a saved model, which scores exactly as it did. Raises NotFound, InputError and MissingPackage."""
+        ...
+
+
+def options_of(model: RankingModel, settings: FitSettings) -> dict[str, Any]:
+    """Returns every option of a model with its value. Raises InputError for an unknown one."""
+    return read_options(model.options, settings.options)
+
+
+def check_columns(model: FittedModel, x: Expression) -> None:
+    """Raises InputError if expression has other columns than the model's genes, or values that are not finite."""
+    if x.ndim != 2 or x.shape[1] != len(model.genes):
+        raise InputError(f"{model.name}: expression of shape {x.shape}, expected (n_cells, {len(model.genes):,})")
+    if not np.isfinite(x).all():
+        raise InputError(f"{model.name}: expression that is not finite, expected log1p of counts per 10,000")
+
+
+@cache
+def ranking_models() -> Mapping[str, RankingModel]:
+    """Returns the models by name, sorted: a new file with a `MODEL` is in without being listed anywhere."""
+    modules = (importlib.import_module(f"{room.__name__}.{each.name}") for each in pkgutil.iter_modules(room.__path__))
+    found: list[RankingModel] = [module.MODEL for module in modules if hasattr(module, "MODEL")]
+    return MappingProxyType({model.name: model for model in sorted(found, key=lambda model: model.name)})
+
+
+def ranking_model_named(name: str) -> RankingModel:
+    """Returns the model of a name. Raises NotFound, with the known names, if there is none."""
+    if name not in ranking_models():
+        raise NotFound(f"ranking model {name!r}: not known, expected one of {', '.join(ranking_models())}")
+    return ranking_models()[name]
+
+
+def load_model(folder: Path) -> FittedModel:
+    """Returns the model saved in a folder, of whatever kind. Raises NotFound, InputError and MissingPackage."""
+    return ranking_model_named(read_manifest(folder).model).load(folder)

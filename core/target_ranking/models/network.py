@@ -1,0 +1,108 @@
+"""The network of the transformer scorer: tokens of genes through a transformer, and the score of each gene.
+
+A token is the vector of a gene plus that of its bin of expression; a cell's sequence starts with a token of its own, whose
+output is the cell's embedding. What a perturbation did is the cell's outputs less the mean of its controls': the shift of the
+cell and of each gene. A gene's score is the product of the cell's shift, through a small head, with the gene's vector and shift,
+plus what its own shift says. All weights are shared by the genes, so that a gene is ranked whether or not it was a target in
+training.
+Every function is given the module torch, which is imported only where a network is trained or used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.target_ranking.models.binning import N_BINS
+
+SHARE_WITHOUT_PRODUCT: Final = 0.5  # of the examples in training
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkShape:
+    """width: of tokens, a multiple of `heads`. hidden: units of the feed-forward layers. dropout: between them."""
+
+    width: int = 32
+    heads: int = 4
+    hidden: int = 64
+    layers: int = 2
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise InputError(f"transformer: width {self.width}, expected a multiple of {self.heads}, the number of heads")
+
+
+def make_network(torch: Any, shape: NetworkShape, n_features: int) -> Any:
+    """A network whose weights are drawn from torch's generator; genes come with `n_features` features."""
+    nn = torch.nn
+    width = shape.width
+    layer = nn.TransformerEncoderLayer(width, shape.heads, shape.hidden, shape.dropout, batch_first=True)
+    layer.self_attn.dropout = 0.0  # with it, processors work out the whole table of attention, which takes three times as long
+    parts = {
+        "gene": nn.Linear(n_features, width),
+        "value": nn.Embedding(N_BINS, width),
+        "cell": nn.Embedding(1, width),
+        "encoder": nn.TransformerEncoder(layer, shape.layers, enable_nested_tensor=False),
+        "head": nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, width)),
+        "key": nn.Linear(width, width),
+        "shift": nn.Linear(width, width, bias=False),
+        "own": nn.Sequential(nn.Linear(width, width), nn.GELU(), nn.Linear(width, 1)),
+    }
+    return nn.ModuleDict(parts)
+
+
+def encode(torch: Any, network: Any, bins: Any, vectors: Any) -> tuple[Any, Any]:
+    """The embeddings of cells, of shape (n_cells, width), and of their genes, of shape (n_cells, n_genes, width).
+
+    bins: of shape (n_cells, n_genes). vectors: of the genes, of shape (n_genes, width).
+    """
+    tokens = vectors + network["value"](bins)
+    start = network["cell"].weight.expand(len(bins), 1, -1)
+    output = network["encoder"](torch.cat((start, tokens), dim=1))
+    return output[:, 0], output[:, 1:]
+
+
+def score_genes(torch: Any, network: Any, vectors: Any, cell_shift: Any, gene_shift: Any) -> Any:
+    """The scores of genes, of shape (n_cells, n_genes), from the shifts of the cells, (n_cells, width), and of their genes."""
+    asked = network["head"](cell_shift)[:, None]
+    offered = network["key"](vectors) + network["shift"](gene_shift)
+    product = (asked * offered).sum(dim=2) / vectors.shape[1] ** 0.5
+    if network.training:
+        # Vectors of genes can learn the trained targets by heart; where the product is missing, a gene's own shift has to do.
+        product = product * (torch.rand((len(product), 1), device=product.device) >= SHARE_WITHOUT_PRODUCT)
+    return product + network["own"](gene_shift).squeeze(2)
+
+
+def score_cells(torch: Any, network: Any, vectors: Any, bins: Any, controls: tuple[Any, Any]) -> Any:
+    """The scores of genes for cells with their controls, of shape (n_cells, n_genes).
+
+    bins: of shape (n_cells, n_genes). controls: the bins of control cells, of shape (n_controls, n_genes), and the positions of
+    each cell's controls among them, of shape (n_cells, k).
+    """
+    control_bins, rows = controls
+    cell, gene = encode(torch, network, torch.cat((bins, control_bins)), vectors)
+    n = len(bins)
+    # The mean over a cell's controls as a product, which makes no (n_cells, k, n_genes, width).
+    shares = torch.zeros((n, len(control_bins)), device=bins.device)
+    shares.scatter_add_(1, rows, torch.full(rows.shape, 1 / rows.shape[1], device=bins.device))
+    mean_gene = (shares @ gene[n:].flatten(1)).unflatten(1, gene.shape[1:])
+    return score_genes(torch, network, vectors, cell[:n] - shares @ cell[n:], gene[:n] - mean_gene)
+
+
+def load_weights(torch: Any, network: Any, arrays: dict[str, NDArray[Any]]) -> None:
+    """Sets weights of a network from arrays by name; others stay. Raises InputError for weights that it does not have."""
+    try:
+        given = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+        network.load_state_dict(network.state_dict() | given)
+    except RuntimeError as error:
+        raise InputError(f"transformer: weights that do not fit the network ({str(error).splitlines()[0]})") from error
+
+
+def weights_of(network: Any) -> dict[str, NDArray[Any]]:
+    """A network's weights as arrays by name."""
+    return {name: np.array(tensor.detach().cpu().numpy()) for name, tensor in network.state_dict().items()}

@@ -1,0 +1,112 @@
+"""The cells that ranking models are fitted on, and those that they are chosen on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.target_ranking.controls import MatchedControls, match_controls
+from core.target_ranking.expression import Expression, ExpressionSet
+from core.target_ranking.metrics import MRR, rank_targets, score_rankings
+
+MOST_VALIDATION_CELLS: Final = 1_000  # so that choosing takes less time than fitting
+SHARE_CHOSEN_ON: Final = 0.1  # of the training cells
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PerturbedCells:
+    """Perturbed cells with their controls.
+
+    x: of shape (n_cells, n_genes). targets: flags of the same shape, which genes are perturbed; at least one in each row.
+    """
+
+    x: Expression
+    controls: MatchedControls
+    targets: Flags
+    conditions: NDArray[np.str_]
+    batches: NDArray[np.str_]
+
+    @property
+    def changes(self) -> Expression:
+        """The expression less the mean of the controls."""
+        return self.x - self.controls.means()
+
+    def take(self, rows: NDArray[np.intp]) -> PerturbedCells:
+        """Returns some of the cells."""
+        controls = self.controls.take(rows)
+        return PerturbedCells(self.x[rows], controls, self.targets[rows], self.conditions[rows], self.batches[rows])
+
+
+def take_perturbed(cells: ExpressionSet, pool: ExpressionSet, rng: np.random.Generator, what: str) -> PerturbedCells:
+    """Returns the perturbed cells of a set, matched with control cells of `pool`.
+
+    what: they are for, such as "training". Raises InputError if there is no perturbed cell or no control.
+    """
+    perturbed = cells.take(~cells.is_control)
+    if not len(perturbed.x):
+        raise InputError(f"{what} cells: none is perturbed, expected at least one")
+    names, of_cell = np.unique(perturbed.conditions, return_inverse=True)
+    by_condition = np.zeros((len(names), len(cells.genes)), dtype=np.bool_)
+    for row, name in enumerate(names):
+        by_condition[row, list(cells.targets_of(str(name)))] = True
+    controls = match_controls(perturbed, pool, rng)
+    return PerturbedCells(perturbed.x, controls, by_condition[of_cell], perturbed.conditions, perturbed.batches)
+
+
+def take_validation(validation: ExpressionSet, train: ExpressionSet, rng: np.random.Generator) -> PerturbedCells:
+    """Returns at most MOST_VALIDATION_CELLS random perturbed cells, matched with control cells of the training set."""
+    perturbed = np.flatnonzero(~validation.is_control)
+    chosen = np.sort(rng.permutation(perturbed)[:MOST_VALIDATION_CELLS])
+    return take_perturbed(validation.take(chosen), train, rng, "validation")
+
+
+def choice_cells(
+    cells: PerturbedCells, held_out: PerturbedCells, rng: np.random.Generator
+) -> tuple[PerturbedCells, PerturbedCells, tuple[str, ...]]:
+    """Returns the cells to fit and to choose on, for a model that ranks only genes that training cells have as targets.
+
+    These are the training and the validation cells, unless no validation cell has such a target: no choice would then change its
+    MRR, so a random tenth of the training cells takes their place, which a note says. Raises InputError for fewer than two
+    training cells in that case.
+    """
+    notes = notes_on_controls(cells)
+    if (held_out.targets & cells.targets.any(axis=0)).any():
+        return cells, held_out, notes
+    if len(cells.x) < 2:
+        raise InputError(f"training cells: {len(cells.x)} perturbed, expected at least 2, since no validation cell can be ranked")
+    order = rng.permutation(len(cells.x))
+    n_chosen = max(1, round(SHARE_CHOSEN_ON * len(order)))
+    instead = f"{n_chosen:,} random training cells were held out to choose on instead."
+    note = f"No validation cell has a target that was trained; {instead}"
+    return cells.take(np.sort(order[n_chosen:])), cells.take(np.sort(order[:n_chosen])), (*notes, note)
+
+
+def mean_reciprocal_rank(scores: NDArray[np.floating], cells: PerturbedCells) -> float:
+    """Returns the mean over cells of 1 / the best rank of a target; scores of the shape of the targets."""
+    targets: Sequence[tuple[int, ...]] = [tuple(map(int, np.flatnonzero(row))) for row in cells.targets]
+    return score_rankings(rank_targets(scores, targets), cells.conditions.tolist(), ks=(1,)).mean(MRR)
+
+
+def notes_on_controls(cells: PerturbedCells) -> tuple[str, ...]:
+    """Returns a sentence on cells whose batch has no control cell; none if there are none."""
+    n = cells.controls.n_unmatched
+    text = f"{n:,} of {len(cells.x):,} cells are of batches without control cells and were compared with those of all batches."
+    return (text,) if n else ()
+
+
+def average_conditions(cells: PerturbedCells) -> PerturbedCells:
+    """Returns the mean expression of the cells of each condition and batch, with the mean of their controls as the only one."""
+    names = np.unique(np.stack([cells.conditions.astype(str), cells.batches.astype(str)], axis=1), axis=0)
+    groups = [np.flatnonzero((cells.conditions == condition) & (cells.batches == batch)) for condition, batch in names]
+    control_means = cells.controls.means()
+    x, control = (np.stack([values[group].mean(axis=0) for group in groups]) for values in (cells.x, control_means))
+    targets = np.stack([cells.targets[group[0]] for group in groups])
+    rows = np.arange(len(groups), dtype=np.intp)[:, None]
+    return PerturbedCells(x, MatchedControls(control, rows), targets, names[:, 0], names[:, 1])

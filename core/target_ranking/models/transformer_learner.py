@@ -1,0 +1,172 @@
+"""How the transformer scorer is trained: its examples, its steps, and what it is validated on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.target_ranking.controls import N_MATCHED, MatchedControls
+from core.target_ranking.expression import Expression
+from core.target_ranking.loss import ranking_loss, sample_negatives
+from core.target_ranking.models.binning import bin_expression
+from core.target_ranking.models.network import load_weights, score_cells, weights_of
+from core.target_ranking.models.training_cells import PerturbedCells, average_conditions, mean_reciprocal_rank
+
+MOST_VALIDATED: Final = 256  # cells; the averages of all conditions are ranked as well
+AVERAGED: Final = (1, 4, 16)  # cells in an example: people rank the genes of cells and of averaged conditions
+MOST_GRADIENT: Final = 1.0
+WEIGHT_DECAY: Final = 0.01
+CELLS_AT_ONCE: Final = 256  # with their controls, which are encoded again for each block
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerOptions:
+    """batch: examples of a step, all of one batch of the screen. tokens: genes that a step sees; those that are targets of an
+    example are always among them."""
+
+    batch: int
+    tokens: int
+    learning_rate: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """A network with the features of the genes it reads, of shape (n_genes, n_features), a tensor. torch: the module."""
+
+    torch: Any
+    module: Any
+    features: Any
+    tokens: int
+
+    def score(self, x: Expression, controls: MatchedControls) -> NDArray[np.float64]:
+        """The score of every gene for every cell, of shape (n_cells, n_genes); genes go through in parts of about `tokens`."""
+        self.module.eval()
+        bins, control_bins = bin_expression(x), bin_expression(controls.cells)
+        n_genes = x.shape[1]
+        # Neighbouring columns may be alike; every part is a random one, the same each time.
+        parts = np.array_split(np.random.default_rng(0).permutation(n_genes), -(-n_genes // self.tokens))
+        scores = np.empty(x.shape)
+        with self.torch.no_grad():
+            for start in range(0, len(x), CELLS_AT_ONCE):
+                rows = slice(start, start + CELLS_AT_ONCE)
+                used, of_cell = np.unique(controls.rows[rows], return_inverse=True)
+                own = of_cell.reshape(controls.rows[rows].shape)
+                for genes in parts:
+                    found = self.scores_of(bins[rows][:, genes], control_bins[used][:, genes], own, genes)
+                    scores[rows, genes] = found.cpu().numpy()
+        return scores
+
+    def scores_of(self, bins: NDArray[Any], control_bins: NDArray[Any], rows: Codes, genes: Codes) -> Any:
+        """See `score_cells`; a tensor for the genes at some positions."""
+        device = self.features.device
+        as_codes = [self.torch.as_tensor(array.astype(np.int64), device=device) for array in (bins, control_bins, rows, genes)]
+        vectors = self.module["gene"](self.features[as_codes[3]])
+        return score_cells(self.torch, self.module, vectors, as_codes[0], (as_codes[1], as_codes[2]))
+
+
+class TransformerLearner:
+    """A network in training. See `core.target_ranking.training.Learner`."""
+
+    def __init__(self, network: Network, cells: PerturbedCells, held_out: PerturbedCells, options: LearnerOptions) -> None:
+        torch = network.torch
+        self.network, self.cells, self.options = network, cells, options
+        self.trained = [weight for weight in network.module.parameters() if weight.requires_grad]
+        self.optimizer = torch.optim.AdamW(self.trained, lr=options.learning_rate, weight_decay=WEIGHT_DECAY)
+        chosen = np.linspace(0, len(held_out.x) - 1, min(MOST_VALIDATED, len(held_out.x))).astype(np.intp)
+        self.validated = (held_out.take(chosen), average_conditions(held_out))
+        _, self.batch_of = np.unique(cells.batches, return_inverse=True)
+        pairs = np.stack([np.unique(cells.conditions, return_inverse=True)[1], self.batch_of], axis=1)
+        _, self.group_of = np.unique(pairs, axis=0, return_inverse=True)
+        self.group_of = self.group_of.reshape(-1)
+        self.members = [np.flatnonzero(self.group_of == group) for group in range(self.group_of.max() + 1)]
+        self.controls = [np.unique(cells.controls.rows[self.batch_of == batch]) for batch in range(self.batch_of.max() + 1)]
+
+    def train_epoch(self, rng: np.random.Generator) -> float:
+        """One example for each training cell."""
+        self.network.module.train()
+        losses = [self._step(batch, rows, rng) for batch, rows in self._minibatches(rng)]
+        return float(np.mean(losses))
+
+    def validate(self) -> float:
+        """The mean over validation cells and averaged conditions, each kind counting half."""
+        found = [mean_reciprocal_rank(self.network.score(cells.x, cells.controls), cells) for cells in self.validated]
+        return float(np.mean(found))
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Weights, the two moments of each trained weight, the steps done, and torch's generator, which dropout draws from."""
+        found = {f"weight.{name}": array for name, array in weights_of(self.network.module).items()}
+        for at, weight in enumerate(self.trained):
+            moments = self.optimizer.state[weight]
+            found |= {f"optimizer.{at}.{name}": np.array(value.detach().cpu().numpy()) for name, value in moments.items()}
+        return found | {"generator": self.network.torch.get_rng_state().numpy().copy()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Sets what `state` returned."""
+        torch = self.network.torch
+        weights = {name.removeprefix("weight."): array for name, array in state.items() if name.startswith("weight.")}
+        load_weights(torch, self.network.module, weights)
+        if "generator" not in state:
+            return
+        torch.set_rng_state(torch.from_numpy(np.array(state["generator"])))
+        for at, weight in enumerate(self.trained):
+            names = [name for name in state if name.startswith(f"optimizer.{at}.")]
+            moments = {name.rpartition(".")[2]: torch.from_numpy(np.array(state[name])) for name in names}
+            self.optimizer.state[weight] = {
+                name: value if name == "step" else value.to(weight.device) for name, value in moments.items()
+            }
+
+    def _minibatches(self, rng: np.random.Generator) -> Iterator[tuple[int, Codes]]:
+        """Rows of one batch of the screen each, which share their controls; all rows once, in random order."""
+        order = rng.permutation(len(self.cells.x))
+        parts = [
+            (batch, rows[start : start + self.options.batch])
+            for batch in range(len(self.controls))
+            for rows in [order[self.batch_of[order] == batch]]
+            for start in range(0, len(rows), self.options.batch)
+        ]
+        for at in rng.permutation(len(parts)):
+            yield parts[at]
+
+    def _step(self, batch: int, rows: Codes, rng: np.random.Generator) -> float:
+        """One step of the optimizer on the examples that start from some rows; returns their loss."""
+        torch, n_averaged = self.network.torch, int(rng.choice(AVERAGED))
+        targets = self.cells.targets[rows]
+        genes = self._choose_genes(targets, rng)
+        x = _average(self.cells.x, [_draw(self.members[self.group_of[row]], n_averaged, rng, row) for row in rows])
+        controls = self.controls[batch]
+        drawn = [_draw(controls, n_averaged, rng) for _ in range(N_MATCHED)]
+        control_bins = bin_expression(_average(self.cells.controls.cells, drawn))[:, genes]
+        shared = np.broadcast_to(np.arange(N_MATCHED), (len(rows), N_MATCHED))
+        scores = self.network.scores_of(bin_expression(x)[:, genes], control_bins, shared, genes)
+        positive = targets[:, genes]
+        negative = sample_negatives(scores.detach().cpu().numpy(), positive, rng)
+        flags = (torch.as_tensor(each, device=scores.device) for each in (positive, negative))
+        loss = ranking_loss(torch, scores, *flags)
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.trained, MOST_GRADIENT)
+        self.optimizer.step()
+        return float(loss.item())
+
+    def _choose_genes(self, targets: NDArray[np.bool_], rng: np.random.Generator) -> Codes:
+        """Every target, then random other genes, at least as many."""
+        needed = np.flatnonzero(targets.any(axis=0))
+        others = rng.permutation(np.flatnonzero(~targets.any(axis=0)))
+        return np.concatenate([needed, others[: max(self.options.tokens - len(needed), len(needed))]])
+
+
+def _draw(members: Codes, n: int, rng: np.random.Generator, first: int | None = None) -> Codes:
+    """n random members, or all where there are fewer; `first` is among them if it is given."""
+    drawn = rng.permutation(members)[:n] if n > 1 or first is None else members[:0]
+    return drawn if first is None else np.concatenate([[first], drawn[drawn != first][: n - 1]]).astype(np.intp)
+
+
+def _average(x: Expression, groups: list[Codes]) -> Expression:
+    """The mean expression of each group of rows, of shape (n_groups, n_genes)."""
+    return np.stack([x[group].mean(axis=0) for group in groups])

@@ -1,0 +1,150 @@
+"""Cells for target ranking: read from an AnnData file in blocks, or simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from core.cells.anndata_file import CellFile, Columns, choose_columns, open_cells, summarise_counts
+from core.cells.columns import texts
+from core.cells.simulator import ScreenSettings, simulate_screen
+from core.errors import InputError
+from core.target_ranking.conditions import CONTROL, parse_conditions
+from core.target_ranking.expression import ExpressionSet, normalise, require_targets
+
+LEAST_CELLS: Final = 10  # of a condition
+MOST_CELLS: Final = 200  # of a condition that are kept, and so many control cells for each of CONTROL_CONDITIONS
+CONTROL_CONDITIONS: Final = 10
+ONE_BATCH: Final = "all"
+SIMULATED: Final = ScreenSettings(
+    n_cells=3_000, n_genes=300, n_perturbations=40, n_doubles=20, share_failed_guides=0.1, share_control=0.15
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CellSource:
+    """Where cells come from. file: a path, "" for the simulator. perturbation, control, batch: of obs, None to find them by name.
+
+    simulated: settings of the simulator, {} for SIMULATED. seed: of the simulator and of the choice of cells. least_cells,
+    most_cells: of a condition; of one with more, random cells are kept, and ten times as many control cells.
+    """
+
+    file: str = ""
+    perturbation: str | None = None
+    control: str | None = None
+    batch: str | None = None
+    simulated: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    least_cells: int = LEAST_CELLS
+    most_cells: int = MOST_CELLS
+
+    @property
+    def name(self) -> str:
+        """The source in words."""
+        return Path(self.file).name if self.file else f"simulated screen, seed {self.seed}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns plain data from which `from_json` makes an equal record."""
+        return asdict(self) | {"simulated": dict(self.simulated)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Returns the record that `as_json` was made from."""
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadCells:
+    """Cells, with what was chosen. facts: columns and numbers of cells, plain data. notes: what was left out, in sentences."""
+
+    cells: ExpressionSet
+    facts: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def read_source(source: CellSource) -> ReadCells:
+    """Returns the cells of a source. Raises InputError, in the words of `core.cells.anndata_file` and for conditions that name
+    unknown genes or have too few cells; MissingPackage without anndata."""
+    return _read_file(source) if source.file else _simulate(source)
+
+
+def _simulate(source: CellSource) -> ReadCells:
+    try:
+        settings = ScreenSettings(**asdict(SIMULATED) | dict(source.simulated))
+    except TypeError as error:
+        raise InputError(f"simulator: {error}, expected settings of a screen") from error
+    screen = simulate_screen(settings, source.seed)
+    conditions = np.array(parse_conditions(screen.obs["condition"].astype(str).tolist()))
+    kept = _choose_cells(conditions, source, "simulated screen")
+    batches = screen.obs["batch"].astype(str).to_numpy(dtype=np.str_)
+    x = normalise(screen.counts[kept].toarray())
+    cells = ExpressionSet(x, screen.genes, conditions[kept], batches[kept])
+    return ReadCells(cells, {"simulator": asdict(settings), "cells": len(kept), "genes": len(screen.genes)})
+
+
+def _read_file(source: CellSource) -> ReadCells:
+    path = Path(source.file)
+    with open_cells(path) as file:
+        columns = choose_columns(file.obs, source.perturbation, source.control, source.batch)
+        values = texts(file.obs[columns.perturbation])
+        assigned = np.flatnonzero(values != "")
+        conditions = np.full(len(values), "", dtype=object)
+        conditions[assigned] = parse_conditions([str(value) for value in values[assigned]], columns.control)
+        require_targets(file.genes, {str(condition) for condition in conditions[assigned]})
+        kept = assigned[_choose_cells(conditions[assigned].astype(np.str_), source, path.name)]
+        summarise_counts(file)
+        x = _read_rows(file, kept)
+        batches = np.full(file.n_cells, ONE_BATCH) if columns.batch is None else texts(file.obs[columns.batch])
+        cells = ExpressionSet(x, file.genes, conditions[kept].astype(np.str_), batches[kept].astype(np.str_))
+        return ReadCells(cells, _facts(file, columns, len(kept)), _notes(columns, file.n_cells - len(assigned)))
+
+
+def _read_rows(file: CellFile, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Returns the normalised expression of some cells, reading the file once in blocks."""
+    x = np.zeros((len(rows), len(file.genes)), dtype=np.float32)
+    for block, values in file.blocks():
+        at = np.flatnonzero((rows >= block.start) & (rows < block.stop))
+        if len(at):
+            chosen = values[rows[at] - block.start]
+            x[at] = normalise(chosen.toarray() if issparse(chosen) else np.asarray(chosen))
+    return x
+
+
+def _choose_cells(conditions: NDArray[np.str_], source: CellSource, where: str) -> NDArray[np.intp]:
+    """Returns the positions of the cells that are kept, in order. Raises InputError for conditions of too few cells."""
+    names, of_cell, counts = np.unique(conditions, return_inverse=True, return_counts=True)
+    few = [f"{name} ({n})" for name, n in zip(names, counts, strict=True) if n < source.least_cells]
+    if few:
+        more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+        raise InputError(
+            f"{where}: conditions of fewer than {source.least_cells} cells: {', '.join(few[:5])}{more}; take them out of the "
+            "file, or allow fewer cells (--least-cells)"
+        )
+    if CONTROL not in names:
+        raise InputError(f"{where}: no control cells, expected some of condition {CONTROL}")
+    rng = np.random.default_rng(source.seed)
+    kept = []
+    for at, name in enumerate(names):
+        most = source.most_cells * (CONTROL_CONDITIONS if name == CONTROL else 1)
+        kept.append(rng.permutation(np.flatnonzero(of_cell == at))[:most])
+    return np.sort(np.concatenate(kept))
+
+
+def _facts(file: CellFile, columns: Columns, n_kept: int) -> dict[str, Any]:
+    chosen = {"perturbation": columns.perturbation, "control": columns.control, "batch": columns.batch}
+    return {"columns": chosen, "cells_in_file": file.n_cells, "cells": n_kept, "genes": len(file.genes)}
+
+
+def _notes(columns: Columns, n_unassigned: int) -> tuple[str, ...]:
+    found = []
+    if n_unassigned:
+        found.append(f"{n_unassigned:,} cells without a value in {columns.perturbation} are left out.")
+    if columns.batch is None:
+        found.append("The file names no batch: control cells are matched over all cells.")
+    return tuple(found)

@@ -1,0 +1,78 @@
+"""What a training of ranking models is asked for: cells, split, models. Plain data, kept with its results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.util import find_spec
+from typing import Any, Self
+
+from core.errors import InputError, MissingPackage
+from core.target_ranking.models.base import REQUIREMENTS, FitSettings, RankingModel, options_of, ranking_model_named
+from core.target_ranking.reading import CellSource
+from core.target_ranking.splits import Split
+
+VERSION = 1  # of the file that holds a request
+
+
+@dataclass(frozen=True, slots=True)
+class SplitChoice:
+    """How conditions are split. kind: "compositional" or "hard", drawn with `seed`; "file" where `split` holds a published
+    one."""
+
+    kind: str = "hard"
+    seed: int = 0
+    split: Split | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """What is trained. models: the options that were given to each model, by name. seed: of the models."""
+
+    name: str
+    source: CellSource
+    split: SplitChoice
+    models: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    seed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns plain data from which `from_json` makes an equal record."""
+        split = {"kind": self.split.kind, "seed": self.split.seed}
+        if self.split.split is not None:
+            split["split"] = self.split.split.as_json()
+        return {
+            **{"version": VERSION, "name": self.name, "source": asdict(self.source), "split": split, "seed": self.seed},
+            "models": {name: dict(options) for name, options in self.models.items()},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Returns the record that `as_json` was made from. Raises InputError for other data."""
+        if values.get("version") != VERSION:
+            raise InputError(f"request of a target ranking: version {values.get('version')!r}, expected {VERSION}")
+        split = values["split"]
+        published = Split.from_json(split["split"]) if "split" in split else None
+        choice = SplitChoice(split["kind"], split["seed"], published)
+        return cls(values["name"], CellSource.from_json(values["source"]), choice, values["models"], values["seed"])
+
+
+def missing_packages(model: RankingModel) -> tuple[str, ...]:
+    """Returns the packages of a model that are not installed; imports none of them."""
+    wanted: tuple[str, ...] = getattr(model, "packages", ())
+    return tuple(package for package in wanted if find_spec(package) is None)
+
+
+def check_request(request: TrainingRequest) -> None:
+    """Raises InputError for unknown models, options and kinds of split, and for no model; MissingPackage."""
+    if not request.models:
+        raise InputError("target ranking: got no model, expected at least one")
+    for name, options in request.models.items():
+        model = ranking_model_named(name)
+        options_of(model, FitSettings(options, request.seed))
+        missing = missing_packages(model)
+        if missing:
+            packages = ", ".join(missing)
+            raise MissingPackage(f"{name} needs {packages}, which is not installed: pip install -r {REQUIREMENTS}")
+    kinds = ("compositional", "hard") if request.split.split is None else ("file",)
+    if request.split.kind not in kinds:
+        raise InputError(f"split: got {request.split.kind!r}, expected {' or '.join(kinds)}")

@@ -1,0 +1,184 @@
+"""The folder of a target ranking: what was asked for, the fitted models, and their evaluations.
+
+request.json   what was asked for; written first, never changed
+data.json      the split, and what was chosen of the cells
+models/NAME/   a fitted model: safetensors and a manifest
+evaluations/KEY/  table.parquet, genes.parquet, and evaluation.json behind them, which says of what
+manifest.json  the models that are there, written last: a folder with one is complete
+
+The process that trains keeps its own files beside these: heartbeat, control, log.txt, done.json, checkpoints.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+
+from core.errors import InputError, NotFound
+from core.file_io import read_file, replace_file
+from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, Evaluation, EvaluationSettings
+from core.target_ranking.models.base import FittedModel, load_model
+from core.target_ranking.models.saved_model import MANIFEST as MODEL_MANIFEST
+from core.target_ranking.request import TrainingRequest
+from core.target_ranking.splits import Split
+
+MANIFEST: Final = "manifest.json"
+MOST_BYTES: Final = 1 << 30
+KEY_DIGITS: Final = 10
+ALL_GENES: Final = "all genes"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedEvaluation:
+    """One evaluation that lies in a folder. facts: plain data, what was scored. table, genes: as `Evaluation` has them."""
+
+    key: str
+    facts: Mapping[str, Any]
+    table: pd.DataFrame
+    genes: pd.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class RankingFolder:
+    """The folder that holds a target ranking's files."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def exists(self) -> bool:
+        return (self.path / "request.json").is_file()
+
+    @property
+    def is_complete(self) -> bool:
+        return (self.path / MANIFEST).is_file()
+
+    def create(self, request: TrainingRequest) -> None:
+        """Creates the folder with the request."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        _write(self.path / "request.json", request.as_json())
+
+    def request(self) -> TrainingRequest:
+        """Returns what was asked for. Raises NotFound without it."""
+        return TrainingRequest.from_json(_read(self.path / "request.json"))
+
+    def write_data(self, split: Split, facts: Mapping[str, Any], notes: tuple[str, ...]) -> None:
+        """Writes the split, and what was chosen of the cells."""
+        _write(self.path / "data.json", {"split": split.as_json(), "facts": dict(facts), "notes": list(notes)})
+
+    def split(self) -> Split:
+        """Returns the split. Raises NotFound before it is drawn."""
+        return Split.from_json(_read(self.path / "data.json")["split"])
+
+    def data(self) -> Mapping[str, Any]:
+        """Returns facts and notes on the cells. Raises NotFound before they were read."""
+        return _read(self.path / "data.json")
+
+    def model(self, name: str) -> Path:
+        """Returns the folder of a fitted model."""
+        return self.path / "models" / name
+
+    def fitted(self) -> tuple[str, ...]:
+        """Returns the names of the models that are fitted and whole, sorted."""
+        return tuple(sorted(path.parent.name for path in self.path.glob(f"models/*/{MODEL_MANIFEST}")))
+
+    def load_models(self) -> dict[str, FittedModel]:
+        """Returns the fitted models by name. Raises NotFound if there is none; MissingPackage."""
+        names = self.fitted()
+        if not names:
+            raise NotFound(f"target ranking {self.name}: no model is fitted, expected at least one; train it first")
+        return {name: load_model(self.model(name)) for name in names}
+
+    def write_manifest(self, facts: Mapping[str, Any]) -> None:
+        """Records that every model is there."""
+        _write(self.path / MANIFEST, {"models": list(self.fitted()), **facts})
+
+    def write_evaluation(self, settings: EvaluationSettings, pool: str, found: Evaluation) -> SavedEvaluation:
+        """Writes an evaluation, its description last; an equal one of before is replaced.
+
+        pool: what narrows the ranking, ALL_GENES for nothing.
+        """
+        settled = {"mask": settings.mask, "unit": settings.unit, "seed": settings.seed, "ks": list(settings.ks), "pool": pool}
+        key = hashlib.sha256(json.dumps(settled, sort_keys=True).encode()).hexdigest()[:KEY_DIGITS]
+        place = self.path / "evaluations" / key
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "evaluation.json").unlink(missing_ok=True)
+        for name, table in (("table", found.table), ("genes", found.genes)):
+            replace_file(place / f"{name}.parquet", _parquet(table), durable=True)
+        facts = {**settled, "ceilings": found.ceilings.steps(), "ranks_untrained": list(found.ranks_untrained)}
+        _write(place / "evaluation.json", facts)
+        return SavedEvaluation(key, facts, found.table, found.genes)
+
+    def evaluations(self) -> list[SavedEvaluation]:
+        """Returns the evaluations that are whole, the latest last."""
+        places = [path.parent for path in self.path.glob("evaluations/*/evaluation.json")]
+        places.sort(key=lambda place: ((place / "evaluation.json").stat().st_mtime_ns, place.name))
+        return [_read_evaluation(place) for place in places]
+
+    def history(self) -> pd.DataFrame:
+        """Returns the histories of the fitted models below one another, with a column model; the others are the model's own."""
+        found = {name: load_history(self.model(name)) for name in self.fitted()}
+        tables = [table.assign(model=name) for name, table in found.items() if len(table)]
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame({"model": []})
+
+    def remove(self) -> None:
+        """Deletes the folder if it is a target ranking's."""
+        if self.exists:
+            shutil.rmtree(self.path)
+
+
+def load_history(folder: Path) -> pd.DataFrame:
+    """Returns the history of a saved model. Raises NotFound and InputError."""
+    from core.target_ranking.models.saved_model import read_manifest, read_model
+
+    return read_model(folder, read_manifest(folder).model).history
+
+
+def list_folders(path: Path) -> list[RankingFolder]:
+    """Returns the target rankings in a folder, the latest begun first."""
+    found = [RankingFolder(entry) for entry in path.iterdir()] if path.is_dir() else []
+    there = [folder for folder in found if folder.exists]
+    return sorted(there, key=lambda folder: ((folder.path / "request.json").stat().st_mtime, folder.name), reverse=True)
+
+
+def _read_evaluation(place: Path) -> SavedEvaluation:
+    tables = {}
+    for name, columns in (("table", COLUMNS), ("genes", GENE_COLUMNS)):
+        tables[name] = pd.read_parquet(BytesIO(read_file(place / f"{name}.parquet", MOST_BYTES)))
+        missing = set(columns) - set(tables[name].columns)
+        if missing:
+            raise InputError(f"{place / name}.parquet: lacks {', '.join(sorted(missing))}; evaluate again")
+    return SavedEvaluation(place.name, _read(place / "evaluation.json"), tables["table"], tables["genes"])
+
+
+def _parquet(table: pd.DataFrame) -> bytes:
+    content = BytesIO()
+    table.to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def _write(file: Path, values: Mapping[str, Any]) -> None:
+    replace_file(file, json.dumps(dict(values), indent=1, allow_nan=False).encode(), durable=True)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        raise NotFound(f"{file.parent}: has no {file.name}")
+    try:
+        values = json.loads(read_file(file, MOST_BYTES))
+    except ValueError as error:
+        raise InputError(f"{file}: cannot be read ({error}), expected JSON") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{file}: holds {type(values).__name__}, expected a JSON object")
+    return values

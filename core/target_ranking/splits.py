@@ -1,0 +1,180 @@
+"""Splits of conditions into training, validation and test: a published file's, or one drawn with a seed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, Self
+
+import numpy as np
+
+from core.errors import InputError
+from core.file_io import read_file
+from core.target_ranking.conditions import CONTROL, parse_condition, targets_in
+
+Kind = Literal["compositional", "hard", "file"]
+PARTS: Final = ("train", "validation", "test")
+MOST_BYTES: Final = 50_000_000
+UNSEEN_GENES: Final = 16  # of the hard split, as published
+_KEYS: Final = {"train": "train_conditions", "validation": "val_conditions", "test": "test_conditions"}
+_TEST_SHARE, _VALIDATION_SHARE = 0.2, 0.1  # of the conditions that a part is drawn from
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Canonical conditions of each part, sorted, without control cells. unseen_genes: perturbed in test conditions only.
+
+    kind: "file" for a published one, whose name `source` holds. seed: that it was drawn with, None if a file does not say.
+    """
+
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    test: tuple[str, ...]
+    kind: Kind
+    unseen_genes: tuple[str, ...] = ()
+    seed: int | None = None
+    source: str = ""
+
+    @property
+    def trained_genes(self) -> frozenset[str]:
+        """The genes that are perturbed in a training condition, alone or with others."""
+        return frozenset(gene for condition in self.train for gene in targets_in(condition))
+
+    @property
+    def name(self) -> str:
+        """The split in words."""
+        return self.source if self.kind == "file" else f"{self.kind}, seed {self.seed}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns plain data from which `from_json` makes an equal record."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Returns the record that `as_json` was made from."""
+        fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        return cls(**fields)
+
+
+def read_split(path: Path) -> Split:
+    """Returns the split of a published JSON file: train_conditions, val_conditions and test_conditions, unseen_genes and seed.
+
+    Raises InputError for another content, a condition of two parts or twice in one, a part without conditions, and an unseen gene
+    that a training or validation condition perturbs.
+    """
+    where = path.name
+    try:
+        values = json.loads(read_file(path, MOST_BYTES))
+    except ValueError as error:
+        raise InputError(f"{where}: cannot be read ({error}), expected JSON with {', '.join(_KEYS.values())}") from error
+    if not isinstance(values, dict):
+        raise InputError(f"{where}: holds {type(values).__name__}, expected an object with {', '.join(_KEYS.values())}")
+    parts = {part: _conditions_in(values, key, where) for part, key in _KEYS.items()}
+    unseen = values.get("unseen_genes", [])
+    if not isinstance(unseen, list) or not all(isinstance(gene, str) for gene in unseen):
+        raise InputError(f"{where}: unseen_genes: got {unseen!r:.80}, expected a list of genes")
+    seed = values.get("seed")
+    drawn_with = seed if isinstance(seed, int) else None
+    genes = tuple(sorted(unseen))
+    return checked(Split(parts["train"], parts["validation"], parts["test"], "file", genes, drawn_with, where))
+
+
+def _conditions_in(values: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    texts = values.get(key)
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InputError(f"{where}: {key}: got {texts!r:.80}, expected a list of conditions")
+    parsed = [parse_condition(text) for text in texts]
+    return tuple(sorted(condition for condition in parsed if condition != CONTROL))
+
+
+def checked(split: Split) -> Split:
+    """Returns the split. Raises InputError if a part has no conditions, if one stands in two places, or if an unseen gene is
+    perturbed before the test."""
+    where = split.source or f"split {split.name}"
+    for part in PARTS:
+        if not getattr(split, part):
+            raise InputError(f"{where}: no {part} conditions, expected at least one")
+    counts = Counter(condition for part in PARTS for condition in getattr(split, part))
+    twice = sorted(condition for condition, n in counts.items() if n > 1)
+    if twice:
+        raise InputError(f"{where}: {_some(twice)} stands in more than one place, expected every condition once")
+    before = {gene for condition in (*split.train, *split.validation) for gene in targets_in(condition)}
+    leaked = sorted(before & set(split.unseen_genes))
+    if leaked:
+        raise InputError(f"{where}: unseen genes {_some(leaked)} are perturbed in training or validation, expected in test alone")
+    return split
+
+
+def draw_split(conditions: Collection[str], kind: Kind, seed: int, unseen_genes: int = UNSEEN_GENES) -> Split:
+    """Returns a split of canonical conditions, drawn with a seed.
+
+    compositional: the test conditions are doubles, both genes of which are perturbed in other conditions. hard: `unseen_genes`
+    genes are never trained, alone or in doubles (at most a sixth of the perturbed genes); the test has every condition with one
+    of them, and doubles of trained genes. Raises InputError if the conditions do not allow it.
+    """
+    names = sorted(set(conditions) - {CONTROL})
+    rng = np.random.default_rng(seed)
+    unseen: tuple[str, ...] = ()
+    if kind == "compositional":
+        held_out = _composed_doubles(names, _TEST_SHARE, rng)
+        if not held_out:
+            raise InputError(
+                f"compositional split: none of the {len(names):,} conditions is a double whose genes are both perturbed in "
+                "others, expected some; choose the hard split"
+            )
+    elif kind == "hard":
+        unseen = _draw_unseen(names, unseen_genes, rng)
+        with_unseen = [name for name in names if set(targets_in(name)) & set(unseen)]
+        rest = [name for name in names if name not in set(with_unseen)]
+        held_out = with_unseen + _composed_doubles(rest, _TEST_SHARE / 2, rng)
+    else:
+        raise InputError(f"split: got {kind!r}, expected compositional or hard")
+    rest = [name for name in names if name not in set(held_out)]
+    validation = _draw_validation(rest, rng)
+    train = tuple(name for name in rest if name not in set(validation))
+    return checked(Split(train, validation, tuple(sorted(held_out)), kind, unseen, seed))
+
+
+def _draw_unseen(names: Sequence[str], wanted: int, rng: np.random.Generator) -> tuple[str, ...]:
+    genes = sorted({gene for name in names for gene in targets_in(name)})
+    n = min(wanted, len(genes) // 6)
+    if n < 1:
+        raise InputError(f"hard split: {len(genes)} perturbed genes, expected at least 6, a sixth of which is never trained")
+    return tuple(sorted(str(gene) for gene in rng.choice(genes, n, replace=False)))
+
+
+def _composed_doubles(names: Sequence[str], share: float, rng: np.random.Generator) -> list[str]:
+    """Draws conditions of several genes, each of which stays perturbed in a condition that is not drawn."""
+    uses = Counter(gene for name in names for gene in targets_in(name))
+    wanted = max(1, round(share * len(names)))
+    drawn: list[str] = []
+    for name in rng.permutation([name for name in names if len(targets_in(name)) > 1]):
+        genes = targets_in(str(name))
+        if len(drawn) < wanted and all(uses[gene] > 1 for gene in genes):
+            drawn.append(str(name))
+            uses.subtract(genes)
+    return drawn
+
+
+def _draw_validation(names: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
+    """Draws the validation conditions; those come first that leave each of their genes in a training condition."""
+    wanted = max(1, round(_VALIDATION_SHARE * len(names)))
+    composed = _composed_doubles(names, _VALIDATION_SHARE, rng)
+    rest = rng.permutation([name for name in names if name not in set(composed)])
+    return tuple(sorted([*composed, *map(str, rest)][:wanted]))
+
+
+def require_conditions(split: Split, known: Collection[str], where: str, parts: Sequence[str] = PARTS) -> None:
+    """Raises InputError if the data lack a condition of these parts of a split. where: the data's name."""
+    missing = sorted({name for part in parts for name in getattr(split, part)} - set(known))
+    if missing:
+        raise InputError(f"{where}: {len(missing):,} conditions of the split {split.name} have no cells: {_some(missing)}")
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"

@@ -1,0 +1,139 @@
+"""Tables of target rankings for people and for programs: ours, the published one beside it, and what is not comparable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import pandas as pd
+
+from core.target_ranking.ceilings import Ceilings
+from core.target_ranking.masking import MASKS
+from core.target_ranking.metrics import MRR
+from core.target_ranking.published import MODELS, NOT_COMPARABLE, WORK, published_table, what_differs
+from core.target_ranking.results import ALL_GENES, SavedEvaluation
+from core.texts import estimate_text, number_text
+
+METRICS: Final = {"relevant_hit": "relevant hit", "exact_hit": "exact hit", "recall": "recall", MRR: "MRR"}
+UNIT_WORDS: Final = {"condition": "conditions (cells averaged first)", "cell": "single cells"}
+WHAT_A_TIE_IS: Final = "Ties have their mid-rank, and count within k if that is at most k."
+
+
+def metric_text(metric: str, k: float | None) -> str:
+    """Returns the name of a metric, such as "recall@5" or "MRR"."""
+    return METRICS[metric] if k is None or k != k else f"{METRICS[metric]}@{k:.0f}"
+
+
+def table_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Returns one JSON record for each row; k is a whole number, None for mrr."""
+    records: list[dict[str, Any]] = [{str(name): value for name, value in record.items()} for record in table.to_dict("records")]
+    return [record | {"k": None if record["k"] != record["k"] else int(record["k"])} for record in records]
+
+
+def wide_table(table: pd.DataFrame, metric: str, stratum: str = "all") -> pd.DataFrame:
+    """Returns one row for each model of a metric: model, a column of text for each k.
+
+    Two last rows: the random level and the ceiling. For mrr there is one column, MRR.
+    """
+    part = table[(table["metric"] == metric) & (table["stratum"] == stratum)]
+    lines = []
+    for model, rows in part.groupby("model", sort=False):
+        cells = {metric_text(metric, row.k): estimate_text(row.estimate, row.low, row.high) for row in _rows(rows)}
+        lines.append({"model": str(model), **cells})
+    first = part.drop_duplicates("k")
+    for name in ("random", "ceiling"):
+        values = {metric_text(metric, row.k): number_text(getattr(row, name)) for row in _rows(first)}
+        lines.append({"model": {"random": "random ranking", "ceiling": "ceiling, trained genes only"}[name], **values})
+    return pd.DataFrame(lines)
+
+
+def margin_table(table: pd.DataFrame, metric: str, k: int | None, strata: Mapping[str, str]) -> pd.DataFrame:
+    """Returns one row for each stratum that has conditions: its words, conditions, and each model's margin over random as text.
+
+    strata: stratum → its words, in the order of the rows.
+    """
+    at_k = table["k"].isna() if k is None else table["k"] == k
+    part = table[(table["metric"] == metric) & at_k]
+    lines = []
+    for stratum, words in strata.items():
+        rows = part[part["stratum"] == stratum]
+        if len(rows):
+            margins = {row.model: estimate_text(row.margin, row.margin_low, row.margin_high, "+.3f") for row in _rows(rows)}
+            lines.append({"test conditions": words, "conditions": int(rows["conditions"].iloc[0]), **margins})
+    return pd.DataFrame(lines)
+
+
+def published_wide(metric: str) -> pd.DataFrame:
+    """Returns the published values of a metric: model, a column of text for each k, and what was scored."""
+    part = published_table()
+    part = part[part["metric"] == metric]
+    lines = []
+    for model in MODELS:
+        values = {metric_text(metric, row.k): number_text(row.value, ".4f") for row in _rows(part[part["model"] == model])}
+        lines.append({"model": model, **values, "scored": work_text(model)})
+    return pd.DataFrame(lines)
+
+
+def work_text(model: str) -> str:
+    """Returns what a published model was scored on, in words."""
+    work = WORK[model]
+    unit = "cells" if work["unit"] == "cell" else "conditions"
+    masked = "no mask" if work["mask"] == "none" else "masked"
+    return f"{work['rows']:,} {unit}, {work['split']} split, {masked}"
+
+
+def differences(facts: Mapping[str, Any], split_kind: str) -> list[str]:
+    """Returns sentences on what in the published table is not comparable with an evaluation of these facts."""
+    found = what_differs(str(facts["unit"]), split_kind, str(facts["mask"]))
+    lines = [f"{model} (published): {text}." for model, text in found.items() if text]
+    return [*NOT_COMPARABLE, *lines]
+
+
+def evaluation_text(saved: SavedEvaluation) -> str:
+    """Returns what an evaluation scored, in words."""
+    rows = saved.table[saved.table["stratum"] == "all"].iloc[0]
+    unit = UNIT_WORDS[saved.facts["unit"]]
+    pool = "all genes ranked" if saved.facts["pool"] == ALL_GENES else f"ranked within the candidates of {saved.facts['pool']}"
+    counts = f"{rows['n']:,} {unit}" + (f" of {rows['conditions']:,} conditions" if saved.facts["unit"] == "cell" else "")
+    return f"{counts}, {MASKS[saved.facts['mask']]}, {pool}"
+
+
+def table_text(saved: SavedEvaluation, split_name: str) -> str:
+    """Returns an evaluation as text for a terminal, with intervals, random level and ceilings."""
+    parts = [f"split {split_name}: {evaluation_text(saved)}", WHAT_A_TIE_IS]
+    parts += [_aligned(wide_table(saved.table, metric)) for metric in METRICS]
+    margins = saved.table[(saved.table["metric"] == MRR)]
+    lines = [
+        f"{row.model}, {row.stratum} targets ({row.n:,}): MRR "
+        f"{estimate_text(row.margin, row.margin_low, row.margin_high, '+.3f')} over random"
+        for row in _rows(margins)
+    ]
+    return "\n\n".join([*parts, "\n".join(lines)])
+
+
+def published_text() -> str:
+    """Returns the published table as text for a terminal, with what is not comparable."""
+    return "\n\n".join(["published", *(_aligned(published_wide(metric)) for metric in METRICS), *NOT_COMPARABLE])
+
+
+def ceilings_text(ceilings: Ceilings) -> str:
+    """Returns ceilings as one line a metric; each holds from its k on."""
+    lines = [
+        f"{metric}: " + ", ".join(f"{value} from k = {k}" for k, value in steps.items())
+        for metric, steps in ceilings.steps().items()
+    ]
+    return "\n".join(["ceilings of models that rank trained genes only", *lines])
+
+
+def _rows(table: pd.DataFrame) -> Iterator[Any]:
+    """Yields the rows with their columns as attributes, which pandas gives no types."""
+    return table.itertuples(index=False)
+
+
+def _aligned(table: pd.DataFrame) -> str:
+    return str(table.fillna("").to_string(index=False, justify="left"))
+
+
+def published_records() -> list[dict[str, Any]]:
+    """Returns the published table as JSON records."""
+    return table_records(published_table())

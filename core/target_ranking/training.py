@@ -1,0 +1,126 @@
+"""Training in epochs: an early stop on the validation MRR, and checkpoints from which a killed training goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from core.errors import InputError
+from core.file_io import replace_file
+
+CHECKPOINT: Final = "training.safetensors"
+COLUMNS: Final = ("epoch", "train_loss", "validation_mrr")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Learner(Protocol):
+    """What is trained. Its state is all that the next epoch depends on but the generator."""
+
+    def train_epoch(self, rng: np.random.Generator) -> float:
+        """Goes once through the training cells and returns the mean loss."""
+        ...
+
+    def validate(self) -> float:
+        """Returns the MRR of the validation cells."""
+        ...
+
+    def state(self) -> Arrays:
+        """Returns copies of the weights, under names that start with "weight.", and of the rest, such as the optimizer's."""
+        ...
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Sets what `state` returned; with weights alone, only these."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingPlan:
+    """epochs: at most. patience: epochs without a better validation MRR after which training stops. identity: of data, options
+    and seed; a checkpoint of another identity is not used."""
+
+    epochs: int
+    patience: int
+    identity: str = ""
+
+
+@dataclass(slots=True)
+class _Progress:
+    """How far a training is. best: the weights of the epoch with the best validation MRR."""
+
+    history: list[list[float]] = field(default_factory=list)
+    best: Arrays = field(default_factory=dict)
+    best_epoch: int = 0
+
+    def is_over(self, plan: TrainingPlan) -> bool:
+        return len(self.history) >= plan.epochs or len(self.history) - self.best_epoch >= plan.patience
+
+
+def train_epochs(
+    learner: Learner,
+    plan: TrainingPlan,
+    rng: np.random.Generator,
+    folder: Path | None = None,
+    report: Callable[[float, str], object] = lambda _share, _what: None,
+) -> pd.DataFrame:
+    """Trains until the plan is over, leaves the learner with its best weights, and returns the history: COLUMNS.
+
+    folder: where the checkpoint lies; None to keep none. On processors, a training that goes on from a checkpoint ends exactly as
+    one that was never stopped; a GPU draws dropout from a generator of its own. Raises InputError for a damaged checkpoint, and
+    OSError.
+    """
+    progress = _resume(learner, plan, rng, folder)
+    while not progress.is_over(plan):
+        loss = learner.train_epoch(rng)
+        mrr = learner.validate()
+        epoch = len(progress.history) + 1
+        if not progress.best or mrr > progress.history[progress.best_epoch - 1][2]:
+            progress.best = {name: array for name, array in learner.state().items() if name.startswith("weight.")}
+            progress.best_epoch = epoch
+        progress.history.append([float(epoch), loss, mrr])
+        if folder is not None:
+            _write(folder / CHECKPOINT, learner, plan, rng, progress)
+        report(epoch / plan.epochs, f"epoch {epoch}: loss {loss:.3f}, validation MRR {mrr:.3f}")
+    learner.restore(progress.best)
+    return pd.DataFrame(progress.history, columns=list(COLUMNS))
+
+
+def _write(path: Path, learner: Learner, plan: TrainingPlan, rng: np.random.Generator, progress: _Progress) -> None:
+    facts = {"identity": plan.identity, "best_epoch": progress.best_epoch, "generator": rng.bit_generator.state}
+    arrays = {f"now.{name}": array for name, array in learner.state().items()}
+    arrays |= {f"best.{name}": array for name, array in progress.best.items()}
+    arrays["history"] = np.array(progress.history, dtype=np.float64)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {"facts": json.dumps(facts)})
+    replace_file(path, content, durable=True)
+
+
+def _resume(learner: Learner, plan: TrainingPlan, rng: np.random.Generator, folder: Path | None) -> _Progress:
+    """The progress of a checkpoint of the same identity, to which learner and generator are set; else that of a start."""
+    if folder is None or not (folder / CHECKPOINT).is_file():
+        return _Progress()
+    path = folder / CHECKPOINT
+    try:
+        with safe_open(path, framework="np") as file:
+            facts = json.loads(file.metadata()["facts"])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (safe_open returns no mapping)
+    except (SafetensorError, ValueError, TypeError, LookupError) as error:
+        raise InputError(f"{path}: a damaged checkpoint ({error}); remove it to train from the start") from error
+    if facts["identity"] != plan.identity:
+        return _Progress()
+    learner.restore(_part(arrays, "now."))
+    rng.bit_generator.state = facts["generator"]
+    return _Progress(arrays["history"].tolist(), _part(arrays, "best."), facts["best_epoch"])
+
+
+def _part(arrays: Arrays, prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

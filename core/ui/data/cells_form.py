@@ -1,0 +1,126 @@
+"""The form that makes a dataset of a file of cells, and how far those are that were started."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.actions import cell_jobs
+from core.actions.cell_jobs import LabelJob
+from core.cells.groups import GroupSettings
+from core.cells.labels import Thresholds
+from core.cells.sampling import SamplingSettings
+from core.cells.screen import LabelSettings
+from core.cells.words import description_lines
+from core.config import import_folders
+from core.ui.shared import links, loaders, shell
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text
+
+_WATCH_S = 2.0  # between two looks at what is under way
+_SHOWN_JOBS = 3
+
+
+def show(context: PageContext) -> None:
+    """Show the form: the file, what was found in it, the settings, and the button that starts."""
+    address = st.get_option("server.address")
+    folders = import_folders(context.workspace.settings, address)
+    if not folders:
+        st.caption("Off: this app listens beyond the machine that it runs on. Use the command `cells labels` instead.")
+        return
+    path = st.text_input("File on this machine (.h5ad)", placeholder=str(folders[0] / "screen.h5ad"), **bind("cells_path"))
+    st.caption(f"Inside {' or '.join(as_text(folder) for folder in folders)}.")
+    with explain_errors():
+        settings = _show_settings()
+        if not path.strip():
+            return
+        found = cell_jobs.describe_typed(context.workspace, path, settings, address)
+        st.text("\n".join(description_lines(found)))
+        name_side, context_side = st.columns(2)
+        name = name_side.text_input("Name of the dataset", **bind("cells_name"))
+        about = context_side.text_input("What cells these are, for prompts", placeholder="K562 cells", **bind("cells_context"))
+        if st.button("Make the dataset", type="primary", disabled=not name.strip(), key="start-cells"):
+            cell_jobs.start_labels(context.workspace, path, name.strip(), settings, address, about.strip())
+            confirm(f"{name.strip()} is being made in a process of its own.")
+            st.rerun()
+
+
+def _show_settings() -> LabelSettings:
+    with st.expander("Columns, thresholds and sampling; the defaults are the challenge's"):
+        perturbation, control, batch, guide = _show_columns()
+        left, middle, right = st.columns(3, gap="medium")
+        with left:
+            thresholds = _show_thresholds()
+        with middle:
+            groups = _show_groups()
+        with right:
+            sampling = _show_sampling()
+    return LabelSettings(perturbation, control, batch, guide, groups, thresholds, sampling)
+
+
+def _show_columns() -> list[str | None]:
+    fields = {
+        "perturbation": "Perturbation column",
+        "control": "Value of controls",
+        "batch": "Batch column",
+        "guide": "Guide column",
+    }
+    places = st.columns(len(fields))
+    return [
+        place.text_input(title, placeholder="found by name", **bind(f"cells_{name}")).strip() or None
+        for place, (name, title) in zip(places, fields.items(), strict=True)
+    ]
+
+
+def _show_thresholds() -> Thresholds:
+    default = Thresholds()
+    return Thresholds(
+        st.number_input("Up or down: FDR below", 0.0001, 1.0, default.fdr, 0.01, format="%.4f", **bind("cells_fdr")),
+        st.number_input("… and |log2 fold change| from", 0.01, 10.0, default.log2_fc, 0.05, **bind("cells_log2_fc")),
+        st.number_input("None: FDR from", 0.0001, 1.0, default.none_fdr, 0.01, format="%.4f", **bind("cells_none_fdr")),
+        st.number_input("… and |log2 fold change| below", 0.01, 10.0, default.none_log2_fc, 0.05, **bind("cells_none_log2_fc")),
+    )
+
+
+def _show_groups() -> GroupSettings:
+    default = GroupSettings()
+    return GroupSettings(
+        st.number_input("Fewest cells of a perturbation", 2, 10_000, default.min_cells, **bind("cells_min")),
+        st.toggle("Leave out perturbations with fewer", **bind("cells_leave_out_small")),
+        st.toggle("Keep perturbed genes that were not measured", **bind("cells_keep_unknown")),
+    )
+
+
+def _show_sampling() -> SamplingSettings:
+    default = SamplingSettings()
+    all_pairs = st.toggle("All labelled pairs, not a sample", **bind("cells_all_pairs"))
+    most = st.number_input("Most effects of a perturbation", 1, 10_000, default.most_effects, **bind("cells_most"))
+    least = st.number_input("Least effects of a perturbation", 1, 10_000, default.least_effects, **bind("cells_least"))
+    seed = st.number_input("Seed", 0, 10_000, default.seed, **bind("cells_seed"))
+    return SamplingSettings(all_pairs, most, least, seed=seed)
+
+
+def show_jobs(context: PageContext) -> None:
+    """Show what was started from a page, again and again while one is under way."""
+    if not cell_jobs.list_jobs(context.workspace):
+        return
+    shell.draw_until_ready(lambda: _draw_jobs(context), lambda: not _running(context))
+
+
+def _running(context: PageContext) -> list[LabelJob]:
+    return [job for job in cell_jobs.list_jobs(context.workspace) if job.state == "running"]
+
+
+def _draw_jobs(context: PageContext) -> None:
+    ids = {dataset.name: dataset.id for dataset in loaders.all_datasets()}
+    for job in cell_jobs.list_jobs(context.workspace)[:_SHOWN_JOBS]:
+        words = as_text(f"{job.dataset} of {job.file}")
+        if job.state == "running":
+            st.info(f"{words}: {as_text(job.last_line or 'starting')}", icon=":material/hourglass_top:")
+        elif job.state == "failed":
+            st.error(f"{words}: {as_text(job.last_line or 'its process ended without a word')}", icon=":material/error:")
+        elif job.dataset in ids and (context.dataset is None or context.dataset.name != job.dataset):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{words}: made.")
+                links.to_dataset(ids[job.dataset], "Open the dataset")

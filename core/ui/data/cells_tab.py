@@ -1,0 +1,126 @@
+"""The Cells tab of the Data page: a dataset made of a file of single cells, and the form that makes one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import cells
+from core.cells.tables import ScreenFolder
+from core.cells.words import label_lines
+from core.plots import effect_counts, knockdown, label_counts, volcano
+from core.store.datasets import Dataset
+from core.ui.data import cells_form
+from core.ui.shared import loaders, tables
+from core.ui.shared.linked import choose_one
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+
+_COUNT = st.column_config.NumberColumn(format="localized")
+_LABELS = ("up", "down", "none")
+
+
+def show(context: PageContext) -> None:
+    """Show how the chosen dataset was made of cells, if it was, and the form that makes one of a file."""
+    folder = None if context.dataset is None else cells.screen_folder(context.workspace, context.dataset)
+    is_made = folder is not None and folder.is_whole
+    if context.dataset is not None and folder is not None and is_made:
+        with explain_errors():
+            _show_screen(context.dataset, folder)
+    else:
+        show_empty(
+            "This dataset was not made of a file of single cells. A CRISPR screen as AnnData (.h5ad, counts in X) becomes a "
+            "dataset here: each perturbation is compared with the control cells, and pairs are labelled up, down or none."
+        )
+    cells_form.show_jobs(context)
+    if not context.workspace.settings.read_only:
+        with st.expander("Make a dataset of a file of cells", expanded=not is_made):
+            cells_form.show(context)
+
+
+def _show_screen(dataset: Dataset, folder: ScreenFolder) -> None:
+    record = folder.record()
+    perturbations = folder.table("perturbations")
+    first, *facts = label_lines(dataset.name, record)
+    st.markdown(f"**{as_text(first)}**")
+    st.text("\n".join([f"made of {record['file']}, SHA-256 {record['sha256'][:12]}", *(fact.strip() for fact in facts)]))
+    thresholds = record["settings"]["thresholds"]
+    st.caption(
+        as_text(
+            f"up or down: FDR < {thresholds['fdr']:g} and |log2 fold change| ≥ {thresholds['log2_fc']:.3g} · none: FDR ≥ "
+            f"{thresholds['none_fdr']:g} and |log2 fold change| < {thresholds['none_log2_fc']:g} · {record['test']} · FDR: "
+            f"{record['false_discovery_rate']} · fold change: {record['fold_change']}"
+        )
+    )
+    _show_volcano(dataset, folder, perturbations, thresholds["fdr"], thresholds["log2_fc"])
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _show_effects(dataset, perturbations, record["settings"]["sampling"]["least_effects"])
+    with right:
+        _show_knockdown(dataset, folder.table("guides"), record["settings"]["most_remaining"])
+    _show_sample(dataset, perturbations)
+
+
+def _show_volcano(dataset: Dataset, folder: ScreenFolder, perturbations: pd.DataFrame, fdr: float, log2_fc: float) -> None:
+    ordered = perturbations.assign(total=perturbations["up"] + perturbations["down"]).sort_values("total", ascending=False)
+    names = {pert: f"{pert} · {total:,} genes change" for pert, total in zip(ordered["pert"], ordered["total"], strict=True)}
+    pert = choose_one(st.selectbox, "cells_pert", "Perturbation", names, next(iter(names))) or next(iter(names))
+    effects = folder.table("effects", pert).astype({"gene": object, "label": object})
+    table = effects.assign(label=effects["label"].where(effects["label"] != "left out", None)).drop(columns="pert")
+    n_cells = int(perturbations.loc[perturbations["pert"] == pert, "n_cells"].iloc[0])
+    show_figure(
+        volcano.figure(table, pert, fdr, log2_fc),
+        table,
+        "volcano",
+        f"What a knockdown of {pert} changes",
+        f"{dataset.name} · {pert}, {n_cells:,} cells against all controls · {table['p'].notna().sum():,} genes tested · "
+        "one test a gene, no interval",
+    )
+
+
+def _show_effects(dataset: Dataset, perturbations: pd.DataFrame, least: int) -> None:
+    show_figure(
+        effect_counts.figure(perturbations, least),
+        perturbations[["pert", "n_cells", *_LABELS, "left_out"]],
+        "effect-counts",
+        "Genes that each perturbation changes",
+        f"{dataset.name} · {len(perturbations):,} perturbations · all tested genes but the target itself",
+    )
+
+
+def _show_knockdown(dataset: Dataset, guides: pd.DataFrame, most_remaining: float) -> None:
+    if guides.empty:
+        st.caption("No perturbed gene is among the genes, so that nobody can tell whether guides work.")
+        return
+    n_guides = int((guides["guide"] != "").sum())
+    show_figure(
+        knockdown.figure(guides, most_remaining),
+        guides,
+        "knockdown",
+        "How much of its target each guide leaves",
+        f"{dataset.name} · ◆ all cells of a perturbation · ○ one of {n_guides:,} guides · orange: more than "
+        f"{most_remaining:.0%} remains",
+    )
+
+
+def _show_sample(dataset: Dataset, perturbations: pd.DataFrame) -> None:
+    rows = loaders.dataset_rows(dataset.id)
+    counts = rows.groupby(["split", "label"], observed=True).size().unstack(fill_value=0).reset_index()
+    counts = counts.reindex(columns=["split", *_LABELS, "de", "unlabelled"], fill_value=0)
+    counts = counts.iloc[counts["split"].map({"train": 0, "validation": 1, "test": 2}).argsort()]
+    chart = label_counts.figure(counts)
+    chart.update_layout(uniformtext={"minsize": 10, "mode": "hide"})  # numbers of small splits are in the table
+    show_figure(
+        chart,
+        counts,
+        "cells-sample",
+        "Rows that the sampling kept",
+        f"{dataset.name} · {len(rows):,} rows · splits share no perturbation and no gene",
+    )
+    with st.expander("Every perturbation"):
+        shown = perturbations.assign(remaining=100 * perturbations["remaining"]).rename(columns={"pert": "perturbation"})
+        columns = dict.fromkeys(("n_cells", *_LABELS, "left_out", "rows"), _COUNT)
+        columns["remaining"] = st.column_config.NumberColumn(
+            "target left, %", format="%.0f", help="The target's mean expression, in percent of the control cells'."
+        )
+        tables.show_table(shown, "perturbations of the screen", columns)

@@ -1,0 +1,103 @@
+"""Data, tab Import: a run from predicted expression, uploaded or on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.actions import cell_predictions, page_imports
+from core.actions.cell_predictions import PredictionOptions
+from core.actions.imports import Imported
+from core.cells.predicted_expression import SCALES, CellOptions
+from core.cells.predicted_table import FORMATS as TABLES
+from core.config import import_folders
+from core.ui.shared import loaders
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.shell import PageContext, explain_errors
+
+_TOLD = "told from the values"
+_ROLES = {  # of the columns of a table → what they are called here
+    "pert": "Column of the perturbation",
+    "gene": "Column of the target gene",
+    "log2_fc": "Column of the log2 fold change",
+    "standard_error": "Column of its standard error",
+    "z": "Column of z",
+    "p": "Column of the p-value",
+}
+
+
+ShowResults = Callable[[list[Imported]], None]
+
+
+def show_form(context: PageContext, show_results: ShowResults) -> None:
+    """Show the form that makes a run from predicted expression. show_results: shows what came of it, and runs the page again."""
+    with st.expander("A run from predicted expression"):
+        st.markdown(
+            "What STATE, GEARS or another model predicts: cells or one profile a perturbation (`.h5ad`), or a table of predicted "
+            "log2 fold changes (`.csv`, `.tsv`, `.parquet`). Each pair of the dataset gets P(DE) and P(up | DE)."
+        )
+        names = {each.id: each.name for each in loaders.all_datasets()}
+        if not names:
+            st.caption("There is no dataset yet whose pairs could be predicted.")
+            return
+        which, called = st.columns(2, gap="medium")
+        with which:
+            here = context.dataset.id if context.dataset is not None else next(iter(names))
+            dataset = choose_one(st.selectbox, "predicted_dataset", "Dataset whose pairs are predicted", names, here)
+        name = called.text_input("Name of the run", placeholder="the file's", **bind("predicted_name"))
+        options = _ask_options(dataset, name)
+        upload, path = st.columns(2, gap="medium")
+        with upload:
+            _show_upload(context, options, show_results)
+        with path:
+            _show_path(context, options, show_results)
+
+
+def _ask_options(dataset: str | None, name: str) -> PredictionOptions:
+    """Ask how the file is to be read; what is left empty is found by names and values."""
+    with st.popover("How the file is read", width="content"):
+        st.caption("Left empty, columns are found by their names. What was found stands in the run's record.")
+        cells_side, table_side = st.columns(2, gap="medium")
+        with cells_side:
+            st.markdown("**Cells or profiles**")
+            perturbation = st.text_input("Column of the perturbation in obs", **bind("predicted_perturbation"))
+            control = st.text_input("Its value for controls", placeholder="non-targeting, ctrl, …", **bind("predicted_control"))
+            values = choose_one(
+                st.selectbox, "predicted_values", "What X holds", {each: each for each in (_TOLD, *SCALES)}, _TOLD
+            )
+            st.markdown("**Both**")
+            ranks = st.toggle("Ranks instead of probabilities", **bind("predicted_ranks"))
+        with table_side:
+            st.markdown("**Table**")
+            given = {role: st.text_input(title, **bind(f"predicted_{role}")) for role, title in _ROLES.items()}
+    scale = next((each for each in SCALES if each == values), None)
+    cells = CellOptions(None, perturbation or None, control or None, scale)
+    columns = {role: column for role, column in given.items() if column}
+    return PredictionOptions(dataset, name or None, cells, columns, rank_only=ranks)
+
+
+def _show_upload(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
+    kinds = [suffix.removeprefix(".") for suffix in (".h5ad", *TABLES)]
+    file = st.file_uploader("Predicted expression", kinds, key="upload-predicted")
+    real = st.file_uploader("Real control cells, if the predictions have none", ["h5ad"], key="upload-real")
+    if not st.button("Make a run of the upload", disabled=file is None) or file is None:
+        return
+    with explain_errors(), st.spinner("Reading …"):
+        second = None if real is None else (real.name, real.getvalue())
+        made = cell_predictions.import_uploaded(context.workspace, (file.name, file.getvalue()), second, options)
+        show_results([made])
+
+
+def _show_path(context: PageContext, options: PredictionOptions, show_results: ShowResults) -> None:
+    address = st.get_option("server.address")
+    folders = import_folders(context.workspace.settings, address)
+    if not folders:
+        st.caption("From this machine: off, since this app listens beyond it. Upload the file instead.")
+        return
+    path = st.text_input("Predicted expression on this machine", placeholder=str(folders[0] / "…"), **bind("predicted_path"))
+    real = st.text_input("Real control cells, if the predictions have none", **bind("predicted_real_path"))
+    if not st.button("Make a run of the file", disabled=not path):
+        return
+    with explain_errors(), st.spinner("Reading …"):
+        show_results([page_imports.import_predictions(context.workspace, path, real or None, options, address)])

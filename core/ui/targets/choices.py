@@ -1,0 +1,55 @@
+"""Targets: which ranking, which evaluation of it and which metric are shown; a link carries all three."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+
+from core.actions import target_ranking
+from core.actions.workspace import Workspace
+from core.target_ranking.masking import MASKS
+from core.target_ranking.results import ALL_GENES, RankingFolder, SavedEvaluation
+from core.target_ranking.splits import Split
+from core.target_ranking.tables import METRICS
+from core.ui.shared.linked import choose_one
+
+MASK_WORDS = {"none": "no mask", "strongest": "10 strongest genes masked", "targets": "all targets masked"}
+UNIT_WORDS = {"condition": "averaged conditions", "cell": "single cells"}
+assert set(MASK_WORDS) == set(MASKS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShownRanking:
+    """What the page shows. saved: None before the first evaluation; split: None before the cells were read."""
+
+    folder: RankingFolder
+    split: Split | None
+    saved: SavedEvaluation | None
+    metric: str
+
+
+def choose(workspace: Workspace) -> ShownRanking | None:
+    """Show the choices in one row; None if there is no target ranking."""
+    known = {folder.name: folder for folder in target_ranking.list_all(workspace)}
+    if not known:
+        return None
+    left, middle, right = st.columns([0.3, 0.4, 0.3])
+    first = next(iter(known))
+    name = choose_one(left.selectbox, "ranking", "Target ranking", {name: name for name in known}, first) or first
+    folder = known[name]
+    saved = {each.key: each for each in reversed(folder.evaluations())}
+    split = folder.split() if (folder.path / "data.json").is_file() else None
+    if not saved:
+        return ShownRanking(folder, split, None, next(iter(METRICS)))
+    titles = {key: evaluation_title(each) for key, each in saved.items()}
+    key = choose_one(middle.selectbox, "evaluation", "Evaluation", titles, next(iter(titles))) or next(iter(titles))
+    metric = choose_one(right.selectbox, "metric", "Metric", METRICS, "recall") or "recall"
+    return ShownRanking(folder, split, saved[key], metric)
+
+
+def evaluation_title(saved: SavedEvaluation) -> str:
+    """Returns what tells an evaluation from others of the same ranking."""
+    pool = "" if saved.facts["pool"] == ALL_GENES else f", within {saved.facts['pool']}"
+    seed = f", seed {saved.facts['seed']}" if saved.facts["seed"] else ""
+    return f"{UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}{pool}{seed}"

@@ -1,0 +1,137 @@
+"""Targets, tab Table: every model on the same rows, beside a random ranking and what no model of trained genes exceeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from core.actions import target_ranking
+from core.actions.workspace import Workspace
+from core.plots import ranking_by_k
+from core.target_ranking.ceilings import ceilings_of
+from core.target_ranking.conditions import targets_in
+from core.target_ranking.evaluate import STRATA, EvaluationSettings, by_model
+from core.target_ranking.masking import MASKS
+from core.target_ranking.metrics import MRR, UNITS
+from core.target_ranking.splits import Split
+from core.target_ranking.tables import METRICS, WHAT_A_TIE_IS, evaluation_text, margin_table, metric_text, wide_table
+from core.texts import estimate_text, number_text
+from core.ui.shared import tables
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind
+from core.ui.shared.number_box import Number, show_numbers
+from core.ui.shared.shell import explain_errors
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+from core.ui.targets import training_tab
+from core.ui.targets.choices import MASK_WORDS, UNIT_WORDS, ShownRanking
+
+STRATUM_WORDS = {
+    "all": "all test conditions",
+    "seen": "all targets perturbed in training",
+    "part seen": "some targets perturbed in training",
+    "unseen": "no target perturbed in training",
+}
+SHOWN_K = 10  # of the numbers at the top
+_BEST = 3
+
+
+def show(workspace: Workspace, shown: ShownRanking | None) -> None:
+    """Show the table of an evaluation, or what is missing for one."""
+    if shown is None:
+        training_tab.show_empty_page(workspace)
+        return
+    if shown.saved is None or shown.split is None:
+        show_empty("No evaluation yet: it comes with the end of the training, which the tab Training follows.")
+        return
+    _show_numbers(shown)
+    _show_figure(shown)
+    table = wide_table(shown.saved.table, shown.metric)
+    tables.show_table(table, f"targets-{shown.metric}")
+    st.caption(
+        as_text(f"Split {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition. {WHAT_A_TIE_IS}")
+    )
+    _show_ceilings(shown.split)
+    _show_margins(shown)
+    if not workspace.settings.read_only:
+        with st.expander("Evaluate with another mask or unit"):
+            _show_form(workspace, shown)
+
+
+def _show_numbers(shown: ShownRanking) -> None:
+    """Show the best models at one k, the random level and the ceiling."""
+    assert shown.saved is not None
+    metric, k = (shown.metric, None) if shown.metric == MRR else (shown.metric, SHOWN_K)
+    rows = by_model(shown.saved.table, metric, k).sort_values("estimate", ascending=False, kind="stable")
+    numbers = [
+        Number(f"{row['model']} {metric_text(metric, k)}", number_text(row["estimate"]), below=_interval_of(row))
+        for row in rows.head(_BEST).to_dict("records")
+    ]
+    first = rows.iloc[0]
+    help_random = "The mean over all orders of the ranked genes, computed and not drawn."
+    numbers.append(Number("random ranking", number_text(first["random"]), help_random, ":small[expected]"))
+    help_ceiling = "A model that ranks only genes which training conditions perturb cannot exceed it."
+    numbers.append(Number("ceiling", number_text(first["ceiling"]), help_ceiling, ":small[trained genes only]"))
+    show_numbers("targets", numbers, len(numbers))
+
+
+def _interval_of(row: Mapping[Any, Any]) -> str:
+    text = estimate_text(row["estimate"], row["low"], row["high"]).partition(" ")[2]
+    return f":small[{as_text(text)}]"
+
+
+def _show_figure(shown: ShownRanking) -> None:
+    assert shown.saved is not None
+    assert shown.split is not None
+    if shown.metric == MRR:
+        return
+    table = shown.saved.table
+    table = table[(table["metric"] == shown.metric) & (table["stratum"] == "all")]
+    best = by_model(shown.saved.table, shown.metric, SHOWN_K).sort_values("estimate", ascending=False, kind="stable")
+    caption = f"{shown.folder.name} · {shown.split.name} · {evaluation_text(shown.saved)} · 95% intervals by condition"
+    name = METRICS[shown.metric]
+    chart = ranking_by_k.figure(table, str(best["model"].iloc[0]), f"{name} in the first k")
+    show_figure(chart, table, f"targets-by-k-{shown.metric}", f"{name} by k", caption)
+
+
+def _show_ceilings(split: Split) -> None:
+    steps = ceilings_of(split).steps()
+    words = [f"{name} {', '.join(f'{value} from k = {k}' for k, value in found.items())}" for name, found in steps.items()]
+    n_unseen = sum(split.trained_genes.isdisjoint(targets_in(condition)) for condition in split.test)
+    st.markdown(
+        as_text(
+            f"{n_unseen:,} of {len(split.test):,} test conditions perturb no gene that was perturbed in training. Ceilings of "
+            f"models that rank trained genes only, over conditions: {'; '.join(words)}."
+        )
+    )
+
+
+def _show_margins(shown: ShownRanking) -> None:
+    """Show how far each model is above a random ranking, by how many targets were trained."""
+    assert shown.saved is not None
+    st.markdown("#### Above a random ranking")
+    k = None if shown.metric == MRR else SHOWN_K
+    table = margin_table(shown.saved.table, shown.metric, k, {name: STRATUM_WORDS[name] for name in STRATA})
+    tables.show_table(table, "targets-margins")
+    untrained = ", ".join(shown.saved.facts["ranks_untrained"]) or "none of these models"
+    st.caption(
+        as_text(
+            f"{metric_text(shown.metric, k)} minus the random level · 95% intervals by condition; one that excludes 0 is above "
+            f"(or below) chance. Genes that no training condition perturbs are ranked by: {untrained}."
+        )
+    )
+
+
+def _show_form(workspace: Workspace, shown: ShownRanking) -> None:
+    """Show what an evaluation can be asked for."""
+    left, right = st.columns(2)
+    unit = left.selectbox("Unit", list(UNITS), format_func=lambda unit: UNIT_WORDS[unit], **bind("unit"))
+    mask = right.selectbox("Mask", list(MASKS), format_func=lambda mask: MASK_WORDS[mask], **bind("mask"))
+    st.caption(as_text(f"{MASKS[mask][0].upper()}{MASKS[mask][1:]}. The cells are read again from where they came."))
+    if st.button("Evaluate", key="evaluate-targets"):
+        with explain_errors(), st.spinner("Ranking the genes …"):
+            saved = target_ranking.evaluate_saved(workspace, shown.folder.name, EvaluationSettings(mask, unit))
+            confirm(f"{shown.folder.name}: evaluated on {UNIT_WORDS[saved.facts['unit']]}, {MASK_WORDS[saved.facts['mask']]}.")
+            st.query_params["evaluation"] = saved.key
+            st.rerun()

@@ -1,0 +1,180 @@
+"""Targets, tab Training: how far a training is, its curves, what it was made from, and the form that starts one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.actions import target_process, target_ranking
+from core.actions.target_ranking import RankingStatus
+from core.actions.workspace import Workspace
+from core.plots import ranking_training
+from core.target_ranking.models.base import ranking_models
+from core.target_ranking.models.saved_model import read_manifest
+from core.target_ranking.reading import SIMULATED, CellSource
+from core.target_ranking.request import SplitChoice, TrainingRequest, missing_packages
+from core.target_ranking.results import RankingFolder
+from core.ui.shared import shell, tables
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind
+from core.ui.shared.shell import explain_errors
+from core.ui.shared.widgets import as_text, show_empty, show_figure
+from core.ui.targets.choices import ShownRanking
+
+WATCH_S = 2.0  # between two refreshes
+LOG_LINES = 12
+QUICK = ("pca_knn", "random_forest", "xgboost")  # what trains on the simulated screen within a minute
+STATES = {
+    "waiting": "waiting to start",
+    "training": "training",
+    "done": "done",
+    "failed": "failed; can be resumed",
+    "crashed": "crashed; can be resumed",
+}
+KINDS = {"hard": "hard: some genes are never perturbed in training", "compositional": "compositional: doubles of trained genes"}
+
+
+def show_empty_page(workspace: Workspace) -> None:
+    """Say what a target ranking is and offer one on a simulated screen."""
+    show_empty(
+        "No model was trained here. Target ranking is the reverse problem: models read the expression of perturbed cells and "
+        "rank all genes, so that the perturbed ones come first. It needs single cells with conditions (`A+ctrl`, `A+B`, `ctrl`) "
+        "as `.h5ad`, and none of the labelled pairs on Data: `perturbdesk targets train FILE`.",
+        None if workspace.settings.read_only else lambda: _show_quick_start(workspace),
+    )
+
+
+def _show_quick_start(workspace: Workspace) -> None:
+    quick = [name for name, model in ranking_models().items() if name in QUICK and not missing_packages(model)]
+    st.caption(
+        as_text(
+            f"Or try it on a simulated screen of {SIMULATED.n_cells:,} cells, {SIMULATED.n_genes:,} genes and "
+            f"{SIMULATED.n_perturbations + SIMULATED.n_doubles} conditions, with {', '.join(quick) or 'no model yet'}."
+        )
+    )
+    if st.button("Train on a simulated screen", type="primary", icon=":material/play_arrow:", key="train-simulated"):
+        _start(workspace, TrainingRequest("simulated", CellSource(), SplitChoice("hard"), {name: {} for name in quick}))
+
+
+def _start(workspace: Workspace, request: TrainingRequest) -> None:
+    with explain_errors(), st.spinner("Starting …"):
+        folder = target_process.start_apart(workspace, request)
+        confirm(f"{folder.name} is being trained in a process of its own.")
+        st.query_params["tab"] = "Training"
+        st.rerun()
+
+
+def show(workspace: Workspace, shown: ShownRanking | None) -> None:
+    """Show the training of a target ranking, and the form that starts one."""
+    if shown is None:
+        show_empty_page(workspace)
+        return
+    folder = shown.folder
+    status = target_ranking.status_of(folder)
+    if status.is_live:
+        shell.fragment(lambda: _watch(folder), every_s=WATCH_S)()
+    else:
+        _show_status(folder, status)
+    if not workspace.settings.read_only:
+        _show_controls(workspace, folder, status)
+    _show_curves(folder)
+    _show_origin(folder)
+    if not workspace.settings.read_only:
+        with st.expander("Train on other cells"):
+            _show_form(workspace)
+
+
+def _watch(folder: RankingFolder) -> None:
+    """Show how far a training is, and draw the whole page once it has ended."""
+    status = target_ranking.status_of(folder)
+    _show_status(folder, status)
+    if not status.is_live:
+        st.rerun()
+
+
+def _show_status(folder: RankingFolder, status: RankingStatus) -> None:
+    what = f": {status.what}" if status.what else ""
+    st.progress(1.0 if status.state == "done" else min(status.share, 1.0), as_text(f"{STATES[status.state]}{what}"))
+    lines = target_ranking.log_tail(folder, LOG_LINES)
+    if lines and status.state != "done":
+        with st.expander("Log", expanded=status.state in ("failed", "crashed")):
+            st.text("\n".join(lines))
+
+
+def _show_controls(workspace: Workspace, folder: RankingFolder, status: RankingStatus) -> None:
+    if status.state in ("failed", "crashed") and st.button("Resume", key=f"resume-{folder.name}"):
+        with explain_errors():
+            target_process.resume(workspace, folder.name)
+            confirm(f"{folder.name} goes on in a process of its own.")
+            st.rerun()
+
+
+def _show_curves(folder: RankingFolder) -> None:
+    history = folder.history()
+    by_epoch = epochs_table(history)
+    if not len(by_epoch):
+        st.caption("None of these models is trained in epochs or rounds.")
+    else:
+        columns = st.columns(2)
+        for column, (measure, words) in zip(columns, ranking_training.MEASURES.items(), strict=True):
+            if measure in by_epoch:
+                with column:
+                    caption = f"{folder.name} · ★ the epoch or round that was kept · no interval"
+                    chart = ranking_training.figure(by_epoch, measure)
+                    show_figure(chart, by_epoch, f"targets-{measure}", words.capitalize(), caption)
+    chosen = choices_table(history)
+    if len(chosen):
+        st.markdown("#### Chosen on validation cells")
+        tables.show_table(chosen, "targets-choices")
+
+
+def epochs_table(history: pd.DataFrame) -> pd.DataFrame:
+    """Returns what was measured after each epoch of a network or each round of boosted trees, with a column epoch for both."""
+    if "validation_mrr" not in history:
+        return history.head(0)
+    none = pd.Series(float("nan"), index=history.index)
+    epoch = history.get("epoch", none).fillna(history.get("round", none))
+    return history.assign(epoch=epoch).dropna(subset=["epoch"])
+
+
+def choices_table(history: pd.DataFrame) -> pd.DataFrame:
+    """Returns, of each model that tried settings and not epochs, the best of what it tried; empty without one."""
+    if "validation_mrr" not in history:
+        return pd.DataFrame()
+    tried = history.drop(index=epochs_table(history).index).dropna(subset=["validation_mrr"])
+    if not len(tried):
+        return pd.DataFrame()
+    best = tried.loc[tried.groupby("model", sort=False)["validation_mrr"].idxmax()].dropna(axis=1, how="all")
+    counts = tried["model"].value_counts()
+    best = best.assign(**{"settings tried": [int(counts[model]) for model in best["model"]]})
+    best = best[["model", *(name for name in best if name != "model")]].round({"validation_mrr": 3})
+    return best.rename(columns=lambda name: name.replace("_", " ").replace("mrr", "MRR"))
+
+
+def _show_origin(folder: RankingFolder) -> None:
+    if not (folder.path / "data.json").is_file():
+        return
+    data, split, request = folder.data(), folder.split(), folder.request()
+    facts = data["facts"]
+    columns = facts.get("columns")
+    chosen = "" if columns is None else f" · columns {', '.join(f'{name} {value}' for name, value in columns.items() if value)}"
+    counts = f"{facts['cells']:,} cells × {facts['genes']:,} genes"
+    parts = f"{len(split.train):,} conditions train, {len(split.validation):,} validate, {len(split.test):,} test"
+    st.caption(as_text(f"{request.source.name} · {counts}{chosen} · split {split.name}: {parts}. {' '.join(data['notes'])}"))
+    for name in folder.fitted():
+        for note in read_manifest(folder.model(name)).notes:
+            st.caption(as_text(f"{name}: {note}"))
+
+
+def _show_form(workspace: Workspace) -> None:
+    """Show what a training can be asked for; files are given by path, since they may be larger than a browser sends."""
+    name = st.text_input("Name", placeholder="my screen", **bind("targets_name"))
+    path = st.text_input("Cells (.h5ad, a path on this machine; empty for a simulated screen)", key="address-cells")
+    left, middle, right = st.columns(3)
+    kind = left.selectbox("Split", list(KINDS), format_func=lambda kind: KINDS[kind], **bind("split"))
+    seed = middle.number_input("Seed", 0, None, 0, **bind("targets_seed"))
+    known = [name for name, model in ranking_models().items() if not missing_packages(model)]
+    models = right.multiselect("Models", known, [each for each in known if each in QUICK] or known, **bind("models"))
+    if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-targets", disabled=not name):
+        source = CellSource(path.strip(), seed=int(seed))
+        _start(workspace, TrainingRequest(name, source, SplitChoice(kind, int(seed)), {model: {} for model in models}, int(seed)))

@@ -1,0 +1,97 @@
+"""Predicted expression at full size: 2 GB of predicted cells in little memory, and cell-eval's whole table."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.cells.cell_eval import evaluate_cells
+from core.cells.evaluation_cells import CellChoice
+from core.cells.predicted_expression import CellOptions
+from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.config import REPOSITORY
+from soak.conftest import Record
+
+N_CELLS, N_GENES, N_PERTS = 100_000, 5_000, 200  # float32: 2.0 GB
+MOST_MB = 2_000
+CODE = """
+import resource, sys
+from pathlib import Path
+from core.cells.predicted_changes import WantedPairs
+from core.cells.predicted_expression import CellOptions, read_predicted_cells
+from core.types import Pair
+pairs = [Pair(f"P{p}_G{g}", f"P{p}", f"G{g}", None, "train") for p in range(200) for g in range(0, 5000, 5)]
+found = read_predicted_cells(Path(sys.argv[1]), WantedPairs.of(pairs), CellOptions())
+print(int(found.covered.sum()), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def write_large(path: Path) -> None:
+    """Predicted cells of 2 GB, dense log1p values, written in parts."""
+    import anndata
+
+    names = pd.Index(["control", *(f"P{i}" for i in range(N_PERTS))], dtype=object)
+    labels = pd.Categorical.from_codes(np.arange(N_CELLS) % (N_PERTS + 1), names)
+    obs = pd.DataFrame({"perturbation": labels}, index=pd.Index([f"c{i}" for i in range(N_CELLS)], dtype=object))
+    var = pd.DataFrame(index=pd.Index([f"G{i}" for i in range(N_GENES)], dtype=object))
+    anndata.AnnData(X=np.zeros((N_CELLS, 1), dtype=np.float32), obs=obs, var=var.iloc[:1]).write_h5ad(path)
+    small = path.with_name("var.h5ad")
+    anndata.AnnData(X=np.zeros((1, N_GENES), dtype=np.float32), obs=obs.iloc[:1], var=var).write_h5ad(small)
+    rng = np.random.default_rng(0)
+    with h5py.File(path, "a") as file, h5py.File(small) as genes:
+        del file["var"]
+        genes.copy("var", file)
+        attributes = dict(file["X"].attrs)
+        del file["X"]
+        values = file.create_dataset("X", (N_CELLS, N_GENES), np.float32)
+        values.attrs.update(attributes)
+        for start in range(0, N_CELLS, 5_000):
+            values[start : start + 5_000] = rng.random((5_000, N_GENES), dtype=np.float32) * 3
+
+
+def test_two_gigabytes_of_predicted_cells_stream(tmp_path: Path, record: Record) -> None:
+    path = tmp_path / "large.h5ad"
+    write_large(path)
+    start = time.perf_counter()
+    done = subprocess.run((sys.executable, "-c", CODE, str(path)), cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    covered, peak_mb = map(int, done.stdout.split())
+    record(file_mb=path.stat().st_size // 10**6, seconds=f"{time.perf_counter() - start:.0f}", peak_mb=peak_mb, covered=covered)
+    assert covered == N_PERTS * N_GENES // 5
+    assert peak_mb < MOST_MB
+
+
+@pytest.mark.parametrize(("n_cells", "n_genes", "n_perturbations"), [(5_000, 500, 60)])
+def test_the_whole_table(tmp_path: Path, record: Record, n_cells: int, n_genes: int, n_perturbations: int) -> None:
+    """Two draws of the same screen: the second predicts the first nearly as well as can be."""
+    paths = []
+    for seed in (0, 1):
+        screen = simulate_screen(ScreenSettings(n_cells, n_genes, n_perturbations, depth=4), 0)
+        half = np.random.default_rng(seed).permutation(n_cells)[: n_cells // 2]
+        paths.append(tmp_path / f"half{seed}.h5ad")
+        parts = {"counts": screen.counts[half], "obs": screen.obs.iloc[half]}
+        write_screen(type(screen)(**parts, genes=screen.genes, true_log2_fc=screen.true_log2_fc, failed_guides=()), paths[-1])
+    start = time.perf_counter()
+    found = evaluate_cells(CellChoice(paths[1], CellOptions(real=paths[0])))
+    peak_mb = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    metrics = {one.name: one for one in found.metrics}
+    record(
+        seconds=f"{time.perf_counter() - start:.0f}",
+        peak_mb=peak_mb,
+        metrics=len(metrics),
+        pearson_delta=f"{metrics['pearson_delta'].mean:.3f}",
+        discrimination_l1=f"{metrics['discrimination_score_l1'].mean:.3f}",
+        overlap_at_N=f"{metrics['overlap_at_N'].mean:.3f}",
+        problems=len(found.problems),
+    )
+    assert found.profile == "full"
+    assert found.problems == ()
+    assert metrics["discrimination_score_l1"].mean > 0.9
+    assert metrics["de_direction_match"].mean > 0.9

@@ -1,0 +1,140 @@
+"""cell-eval's table is kept with the run of the same file, and goes with it. cell-eval itself: tests/cells/test_cell_eval.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import cell_evaluation
+from core.actions import runs as run_actions
+from core.actions.cell_evaluation import EvaluationOptions, evaluate_predictions
+from core.actions.cell_predictions import PredictionOptions, import_predictions
+from core.actions.imports import import_upload
+from core.actions.workspace import Workspace
+from core.cells.cell_eval import CellEvaluation, Metric
+from core.cells.evaluation_cells import CellChoice
+from core.cells.predicted_expression import CellOptions
+from core.cells.simulator import ScreenSettings, simulate_screen, write_screen
+from core.errors import InputError, NotFound
+from core.store import cell_evaluations, runs
+from core.store.cell_evaluations import StoredEvaluation
+from tests import cases, commands
+
+TABLE = CellEvaluation(
+    version="0.6.8", profile="full", n_perturbations=3, n_genes=20, n_predicted=300, n_real=300, sample=None,
+    read_as={"predicted": "counts"}, left_out=("1 genes only in the real cells",), problems=(),
+    metrics=(Metric("mae", "Mean absolute error.", "zero", 0.25, 0.1, 0.1, 0.4, 3),),
+    per_perturbation=[{"perturbation": "G01", "mae": 0.1}],
+)  # fmt: skip
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[CellChoice]:
+    """What cell-eval is asked, which answers TABLE."""
+    choices: list[CellChoice] = []
+
+    def answer(choice: CellChoice) -> CellEvaluation:
+        choices.append(choice)
+        return TABLE
+
+    monkeypatch.setattr(cell_evaluation, "evaluate_cells", answer)
+    return choices
+
+
+@pytest.fixture
+def predicted(workspace: Workspace, tmp_path: Path) -> Path:
+    """A file from which the run "model" was made."""
+    screen = simulate_screen(ScreenSettings(n_cells=300, n_genes=20, n_perturbations=3, depth=10), 0)
+    path = tmp_path / "model.h5ad"
+    write_screen(screen, path)
+    truth = screen.true_log2_fc
+    rows = [(f"{p}_{g}", p, g, "none" if truth.loc[p, g] == 0 else "up") for p in truth.index for g in truth.columns]
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene", "label"], rows), "train.csv")
+    import_predictions(workspace, path, PredictionOptions(name="model", cells=CellOptions(perturbation="perturbation")))
+    return path
+
+
+def stored(workspace: Workspace, run: str) -> StoredEvaluation | None:
+    with workspace.store.read() as db:
+        return cell_evaluations.find(db, runs.find(db, run).id)
+
+
+def test_a_table_is_kept_with_the_run_of_the_file(workspace: Workspace, predicted: Path, asked: list[CellChoice]) -> None:
+    options = EvaluationOptions(CellOptions(real=predicted), run="model", sample=50)
+    found, run = evaluate_predictions(workspace, predicted, options)
+    assert found == TABLE
+    assert run is not None
+    assert asked == [CellChoice(predicted, CellOptions(real=predicted), 50)]
+    kept = stored(workspace, "model")
+    assert kept is not None
+    assert (kept.real_file, kept.predicted_sha256 == kept.real_sha256, kept.author) == ("model.h5ad", True, "tester")
+    assert CellEvaluation.from_json(kept.content).as_json() == TABLE.as_json()
+    # by the dataset the run is found by its file; the new table replaces the old one
+    evaluate_predictions(workspace, predicted, replace(options, run=None, dataset="bmdm"))
+    with workspace.store.read() as db:
+        assert db.execute("SELECT count(*) FROM cell_evaluation").fetchall() == [(1,)]
+    run_actions.delete(workspace, "model")
+    with workspace.store.read() as db:
+        assert db.execute("SELECT count(*) FROM cell_evaluation").fetchall() == [(0,)]
+
+
+def test_without_a_run_nothing_is_kept(workspace: Workspace, predicted: Path, asked: list[CellChoice]) -> None:
+    read_only = Workspace(replace(workspace.settings, read_only=True))
+    _, run = evaluate_predictions(read_only, predicted, EvaluationOptions(CellOptions(real=predicted)))
+    assert run is None
+    assert len(asked) == 1
+    assert stored(workspace, "model") is None
+
+
+def test_the_wrong_run_or_file_is_refused_before_cell_eval_is_called(
+    workspace: Workspace, predicted: Path, asked: list[CellChoice], tmp_path: Path
+) -> None:
+    real = CellOptions(real=predicted)
+    other = tmp_path / "other.h5ad"
+    other.write_bytes(predicted.read_bytes() + b"\0")
+    import_upload(workspace, cases.as_csv(["id", "pert", "gene"], [("X_Y", "X", "Y")]), "t.csv")
+    for path, options, kind, message in (
+        (other, EvaluationOptions(real, run="model"), InputError, "run model was made from model.h5ad, expected the run of this"),
+        (other, EvaluationOptions(real, dataset="bmdm"), InputError, "no run of dataset bmdm was made from this file"),
+        (predicted, EvaluationOptions(real, run="zzz"), NotFound, "zzz"),
+        (predicted, EvaluationOptions(real, run="model", sample=0), InputError, "--sample 0: expected at least 1"),
+        (tmp_path / "t.csv", EvaluationOptions(real), InputError, "expected AnnData"),
+    ):
+        with pytest.raises(kind, match=message):
+            evaluate_predictions(workspace, path, options)
+    assert asked == []
+
+
+def test_the_commands(workspace: Workspace, predicted: Path, asked: list[CellChoice], tmp_path: Path) -> None:
+    place = workspace.settings.workspace
+    table = tmp_path / "changes.tsv"
+    table.write_text(
+        "perturbation\tsymbol\tLFC\n" + "\n".join(f"G{p:02d}\tG{g:02d}\t{p - g / 7}" for p in range(21) for g in range(21))
+    )
+    made = commands.core_json(place, "cells", "predictions", str(table), "--dataset", "bmdm", "--name", "R")
+    [outcome] = made["imported"]
+    assert {name: outcome[name] for name in ("kind", "name", "rows", "rejected", "new")} == {
+        "kind": "predicted_expression", "name": "R", "rows": 60, "rejected": 0, "new": True,
+    }  # fmt: skip
+    shown = commands.core_json(place, "cells", "evaluate", str(predicted), "--real", str(predicted), "--run", "model")
+    assert shown == {
+        **TABLE.as_json(),
+        "run": "model",
+        "left_out": list(TABLE.left_out),
+        "problems": [],
+        "metrics": shown["metrics"],
+    }
+    assert shown["metrics"][0]["mean"] == 0.25
+    text = commands.core(place, "cells", "evaluate", str(predicted), "--real", str(predicted))
+    assert text.status == 0
+    assert "cell-eval 0.6.8, profile full: 3 perturbations" in text.out
+    assert "mae" in text.out
+    assert len(asked) == 2
+    refused = commands.core(place, "cells", "predictions", str(tmp_path / "none.csv"))
+    assert (refused.status, refused.out) == (1, "")
+    assert refused.err.count("\n") == 1
+    bad = commands.core(place, "cells", "predictions", str(table), "--column", "log2_fc")
+    assert bad.status == 1
+    assert "expected ROLE=NAME" in bad.err

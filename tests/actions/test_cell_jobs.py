@@ -1,0 +1,109 @@
+"""Labels made in a process of their own, from a path that a visitor typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import cell_jobs
+from core.actions.workspace import Workspace
+from core.cells.groups import GroupSettings
+from core.cells.labels import Thresholds
+from core.cells.sampling import SamplingSettings
+from core.cells.screen import LabelSettings
+from core.engine.run_state import process_start
+from core.errors import InputError, StateError
+from tests.cells.cases import write_case
+from tests.commands import core
+
+HERE = "127.0.0.1"
+WAIT_S = 300
+
+
+@pytest.fixture
+def screen(workspace: Workspace) -> Path:
+    workspace.settings.workspace.mkdir(parents=True, exist_ok=True)
+    write_case(workspace.settings.workspace / "screen.h5ad")
+    return workspace.settings.workspace / "screen.h5ad"
+
+
+def test_a_process_is_started_and_its_end_is_seen(workspace: Workspace, screen: Path) -> None:
+    """It refuses the settings, which takes it a moment; tests/actions/test_cells.py makes datasets."""
+    strict = LabelSettings(groups=GroupSettings(min_cells=1_000))
+    cell_jobs.start_labels(workspace, str(screen), "screen", strict, HERE, "K562 cells")
+    with pytest.raises(StateError, match="is being made"):
+        cell_jobs.start_labels(workspace, str(screen), "screen", strict, HERE)
+    deadline = time.monotonic() + WAIT_S
+    while cell_jobs.list_jobs(workspace)[0].state == "running" and time.monotonic() < deadline:
+        time.sleep(0.2)
+    [job] = cell_jobs.list_jobs(workspace)
+    assert (job.state, job.dataset, job.file) == ("failed", "screen", "screen.h5ad")
+    assert "fewer than 1000 cells for" in job.last_line
+
+
+def test_a_dataset_that_is_there_was_made(small_workspace: Workspace) -> None:
+    write_job(small_workspace, "aa", "bmdm", 2**22 - 3, "100% of the genes compared\n")
+    [job] = cell_jobs.list_jobs(small_workspace)
+    assert job.state == "done"
+    write_case(small_workspace.settings.workspace / "screen.h5ad")
+    with pytest.raises(StateError, match="dataset 'bmdm' exists"):
+        path = str(small_workspace.settings.workspace / "screen.h5ad")
+        cell_jobs.start_labels(small_workspace, path, "bmdm", LabelSettings(), HERE)
+
+
+def write_job(workspace: Workspace, key: str, dataset: str, pid: int, log: str) -> None:
+    folder = workspace.settings.cache / "cells"
+    folder.mkdir(parents=True, exist_ok=True)
+    job = {"dataset": dataset, "file": "f.h5ad", "pid": pid, "born": process_start(os.getpid()), "started_at": ord(key[0])}
+    (folder / f"{key}.json").write_text(json.dumps(job))
+    (folder / f"{key}.log").write_text(log)
+
+
+def test_what_can_be_told_at_once_is(workspace: Workspace, screen: Path, tmp_path: Path) -> None:
+    for path, name, message in (
+        (str(tmp_path / "elsewhere.h5ad"), "a", "outside of the folders"),
+        (str(screen.with_name("none.h5ad")), "a", "cannot be read"),
+        (str(screen), "", "name of a dataset"),
+    ):
+        settings = replace(workspace.settings, import_roots=(screen.parent,))
+        with pytest.raises(InputError, match=message):
+            cell_jobs.start_labels(Workspace(settings), path, name, LabelSettings(), HERE)
+    with pytest.raises(StateError, match="listens beyond this machine"):
+        cell_jobs.start_labels(workspace, str(screen), "a", LabelSettings(), "0.0.0.0")
+    assert cell_jobs.list_jobs(workspace) == []
+
+
+def test_a_failure_says_why(workspace: Workspace) -> None:
+    write_job(workspace, "aa", "lost", 2**22 - 3, "error: no control cells\n")
+    write_job(workspace, "bb", "going", os.getpid(), "33% of the genes compared\n")
+    folder = workspace.settings.cache / "cells"
+    (folder / "cc.json").write_text("no JSON")
+    found = [(job.key, job.state, job.last_line) for job in cell_jobs.list_jobs(workspace)]
+    assert found == [("bb", "running", "33% of the genes compared"), ("aa", "failed", "error: no control cells")]
+
+
+def test_all_settings_reach_the_command(workspace: Workspace, screen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = LabelSettings(
+        perturbation="condition",
+        control="ctrl",
+        batch="batch",
+        guide="guide",
+        groups=GroupSettings(35, leave_out_small=True, keep_unknown=True),
+        thresholds=Thresholds(0.04, 0.7, 0.06, 0.2),
+        sampling=SamplingSettings(True, 7, 3, (0.6, 0.2, 0.2), (0.5, 0.25, 0.25), 4),
+        most_remaining=0.6,
+        in_memory=True,
+    )
+    started: list[tuple[str, ...]] = []
+    monkeypatch.setattr(cell_jobs, "start_command", lambda _workspace, arguments, _log: started.append(tuple(arguments)) or 1)
+    cell_jobs.start_labels(workspace, str(screen), "screen", settings, HERE, "K562 cells")
+    seen: list[object] = []
+    monkeypatch.setattr("core.actions.cells.label_cells", lambda *given: seen.extend(given) or 1 / 0)
+    core(workspace.settings.workspace, *started[0])
+    assert seen[2:4] == ["screen", settings]
+    assert seen[5] == "K562 cells"

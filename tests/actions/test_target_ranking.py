@@ -1,0 +1,135 @@
+"""Target rankings of a workspace: trained, evaluated, their states, backed up, deleted; wrong input writes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions import backups, target_process, target_ranking
+from core.actions.doctor import examine
+from core.actions.workspace import Workspace, open_workspace
+from core.config import Settings
+from core.engine.run_state import beat
+from core.errors import InputError, NotFound, StateError
+from core.store import changes
+from core.target_ranking.evaluate import EvaluationSettings, by_model
+from core.target_ranking.reading import CellSource
+from core.target_ranking.results import RankingFolder
+from tests.target_ranking import cases
+
+
+@pytest.fixture(autouse=True)
+def _models() -> Iterator[None]:
+    with cases.registered():
+        yield
+
+
+def train(workspace: Workspace, name: str = "small") -> RankingFolder:
+    return target_process.train(workspace, cases.request(name), lambda _line: None)
+
+
+def files_in(workspace: Workspace) -> list[Path]:
+    return [path for path in (workspace.settings.data / "targets").rglob("*") if path.is_file()]
+
+
+def test_a_training_ends_with_a_table(workspace: Workspace) -> None:
+    said: list[str] = []
+    folder = target_process.train(workspace, cases.request(), said.append)
+    assert said[0] == "  0% reading the cells"
+    assert said[-1] == "100% evaluating"
+    assert target_ranking.status_of(folder).state == "done"
+    assert target_ranking.find(workspace) == folder
+    assert [each.name for each in target_ranking.list_all(workspace)] == ["small"]
+    with pytest.raises(StateError, match="the name is taken"):
+        train(workspace)
+    assert target_process.resume(workspace, "small") == folder  # done already: nothing is started
+
+
+def test_wrong_input_writes_nothing(workspace: Workspace, tmp_path: Path) -> None:
+    request = cases.request()
+    (tmp_path / "cells.h5ad").write_bytes(b"no HDF5")
+    wrong = [
+        replace(request, name="../elsewhere"),
+        replace(request, models={"fallen": {"quiet": 1}}),
+        replace(request, source=CellSource(str(tmp_path / "cells.h5ad"))),
+        replace(request, source=CellSource(simulated={"n_cells": 900, "n_perturbations": 4, "n_doubles": 0})),
+    ]
+    for each in wrong:
+        with pytest.raises(InputError):
+            target_process.train(workspace, each, lambda _line: None)
+        assert files_in(workspace) == []
+
+
+def test_models_are_evaluated_again_with_another_mask_unit_and_pool(workspace: Workspace, tmp_path: Path) -> None:
+    folder = train(workspace)
+    pool = tmp_path / "pool.txt"
+    pool.write_text("\n".join(folder.load_models()["fallen"].genes[:40]), "utf-8")
+    found = target_ranking.evaluate_saved(workspace, "small", EvaluationSettings("strongest", "cell"), pool)
+    assert (found.facts["mask"], found.facts["unit"], found.facts["pool"]) == ("strongest", "cell", "pool.txt")
+    # within 40 genes a random ranking has half of those that are inside among the first 20
+    inside = by_model(found.table, "recall", 40)["random"].iloc[0]
+    assert by_model(found.table, "recall", 20)["random"].iloc[0] == pytest.approx(inside / 2)
+    assert len(folder.evaluations()) == 2
+    for settings in (EvaluationSettings("all"), EvaluationSettings(unit="gene")):  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="expected"):
+            target_ranking.evaluate_saved(workspace, "small", settings)
+
+
+def test_states(workspace: Workspace) -> None:
+    folder = target_ranking.create(workspace, cases.request())
+    assert target_ranking.status_of(folder).state == "crashed"  # its process never began
+    target_ranking.worker_of(folder).set_command("run")
+    assert target_ranking.status_of(folder).state == "waiting"
+    beat(target_ranking.worker_of(folder), {"share": 0.4, "what": "fallen: fitting"})
+    status = target_ranking.status_of(folder)
+    assert (status.state, status.share, status.what, status.is_live) == ("training", 0.4, "fallen: fitting", True)
+    for refused in (target_ranking.delete, lambda w, n: target_ranking.evaluate_saved(w, n, EvaluationSettings())):
+        with pytest.raises(StateError):
+            refused(workspace, "small")
+    target_ranking.record_ending(folder, "failed", "no memory")
+    assert target_ranking.status_of(folder).what == "no memory"
+    assert examine(workspace.settings).targets == {"failed": 1}
+    (folder.path / "done.json").write_text("[", "utf-8")
+    assert examine(workspace.settings).targets == {"unreadable": 1}
+
+
+def test_a_failure_is_recorded_and_the_training_goes_on_later(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(cases.Fallen, "fit", lambda *_: (_ for _ in ()).throw(InputError("no gene fell")))
+        with pytest.raises(InputError, match="no gene fell"):
+            train(workspace)
+    folder = target_ranking.find(workspace, "small")
+    assert target_ranking.status_of(folder) == target_ranking.RankingStatus("failed", 0.0, "no gene fell")
+    (folder.path / "done.json").unlink()
+    target_process.work_on(workspace, "small", lambda _line: None)
+    assert target_ranking.status_of(folder).state == "done"
+    assert folder.is_complete
+
+
+def test_a_backup_holds_what_is_trained(workspace: Workspace, tmp_path: Path) -> None:
+    train(workspace)
+    target_ranking.create(workspace, cases.request("begun"))
+    backups.back_up(workspace, tmp_path / "b.zip")
+    other = open_workspace(Settings(workspace=tmp_path / "other", author="tester"))
+    backups.restore(other, tmp_path / "b.zip")
+    [folder] = target_ranking.list_all(other)
+    assert target_ranking.status_of(folder).state == "done"
+    before = target_ranking.find(workspace, "small")
+    assert folder.evaluations()[0].table.equals(before.evaluations()[0].table)
+    assert target_ranking.evaluate_saved(other, "small", EvaluationSettings()).table.equals(before.evaluations()[0].table)
+
+
+def test_one_is_deleted_and_what_was_done_is_in_the_audit_log(workspace: Workspace) -> None:
+    folder = train(workspace)
+    target_ranking.delete(workspace, "small")
+    assert not folder.path.exists()
+    with pytest.raises(NotFound, match="not in this workspace, which has none"):
+        target_ranking.find(workspace, "small")
+    with workspace.store.read() as db:
+        rows = changes.latest(db, 2)
+    assert rows["action"].tolist() == ["delete target ranking", "train target ranking"]
+    assert json.loads(rows["detail"].iloc[1])["models"] == "fallen, fallen_trained"

@@ -1,0 +1,128 @@
+"""Files of cells: blocks, backed and in memory, and each kind of malformed file with its own message."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, issparse
+
+from core.cells.anndata_file import open_cells, summarise_counts
+from core.errors import InputError, UnknownFormat
+
+OBS = {"perturbation": ["ctrl", "A", "A"]}
+COUNTS = np.array([[3, 0], [0, 2], [1, 1]], dtype=np.float32)
+
+
+@pytest.mark.parametrize("backed", [True, False])
+@pytest.mark.parametrize("sparse", [True, False])
+def test_blocks_hold_every_cell_once(cells_file: Callable[..., Path], backed: bool, sparse: bool) -> None:
+    values = np.arange(14, dtype=np.float32).reshape(7, 2)
+    path = cells_file(csr_matrix(values) if sparse else values, {"perturbation": ["ctrl"] * 7}, ["A", "B"])
+    with open_cells(path, backed) as file:
+        blocks = list(file.blocks(3))
+        assert [(rows.start, rows.stop) for rows, _ in blocks] == [(0, 3), (3, 6), (6, 7)]
+        assert all(issparse(block) == sparse for _, block in blocks)
+        read = np.vstack([block.toarray() if issparse(block) else block for _, block in blocks])
+        assert np.array_equal(read, values)
+        assert (file.n_cells, file.genes) == (7, ("A", "B"))
+
+
+@pytest.mark.parametrize("backed", [True, False])
+def test_counts_are_summarised(cells_file: Callable[..., Path], backed: bool) -> None:
+    with open_cells(cells_file(csr_matrix(COUNTS), OBS, ["A", "B"]), backed) as file:
+        summary = summarise_counts(file)
+    assert summary.totals.tolist() == [3, 2, 2]
+    assert (summary.non_zero, summary.largest, summary.whole_numbers, summary.empty_cells) == (4, 3, True, 0)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (-1.0, "cell cell1, gene B: -1.0 is negative"),
+        (np.nan, "gene B: nan is not finite"),
+        (np.inf, "gene B: inf is not finite"),
+    ],
+)
+def test_values_that_are_no_counts_are_named(cells_file: Callable[..., Path], sparse: bool, value: float, message: str) -> None:
+    values = COUNTS.copy()
+    values[1, 1] = value
+    with (
+        open_cells(cells_file(csr_matrix(values) if sparse else values, OBS, ["A", "B"])) as file,
+        pytest.raises(InputError, match=message),
+    ):
+        summarise_counts(file)
+
+
+def test_log_transformed_values_are_told_from_counts(cells_file: Callable[..., Path]) -> None:
+    with (
+        open_cells(cells_file(np.log1p(COUNTS * 1e4), OBS, ["A", "B"])) as file,
+        pytest.raises(InputError, match=r"looks log-transformed: the largest value is 10\.3"),  # log1p(30,000)
+    ):
+        summarise_counts(file)
+    with open_cells(cells_file(COUNTS * 9.5, OBS, ["A", "B"])) as file:  # corrected counts: 28.5 is no logarithm of a count
+        assert not summarise_counts(file).whole_numbers
+
+
+def test_duplicated_genes_are_refused(cells_file: Callable[..., Path]) -> None:
+    path = cells_file(np.ones((3, 3), dtype=np.float32), OBS, ["A", "B", "A"])
+    with pytest.raises(InputError, match="gene symbols that stand there more than once: A; expected each once"):
+        open_cells(path)
+
+
+def test_empty_matrices_are_refused(cells_file: Callable[..., Path]) -> None:
+    with pytest.raises(InputError, match="0 cells × 2 genes"):
+        open_cells(cells_file(np.empty((0, 2), dtype=np.float32), {"perturbation": []}, ["A", "B"]))
+    with (
+        open_cells(cells_file(np.zeros((3, 2), dtype=np.float32), OBS, ["A", "B"])) as file,
+        pytest.raises(InputError, match="all values are 0"),
+    ):
+        summarise_counts(file)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    other = tmp_path / "cells.h5ad"
+    other.write_text("pert,gene\n")
+    with pytest.raises(UnknownFormat, match="no HDF5 file"):
+        open_cells(other)
+    with pytest.raises(InputError, match="cannot be read"):
+        open_cells(tmp_path / "nothing.h5ad")
+    pipe = tmp_path / "pipe.h5ad"
+    os.mkfifo(pipe)
+    with pytest.raises(UnknownFormat, match="a named pipe"):
+        open_cells(pipe)
+    with h5py.File(tmp_path / "plain.h5ad", "w") as plain:
+        plain["numbers"] = [1, 2]
+    with pytest.raises(InputError, match=r"expected|no values"):
+        open_cells(tmp_path / "plain.h5ad")
+
+
+def test_a_damaged_file_is_refused(cells_file: Callable[..., Path]) -> None:
+    path = cells_file(csr_matrix(COUNTS), OBS, ["A", "B"])
+    with h5py.File(path, "a") as opened:
+        opened["X/indices"][0] = 7  # there are two genes
+    with open_cells(path) as file, pytest.raises(InputError, match="cells 1 to 3 cannot be read"):
+        summarise_counts(file)
+    path.write_bytes(path.read_bytes()[:3_000])
+    with pytest.raises(InputError, match="cannot be read as AnnData"):
+        open_cells(path)
+
+
+def test_a_matrix_by_gene_is_read_in_memory_alone(tmp_path: Path) -> None:
+    import anndata
+    import pandas as pd
+    from scipy.sparse import csc_matrix
+
+    names = pd.Index(["A", "B"], dtype=object)
+    obs = pd.DataFrame({"perturbation": pd.Series(OBS["perturbation"], dtype=object)})
+    obs.index = pd.Index(["1", "2", "3"], dtype=object)
+    anndata.AnnData(X=csc_matrix(COUNTS), obs=obs, var=pd.DataFrame(index=names)).write_h5ad(tmp_path / "csc.h5ad")
+    with pytest.raises(InputError, match="compressed by gene"):
+        open_cells(tmp_path / "csc.h5ad")
+    with open_cells(tmp_path / "csc.h5ad", backed=False) as file:
+        assert summarise_counts(file).totals.tolist() == [3, 2, 2]

@@ -1,0 +1,118 @@
+"""Tables of predicted changes: which columns count, what evidence is, which rows are rejected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from core.cells.predicted_changes import WantedPairs
+from core.cells.predicted_table import choose_columns, read_predicted_table
+from core.errors import InputError, UnknownFormat
+from core.types import Pair
+
+PAIRS = WantedPairs.of([Pair(f"{pert}_{gene}", pert, gene, None, "train") for pert in ("A", "B") for gene in ("G", "H")])
+CHANGES = pd.DataFrame(
+    {"pert": ["A", "B", "A", "Q"], "gene": ["G", "H", "H", "G"], "log2_fc": [-0.5, 2.0, 0.25, 9.0]}
+)  # nothing of B_G; Q is not in the dataset
+
+
+def written(path: Path, table: pd.DataFrame) -> Path:
+    if path.suffix == ".parquet":
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_changes_alone_are_their_own_evidence(tmp_path: Path, suffix: str) -> None:
+    found = read_predicted_table(written(tmp_path / f"t{suffix}", CHANGES), PAIRS)
+    np.testing.assert_array_equal(found.signed, [-0.5, 0.25, np.nan, 2.0])
+    np.testing.assert_array_equal(found.evidence, [0.5, 0.25, np.nan, 2.0])
+    assert (found.measure, found.other_pairs, found.rejected) == ("log2_fc", 1, ())
+    assert found.covered.tolist() == [True, True, False, True]
+
+
+def test_a_standard_error_makes_z(tmp_path: Path) -> None:
+    table = CHANGES.assign(SE=[0.25, 4.0, 0.5, 1.0])
+    found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
+    np.testing.assert_array_equal(found.signed, [-2.0, 0.5, np.nan, 0.5])
+    assert found.measure == "z"
+    np.testing.assert_array_equal(found.log2_fc, [-0.5, 0.25, np.nan, 2.0])
+
+
+def test_p_values_rank_by_their_logarithm_with_the_sign_of_the_change(tmp_path: Path) -> None:
+    z = np.array([3.0, 1.0, 0.5, 2.0])
+    table = CHANGES.assign(p_value=2 * norm.sf(z))
+    found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
+    np.testing.assert_allclose(found.evidence, -np.log10(2 * norm.sf([3.0, 0.5, np.nan, 1.0])))
+    np.testing.assert_array_equal(np.sign(found.signed), [-1, 1, np.nan, 1])
+    assert found.measure == "-log10 p"
+
+
+def test_a_p_value_of_0_is_the_strongest_evidence_and_finite(tmp_path: Path) -> None:
+    found = read_predicted_table(written(tmp_path / "t.csv", CHANGES.assign(p=[0.0, 1.0, 1e-300, 0.5])), PAIRS)
+    assert found.evidence[0] == pytest.approx(307.65, abs=0.01)  # -log10 of the smallest normal number, 2.2e-308
+    assert np.nanmax(found.evidence) == found.evidence[0]
+
+
+def test_z_goes_before_everything_else(tmp_path: Path) -> None:
+    table = CHANGES.assign(z=[1.0, -2.0, 3.0, 4.0], se=1.0, p=0.5)
+    found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
+    np.testing.assert_array_equal(found.signed, [1.0, 3.0, np.nan, -2.0])
+
+
+def test_columns_are_named_where_names_do_not_tell() -> None:
+    header = ("target", "feature", "logFC", "P.Value")
+    with pytest.raises(InputError, match="expected pert, gene, and log2_fc or z"):
+        choose_columns("t.csv", header, {})
+    named = {"log2_fc": "logFC", "p": "P.Value"}
+    assert choose_columns("t.csv", header, named) == {"pert": "target", "gene": "feature", **named}
+    with pytest.raises(InputError, match="columns pert, perturbation may each be pert; say which with --column pert=NAME"):
+        choose_columns("t.csv", ("pert", "perturbation", "gene", "z"), {})
+    with pytest.raises(InputError, match="--column z=zz: not in the file; its columns are pert, gene, z"):
+        choose_columns("t.csv", ("pert", "gene", "z"), {"z": "zz"})
+    with pytest.raises(InputError, match="--column colour=z: no such role"):
+        choose_columns("t.csv", ("pert", "gene", "z"), {"colour": "z"})
+
+
+def test_rows_that_say_nothing_are_rejected_with_their_lines(tmp_path: Path) -> None:
+    rows = ["pert,gene,log2_fc,se", "A,G,1,1", "A,G,2,1", "A,H,,1", "B,G,inf,1", "B,H,1,0", "Q,G,x,x"]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(rows))
+    found = read_predicted_table(path, PAIRS)
+    assert [(bad.line, bad.reason) for bad in found.rejected] == [
+        (3, "duplicate"),
+        (4, "empty cell"),
+        (5, "not a number"),
+        (6, "out of range"),
+    ]
+    np.testing.assert_array_equal(found.signed, [1.0, np.nan, np.nan, np.nan])
+    assert found.other_pairs == 1
+
+
+def test_a_pair_on_both_sides_of_a_part_of_the_file_counts_once(tmp_path: Path) -> None:
+    """Text files are read in parts of about a megabyte."""
+    other = pd.DataFrame({"pert": "Q", "gene": [f"N{i}" for i in range(200_000)], "log2_fc": 0.5})
+    table = pd.concat([CHANGES.iloc[:1], other, CHANGES.iloc[:1].assign(log2_fc=7.0)])
+    found = read_predicted_table(written(tmp_path / "t.csv", table), PAIRS)
+    assert found.signed[0] == -0.5
+    assert [(bad.line, bad.reason) for bad in found.rejected] == [(200_003, "duplicate")]
+
+
+def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    with pytest.raises(UnknownFormat, match=r"expected predicted changes as .csv, .tsv, .parquet"):
+        read_predicted_table(tmp_path / "t.xlsx", PAIRS)
+    for name, content in (("t.parquet", b"no"), ("missing.csv", None), ("twice.csv", b"pert,pert,gene,z\n")):
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=name):
+            read_predicted_table(tmp_path / name, PAIRS)
+    (tmp_path / "ragged.csv").write_text("pert,gene,z\nA,G,1\nA,H\n")
+    with pytest.raises(InputError, match=r"ragged.csv: cannot be read"):
+        read_predicted_table(tmp_path / "ragged.csv", PAIRS)

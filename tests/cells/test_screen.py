@@ -1,0 +1,91 @@
+"""A file of cells described, and labelled in one call: the calls against the truth, and the record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.cells.groups import GroupSettings
+from core.cells.labels import UP
+from core.cells.screen import NOT_SHRUNK, LabelSettings, describe_cells, label_screen, record_of
+from core.cells.simulator import ScreenSettings
+from core.errors import InputError
+from tests.cells.cases import write_case
+from tests.cells.truth import calls_of, measure_calls
+
+
+def test_a_file_is_described_before_anything_is_computed(tmp_path: Path) -> None:
+    screen = write_case(tmp_path / "screen.h5ad")
+    found = describe_cells(tmp_path / "screen.h5ad")
+    assert (found.n_cells, found.n_genes, found.batches) == (2_000, 160, 2)
+    assert (found.columns.perturbation, found.columns.control, found.columns.others) == (
+        "perturbation",
+        "non-targeting",
+        ("condition",),
+    )
+    assert (found.n_control, len(found.cells), len(found.multiple)) == (200, 20, 1)
+    assert found.cells == {
+        name: n for name, n in screen.obs["perturbation"].value_counts().items() if "+" not in name and name != "non-targeting"
+    }
+
+
+def test_a_description_tells_what_labels_would_refuse(cells_file: Callable[..., Path]) -> None:
+    path = cells_file(np.ones((5, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "Z"]}, ["A"])
+    found = describe_cells(path)
+    assert found.cells == {"A": 2}  # a single cell cannot be compared
+    assert describe_cells(path, LabelSettings(perturbation="gene", control="NT")).columns.given == ("perturbation", "control")
+
+
+def test_labels_agree_with_the_truth(tmp_path: Path) -> None:
+    """One screen; soak/test_cells.py measures twenty larger ones."""
+    found = measure_calls(tmp_path, ScreenSettings(n_cells=2_500, n_genes=200, n_perturbations=20), 0)
+    assert found.false_significant / found.significant < 0.12
+    assert found.found / found.large > 0.5
+    assert found.reversed <= 0.01 * found.called
+
+
+def test_the_record_says_how_labels_were_made(tmp_path: Path) -> None:
+    screen = write_case(tmp_path / "screen.h5ad")
+    settings = LabelSettings()
+    said: list[str] = []
+    labels = label_screen(tmp_path / "screen.h5ad", settings, said.append)
+    record = record_of(labels, settings)
+    assert record["note"] == NOT_SHRUNK
+    assert record["settings"]["thresholds"] == {"fdr": 0.05, "log2_fc": np.log2(1.5), "none_fdr": 0.05, "none_log2_fc": 0.25}
+    assert record["packages"]["pdex"] == "0.1.28"
+    assert record["rows"] == len(labels.pairs) == sum(record["labels"].values())
+    assert len(record["left_out"]["perturbations of several genes"]) == 1
+    assert said[0] == "reading 2,000 cells × 160 genes"
+    assert said[-1] == "100% of the genes compared"
+    working = {guide for guide in screen.obs["guide"].unique() if guide.rpartition("_")[0] in labels.groups.targets}
+    assert set(record["failed_guides"]) == set(screen.failed_guides) & working
+    assert calls_of(screen, labels).called == int((np.abs(labels.codes) == UP).sum())
+
+
+def test_tables_hold_every_pair_and_perturbation(tmp_path: Path) -> None:
+    write_case(tmp_path / "screen.h5ad")
+    labels = label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
+    effects, perturbations = labels.effects(), labels.perturbations()
+    assert len(effects) == 20 * 160
+    row = effects.iloc[3 * 160 + 7]
+    assert (row["pert"], row["gene"]) == (labels.groups.targets[3], labels.genes[7])
+    assert row["fdr"] == labels.changes.fdr[3, 7]
+    counted = effects.groupby(["pert", "label"], observed=False).size().unstack()
+    for name, column in (("up", "up"), ("down", "down"), ("none", "none"), ("left out", "left_out")):
+        assert perturbations[column].tolist() == counted[name].reindex(perturbations["pert"]).tolist()
+    assert perturbations["rows"].sum() == len(labels.pairs)
+    assert perturbations.loc[perturbations["split"].isna(), "rows"].sum() == 0
+    merged = labels.pairs.merge(effects.astype({"pert": object, "gene": object}), on=["pert", "gene"], suffixes=("", "_effect"))
+    assert (merged["label"] == merged["label_effect"]).all()
+    assert (labels.pairs["pert"] != labels.pairs["gene"]).all()
+
+
+def test_too_few_cells_are_refused_or_left_out(tmp_path: Path) -> None:
+    write_case(tmp_path / "screen.h5ad", n_cells=600)  # 27 cells of each perturbation
+    with pytest.raises(InputError, match="fewer than 30 cells for 20 of 20 perturbations"):
+        label_screen(tmp_path / "screen.h5ad", LabelSettings(), lambda _: None)
+    with pytest.raises(InputError, match="every perturbation has fewer than 30 cells"):
+        label_screen(tmp_path / "screen.h5ad", LabelSettings(groups=GroupSettings(leave_out_small=True)), lambda _: None)

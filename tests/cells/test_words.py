@@ -1,0 +1,61 @@
+"""Lines for people about a file of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from core.cells.screen import describe_cells
+from core.cells.words import description_lines, label_lines
+
+RECORD = {
+    "rows": 12,
+    "labels": {"up": 2, "down": 4, "none": 6},
+    "cells": 1_500,
+    "control_cells": 150,
+    "columns": {"perturbation": "gene", "control": "NT", "batch": None, "guide": "guide"},
+    "perturbations": 10,
+    "left_out": {
+        "unassigned cells": 3,
+        "cells without counts": 0,
+        "perturbations of several genes": ["A+B"],
+        "perturbations with few cells": [],
+        "perturbations with few effects": ["A", "B"],
+        "pairs without a label": 1_234,
+    },
+    "targets_not_among_the_genes": [],
+    "perturbations_in_batches_without_controls": [],
+    "failed_guides": [f"g{i}" for i in range(10)],
+    "settings": {"most_remaining": 0.7},
+    "whole_numbers": False,
+}
+
+
+def test_a_dataset_is_described_with_what_was_left_out() -> None:
+    assert label_lines("lab", RECORD) == [
+        "lab: 12 pairs: 2 up, 4 down, 6 none",
+        "  1,500 cells, 150 of them controls (NT); columns: perturbation = gene, guide = guide",
+        "  8 of 10 perturbations have enough effects",
+        "  pairs that are neither changed nor unchanged, left out: 1,234",
+        "  Fold changes are not shrunk; those of the BioReasoning challenge are.",
+        "  perturbations of several genes, left out: 1 (A+B)",
+        "  failed guides, which leave more than 70% of their target's expression: 10 (g0, g1, g2, g3, g4, g5, g6, g7 and 2 more)",
+        "  unassigned cells, left out: 3",
+        "  not all values are whole numbers: are these counts?",
+    ]
+
+
+def test_what_was_chosen_is_described(cells_file: Callable[..., Path]) -> None:
+    path = cells_file(np.ones((6, 1), dtype=np.float32), {"gene": ["NT", "NT", "A", "A", "", "Z"]}, ["A"])
+    assert description_lines(describe_cells(path)) == [
+        "6 cells × 1 genes",
+        "perturbation  gene (found by name)",
+        "control       NT (found by name), 2 cells",
+        "batch         none",
+        "guide         none",
+        "perturbations of one gene: 1, with 2 to 2 cells",
+        "perturbations with fewer than 30 cells: 1",
+        "cells of which nothing says what was done to them: 1",
+    ]

@@ -1,0 +1,72 @@
+"""Pools of candidates: how they are read, and what a random ranking of one scores, against all its orders."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.target_ranking.candidates import pool_matrix, random_level, read_candidates
+from core.target_ranking.metrics import rank_targets, score_rankings
+
+KS = (1, 2, 3, 5, 10)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "pool.json"
+    path.write_text(text, "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("condition", "pool"),
+    [("A", None), ("A+B", None), ("A+B+C", None), ("A+B", "ACDE"), ("A+B", "CDE"), ("A+B", "AB"), ("A", "ABCD")],
+)
+def test_the_random_level_is_the_mean_over_all_orders(condition: str, pool: str | None) -> None:
+    genes = "ABCDEF"
+    ranked = pool or genes
+    targets = [genes.index(gene) for gene in condition.split("+")]
+    orders = list(itertools.permutations(range(len(ranked))))
+    scores = np.full((len(orders), len(genes)), -np.inf)
+    scores[:, [genes.index(gene) for gene in ranked]] = np.array(orders, dtype=float)
+    among = np.tile(np.isin(list(genes), list(ranked)), (len(orders), 1))
+    brute = score_rankings(rank_targets(scores, [tuple(targets)] * len(orders), among), [condition] * len(orders), KS)
+    pools = None if pool is None else {condition: frozenset(pool)}
+    found = random_level([condition], pools, len(genes), KS)
+    for metric, k in found.rows:
+        assert found.mean(metric, k) == pytest.approx(brute.mean(metric, k)), (metric, k)
+
+
+def test_pools_are_read(tmp_path: Path) -> None:
+    by_condition = written(tmp_path, json.dumps({"B+A": ["A", "C"], "D+ctrl": ["D"], "E": ["A"]}))
+    assert read_candidates(by_condition, ["A+B", "D"]) == {"A+B": frozenset("AC"), "D": frozenset("D")}
+    for text in ('["A", "C"]', "A\n\nC\n"):
+        assert read_candidates(written(tmp_path, text), ["A", "B"]) == {"A": frozenset("AC"), "B": frozenset("AC")}
+
+
+def test_a_pool_is_a_row_of_flags() -> None:
+    found = pool_matrix({"A": frozenset("AC"), "B": frozenset("B")}, ["B", "A", "B"], "ABC")
+    assert found.tolist() == [[False, True, False], [True, False, True], [False, True, False]]
+    with pytest.raises(InputError, match="candidates: A: X, Y not among the 3 genes measured"):
+        pool_matrix({"A": frozenset("AXY")}, ["A"], "ABC")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no genes"),
+        ("{}", "holds no genes"),
+        ("[3]", "expected a list of genes"),
+        ('{"A": []}', "expected a list of genes"),
+        ('{"A": ["B", "B"]}', "1 genes stand twice"),
+        ('{"C": ["B"]}', "no candidates for 1 test conditions, such as A"),
+        ("[", "cannot be read"),
+    ],
+)
+def test_a_wrong_file_says_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_candidates(written(tmp_path, text), ["A"])

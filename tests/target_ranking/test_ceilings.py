@@ -1,0 +1,82 @@
+"""Structural ceilings: by hand, against the best ranking there is, and of the published hard split."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.target_ranking.ceilings import ceilings_of
+from core.target_ranking.conditions import targets_in
+from core.target_ranking.metrics import KS, rank_targets, score_rankings
+from core.target_ranking.splits import Split, read_split
+
+# trained: A, B, C; test: a seen double, a half-seen one, an unseen single, a triple with two trained genes
+SPLIT = Split(("A", "B+C"), ("C",), ("A+B", "A+D", "E", "B+C+F"), "hard", seed=0)
+GENES = tuple("ABCDEFGHIJ") + tuple(f"H{i}" for i in range(90))
+
+
+def test_ceilings_by_hand() -> None:
+    found = ceilings_of(SPLIT)
+    # relevant: 3 of 4. recall at 1: 1/2 + 1/2 + 0 + 1/3; at 2: 1 + 1/2 + 0 + 2/3. exact: none at 1, A+B from 2 on
+    assert found.steps() == {
+        "relevant": {"1": "3/4"},
+        "recall": {"1": "1.333/4", "2": "2.167/4"},
+        "exact": {"1": "0/4", "2": "1/4"},
+    }
+    assert sum(found.best["recall", 1]) == Fraction(4, 3)
+    assert found.value("relevant_hit", 40) == 0.75
+    assert found.value("mrr") == 0.75
+    # cells: A+B counts three times, E once, the others not at all
+    assert found.value("relevant_hit", 5, {"A+B": 3, "E": 1}) == 0.75
+    assert found.value("exact_hit", 5, {"A+B": 3, "E": 1}) == 0.75
+
+
+@given(st.integers(0, 10_000))
+def test_no_model_of_trained_genes_exceeds_them(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    targets = [tuple(GENES.index(gene) for gene in targets_in(name)) for name in SPLIT.test]
+    scores = np.full((len(targets), len(GENES)), -np.inf)
+    trained = [GENES.index(gene) for gene in sorted(SPLIT.trained_genes)]
+    best = scores.copy()
+    for row, own in enumerate(targets):
+        scores[row, trained] = rng.integers(0, 3, len(trained))
+        best[row, trained] = np.where(np.isin(trained, own), 2.0 + rng.random(len(trained)), 1.0)
+    ceilings = ceilings_of(SPLIT, n_genes=len(GENES))
+    for values, reaches in ((scores, False), (best, True)):
+        found = score_rankings(rank_targets(values, targets), SPLIT.test)
+        for metric, k in found.rows:
+            assert found.mean(metric, k) <= ceilings.value(metric, k) + 1e-12
+            if reaches and metric != "mrr":
+                assert found.mean(metric, k) == pytest.approx(ceilings.value(metric, k))
+
+
+def test_candidates_lower_ceilings_and_a_small_pool_has_none_where_ties_reach_k() -> None:
+    pools = {name: frozenset("ADE") | {f"H{i}" for i in range(57)} for name in SPLIT.test}
+    found = ceilings_of(SPLIT, pools)
+    assert found.text("relevant_hit", 5) == "2/4"  # A+B and A+D by A; the triple's trained genes are no candidates
+    assert found.text("recall", 5) == "1/4"
+    # 60 genes tie at 30.5 at best, so that k = 40 has no ceiling but the pool's: D and E count, B, C and F cannot
+    assert found.text("recall", 40) == "2.5/4"
+    with pytest.raises(InputError, match="no pool for the test condition A\\+B"):
+        ceilings_of(SPLIT, {"E": frozenset("E")})
+
+
+def test_the_published_hard_split(shared_data: Path) -> None:
+    path = shared_data / "norman" / "split_hard_seed42.json"
+    if not path.is_file():
+        pytest.skip(f"needs the published split {path}")
+    found = ceilings_of(read_split(path))
+    assert found.steps() == {
+        "relevant": {"1": "21/38"},
+        "recall": {"1": "10.5/38", "2": "14/38"},
+        "exact": {"1": "0/38", "2": "7/38"},
+    }
+    # where the published xgboost stands at k = 40
+    at_40 = [round(found.value(metric, KS[-1]), 4) for metric in ("relevant_hit", "recall", "exact_hit")]
+    assert at_40 == [0.5526, 0.3684, 0.1842]

@@ -1,0 +1,123 @@
+"""The table of an evaluation, by hand on six cells: averaging, controls of a batch, masks, strata, margins, candidates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.target_ranking.candidates import random_level
+from core.target_ranking.evaluate import COLUMNS, GENE_COLUMNS, EvaluationSettings, by_model, evaluate
+from core.target_ranking.expression import ExpressionSet
+from core.target_ranking.splits import Split
+from tests.target_ranking.cases import FallenFitted
+
+GENES = ("A", "B", "C", "D", "E")
+SPLIT = Split(("A",), ("B",), ("A+B", "C", "D"), "hard", ("C", "D"), 0)
+# Controls are 5 in batch x and 9 in batch y, so that only a batch's own controls show what fell.
+CELLS = ExpressionSet(
+    np.array(
+        [
+            [5, 5, 5, 5, 5],
+            [9, 9, 9, 9, 9],
+            [1, 3, 5, 5, 5],  # A+B, batch x: A fell by 4, B by 2
+            [7, 3, 9, 9, 9],  # A+B, batch y: A fell by 2, B by 6
+            [5, 5, 2, 5, 1],  # C, batch x: C fell by 3, but E by 4
+            [9, 9, 9, 9, 9],  # D, batch y: nothing fell
+        ],
+        dtype=np.float32,
+    ),
+    GENES,
+    np.array(["ctrl", "ctrl", "A+B", "A+B", "C", "D"]),
+    np.array(["x", "y", "x", "y", "x", "y"]),
+)
+ALL = FallenFitted("fallen", GENES, np.ones(5, dtype=np.bool_))
+TRAINED = FallenFitted("trained", GENES, np.array([True, False, False, False, False]))
+
+
+def value(found: Any, metric: str, k: int | None, model: str = "fallen", stratum: str = "all") -> float:
+    rows = by_model(found.table, metric, k, stratum).set_index("model")
+    return float(rows.loc[model, "estimate"])
+
+
+def test_conditions_are_averaged_first() -> None:
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
+    # A+B: mean falls 3 and 4, so B is first and A second; C: E first, C second; D: all five tie at rank 3
+    assert value(found, "mrr", None) == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
+    assert value(found, "relevant_hit", 1) == pytest.approx(1 / 3)
+    assert value(found, "recall", 1) == pytest.approx((1 / 2 + 0 + 0) / 3)
+    assert [value(found, "exact_hit", k) for k in (1, 5)] == [0.0, 1.0]
+    assert by_model(found.table, "mrr", None)["n"].tolist() == [3]
+
+
+def test_cells_are_ranked_each_with_the_controls_of_its_batch() -> None:
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(unit="cell"))
+    # the two cells of A+B: A first, B first; C: second; D: tie at 3
+    assert value(found, "mrr", None) == pytest.approx((1 + 1 + 1 / 2 + 1 / 3) / 4)
+    rows = by_model(found.table, "mrr", None).iloc[0]
+    assert (rows["n"], rows["conditions"]) == (4, 3)
+
+
+def test_a_model_of_trained_genes_stands_at_its_ceiling() -> None:
+    found = evaluate({"trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(ks=(1, 2)))
+    rows = by_model(found.table, "recall", 1).iloc[0]
+    # A of A+B is first; of the other conditions nothing was trained: they tie with the rest at (2 + 5) / 2
+    assert (rows["estimate"], rows["ceiling"]) == (pytest.approx(1 / 6), pytest.approx(1 / 6))
+    assert found.ranks_untrained == ()
+    assert evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings()).ranks_untrained == ("fallen",)
+
+
+def test_margins_are_those_over_the_expected_random_level() -> None:
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
+    random = random_level(["A+B", "C", "D"], None, 5)
+    for metric, k in (("mrr", None), ("recall", 1)):
+        rows = by_model(found.table, metric, k).iloc[0]
+        assert rows["random"] == pytest.approx(random.mean(metric, k))
+        assert rows["margin"] == pytest.approx(rows["estimate"] - rows["random"])
+        assert rows["margin_low"] < rows["margin"] < rows["margin_high"]
+
+
+def test_conditions_are_told_apart_by_what_was_trained() -> None:
+    found = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings())
+    counts = (
+        by_model(found.table, "mrr", None, "unseen")["n"].tolist(),
+        by_model(found.table, "mrr", None, "part seen")["n"].tolist(),
+    )
+    assert counts == ([2], [1])
+    assert not len(by_model(found.table, "mrr", None, "seen"))
+    assert value(found, "mrr", None, stratum="part seen") == 1.0
+
+
+def test_masked_targets_tie_and_candidates_narrow() -> None:
+    masked = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(mask="targets", ks=(1, 2, 3, 4, 5)))
+    # A, B, C, D are perturbed somewhere and show nothing; E fell for C: there the four tie at 3.5, elsewhere all at 3
+    assert value(masked, "mrr", None) == pytest.approx((1 / 3 + 1 / 3.5 + 1 / 3) / 3)
+    pools = {"A+B": frozenset("AC"), "C": frozenset("CD"), "D": frozenset("E")}
+    narrowed = evaluate({"fallen": ALL}, CELLS, SPLIT, EvaluationSettings(), pools)
+    # A before C; C before D; D is no candidate
+    assert value(narrowed, "mrr", None) == pytest.approx(2 / 3)
+    assert value(narrowed, "exact_hit", 40) == pytest.approx(1 / 3)
+    assert by_model(narrowed.table, "relevant_hit", 1)["random"].tolist() == pytest.approx([(1 / 2 + 1 / 2 + 0) / 3])
+
+
+def test_the_first_genes_are_kept_for_people() -> None:
+    found = evaluate({"fallen": ALL, "trained": TRAINED}, CELLS, SPLIT, EvaluationSettings(unit="cell"))
+    assert tuple(found.table.columns) == COLUMNS
+    assert tuple(found.genes.columns) == GENE_COLUMNS
+    of_c = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "fallen")]
+    assert of_c[["gene", "rank", "is_target"]].values.tolist()[:2] == [["E", 1.0, False], ["C", 2.0, True]]
+    unscored = found.genes[(found.genes["condition"] == "C") & (found.genes["model"] == "trained")]
+    assert unscored[["gene", "rank"]].values.tolist() == [["A", 1.0], ["C", 3.5]]
+
+
+def test_other_genes_conditions_without_cells_and_no_model_are_refused() -> None:
+    other = FallenFitted("other", GENES[:4], np.ones(4, dtype=np.bool_))
+    with pytest.raises(InputError, match="other: was fitted on 4 genes"):
+        evaluate({"other": other}, CELLS, SPLIT, EvaluationSettings())
+    with pytest.raises(InputError, match="1 conditions of the split hard, seed 0 have no cells: E"):
+        evaluate({"fallen": ALL}, CELLS, replace(SPLIT, test=("C", "E")), EvaluationSettings())
+    with pytest.raises(InputError, match="got no model"):
+        evaluate({}, CELLS, SPLIT, EvaluationSettings())

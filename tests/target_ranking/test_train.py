@@ -1,0 +1,141 @@
+"""A training, its folder and its tables: whole, resumed after a crash, and evaluated."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.errors import InputError, NotFound
+from core.target_ranking import results
+from core.target_ranking.ceilings import ceilings_of
+from core.target_ranking.evaluate import EvaluationSettings, by_model, evaluate
+from core.target_ranking.reading import ReadCells
+from core.target_ranking.request import SplitChoice, TrainingRequest
+from core.target_ranking.results import ALL_GENES, RankingFolder, list_folders
+from core.target_ranking.splits import Split
+from core.target_ranking.tables import (
+    METRICS,
+    ceilings_text,
+    differences,
+    evaluation_text,
+    margin_table,
+    published_wide,
+    table_records,
+    table_text,
+    wide_table,
+)
+from core.target_ranking.train import prepare, train
+from tests.target_ranking import cases
+
+
+@pytest.fixture(autouse=True)
+def _models() -> Iterator[None]:
+    with cases.registered():
+        yield
+
+
+@pytest.fixture(scope="module")
+def prepared() -> tuple[ReadCells, Split]:
+    with cases.registered():
+        return prepare(cases.request())
+
+
+def trained(folder: Path, prepared: tuple[ReadCells, Split], said: list[tuple[float, str]] | None = None) -> RankingFolder:
+    made = RankingFolder(folder / "small")
+    made.create(cases.request())
+    train(made, *prepared, lambda share, what: None if said is None else said.append((share, what)))
+    return made
+
+
+def test_every_model_is_fitted_saved_and_evaluated(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    said: list[tuple[float, str]] = []
+    folder = trained(tmp_path, prepared, said)
+    assert said == [(0.25, "fallen: fitting"), (0.75, "fallen_trained: fitting"), (1.0, "evaluating")]
+    assert folder.is_complete
+    assert folder.fitted() == ("fallen", "fallen_trained")
+    assert folder.split() == prepared[1]
+    [saved] = folder.evaluations()
+    again = evaluate(folder.load_models(), prepared[0].cells, prepared[1], EvaluationSettings())
+    assert saved.table.equals(again.table)
+    assert saved.genes.equals(again.genes)
+    assert saved.facts["pool"] == ALL_GENES
+    assert folder.history()["model"].unique().tolist() == ["fallen", "fallen_trained"]
+    assert list_folders(tmp_path) == [folder]
+
+
+def test_knocked_down_genes_fall_so_they_are_found(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    """The simulator lets a perturbed gene fall: ranking by that beats chance; unseen genes are out of the other's reach."""
+    [saved] = trained(tmp_path, prepared).evaluations()
+    rows = by_model(saved.table, "mrr", None).set_index("model")
+    assert rows.loc["fallen", "margin_low"] > 0.3
+    unseen = by_model(saved.table, "relevant_hit", 5, "unseen").set_index("model")
+    assert unseen["estimate"].to_dict() == {"fallen": 1.0, "fallen_trained": 0.0}
+    for metric, k in (("relevant_hit", 1), ("recall", 5), ("exact_hit", 40)):
+        of_trained = by_model(saved.table, metric, k).set_index("model").loc["fallen_trained"]
+        assert of_trained["estimate"] <= of_trained["ceiling"]
+    assert saved.facts["ranks_untrained"] == ["fallen"]
+
+
+def test_a_training_goes_on_after_the_models_that_are_there(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    folder = trained(tmp_path, prepared)
+    shutil.rmtree(folder.model("fallen_trained"))
+    (folder.path / results.MANIFEST).unlink()
+    untouched = (folder.model("fallen") / "manifest.json").read_bytes()
+    said: list[tuple[float, str]] = []
+    train(folder, *prepared, lambda share, what: said.append((share, what)))
+    assert said[0] == (0.75, "fallen_trained: fitting")
+    assert (folder.model("fallen") / "manifest.json").read_bytes() == untouched
+    assert folder.is_complete
+
+
+def test_evaluations_of_other_settings_stand_beside_one_another(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    folder = trained(tmp_path, prepared)
+    for settings in (EvaluationSettings("targets"), EvaluationSettings(unit="cell"), EvaluationSettings("targets")):
+        folder.write_evaluation(settings, ALL_GENES, evaluate(folder.load_models(), prepared[0].cells, prepared[1], settings))
+    assert sorted((each.facts["mask"], each.facts["unit"]) for each in folder.evaluations()) == [
+        ("none", "cell"),
+        ("none", "condition"),
+        ("targets", "condition"),
+    ]
+
+
+def test_a_wrong_or_missing_part_is_said(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    with pytest.raises(NotFound, match=r"has no request\.json"):
+        RankingFolder(tmp_path / "nothing").request()
+    folder = RankingFolder(tmp_path / "begun")
+    folder.create(cases.request())
+    with pytest.raises(NotFound, match="no model is fitted"):
+        folder.load_models()
+    (folder.path / "data.json").write_text("[", "utf-8")
+    with pytest.raises(InputError, match=r"data\.json: cannot be read"):
+        folder.split()
+    other = cases.request()
+    published = Split(("A",), ("B",), ("C",), "file", source="split.json")
+    with pytest.raises(InputError, match=r"3 conditions of the split split\.json have no cells"):
+        prepare(TrainingRequest("x", other.source, SplitChoice("file", split=published), other.models))
+    del prepared
+
+
+def test_tables_for_people_and_programs(tmp_path: Path, prepared: tuple[ReadCells, Split]) -> None:
+    [saved] = trained(tmp_path, prepared).evaluations()
+    wide = wide_table(saved.table, "recall")
+    assert wide["model"].tolist() == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
+    assert list(wide)[1:] == [f"recall@{k}" for k in (1, 5, 10, 20, 40)]
+    assert list(wide_table(saved.table, "mrr")) == ["model", "MRR"]
+    records = table_records(saved.table)
+    assert json.loads(json.dumps(records, allow_nan=True))[0]["k"] is None
+    assert {record["k"] for record in records} == {None, 1, 5, 10, 20, 40}
+    text = table_text(saved, "hard, seed 0")
+    assert "conditions (cells averaged first), no gene is masked, all genes ranked" in text
+    assert "over random" in text
+    assert evaluation_text(saved) in text
+    margins = margin_table(saved.table, "mrr", None, {"all": "all of them", "unseen": "unseen", "seen": "seen"})
+    assert margins["test conditions"].tolist()[:2] == ["all of them", "unseen"]
+    assert ceilings_text(ceilings_of(prepared[1])).startswith("ceilings of models that rank trained genes only\nrelevant: ")
+    assert list(published_wide("recall")) == ["model", *[f"recall@{k}" for k in (1, 5, 10, 20, 40)], "scored"]
+    assert differences(saved.facts, "hard")[-1] == "xgboost (published): mask strongest, not none."
+    assert set(METRICS) == {"relevant_hit", "exact_hit", "recall", "mrr"}

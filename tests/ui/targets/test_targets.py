@@ -1,0 +1,127 @@
+"""The page Targets, without a browser: empty, trained, its tabs, links, another evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+import pytest
+
+from core.actions import target_process, target_ranking
+from core.actions.workspace import Workspace
+from core.target_ranking.evaluate import EvaluationSettings
+from core.ui.targets.conditions_tab import first_genes, rank_text, target_ranks
+from core.ui.targets.training_tab import choices_table, epochs_table
+from tests.target_ranking import cases
+from tests.ui.conftest import Visit
+from tests.ui.test_apptest import numbers, press, text_of
+
+
+@pytest.fixture
+def trained(workspace: Workspace) -> Iterator[Workspace]:
+    """A workspace with a target ranking, evaluated twice: on averaged conditions, and last on cells with masked targets."""
+    with cases.registered():
+        target_process.train(workspace, cases.request(), lambda _line: None)
+        target_ranking.evaluate_saved(workspace, "small", EvaluationSettings("targets", "cell"))
+        yield workspace
+
+
+def test_an_empty_page_says_what_it_is_for(visit: Visit, workspace: Workspace) -> None:
+    app = visit(workspace, "targets")
+    assert "Target ranking is the reverse problem" in text_of(app)
+    assert [button.label for button in app.button] == ["Train on a simulated screen"]
+    text = text_of(visit(workspace, "targets", tab="Published"))
+    assert "Published recall" in text
+    assert "21/38" in text.replace("\\", "")
+
+
+def test_the_table_stands_beside_random_and_ceiling(visit: Visit, trained: Workspace) -> None:
+    app = visit(trained, "targets", evaluation="averaged conditions, no mask", metric="relevant_hit")
+    assert not app.exception
+    shown = {name.replace("\u2060", ""): value for name, value in numbers(app).items()}
+    assert list(shown) == ["fallen relevant hit@10", "fallen_trained relevant hit@10", "random ranking", "ceiling"]
+    assert shown["fallen relevant hit@10"] == "1.000"
+    assert shown["fallen_trained relevant hit@10"] == shown["ceiling"] == "0.625"
+    [table, margins] = [each.value for each in app.dataframe if "estimate" not in each.value]  # without the figure's
+    assert table["model"].tolist() == ["fallen", "fallen_trained", "random ranking", "ceiling, trained genes only"]
+    assert margins["test conditions"].tolist()[0] == "all test conditions"
+    text = text_of(app).replace("\\", "")
+    assert "relevant 5/8 from k = 1; recall 2.5/8 from k = 1, 3.5/8 from k = 2; exact 0/8 from k = 1, 2/8 from k = 2" in text
+    assert "ranked by: fallen." in text
+
+
+def test_the_latest_evaluation_is_shown_and_another_is_a_choice(visit: Visit, trained: Workspace) -> None:
+    app = visit(trained, "targets")
+    [choice] = [box for box in app.selectbox if box.label == "Evaluation"]
+    assert choice.options == ["single cells, all targets masked", "averaged conditions, no mask"]
+    assert "single cells of 8 conditions, every gene that is perturbed in any condition is masked" in text_of(app).replace(
+        "\\", ""
+    )
+
+
+def test_a_condition_is_taken_apart(visit: Visit, trained: Workspace) -> None:
+    [double, *_] = [name for name in target_ranking.find(trained).split().test if "+" in name]
+    app = visit(trained, "targets", tab="Conditions", condition=double)
+    ranks, first, conditions = (each.value for each in app.dataframe)
+    assert ranks["gene"].tolist() == double.split("+")
+    assert list(first) == ["place", "fallen", "fallen_trained"]
+    assert len(conditions) == 8
+    assert f"*{double.split('+')[0]}*" in text_of(app)
+
+
+def test_the_training_is_shown_with_its_curves(visit: Visit, trained: Workspace) -> None:
+    app = visit(trained, "targets", tab="Training")
+    assert "simulated screen, seed 0 · 900 cells × 80 genes" in text_of(app).replace("\\", "")
+    assert len(app.get("plotly_chart")) == 2
+    assert [button.label for button in app.button] == ["Start training"]
+
+
+def test_a_failed_training_says_why_and_can_be_resumed(visit: Visit, workspace: Workspace) -> None:
+    with cases.registered():
+        folder = target_ranking.create(workspace, cases.request())
+        target_ranking.record_ending(folder, "failed", "no memory")
+        app = visit(workspace, "targets", tab="Training")
+        [bar] = app.main.get("progress")
+        assert bar.proto.text.replace("\\", "") == "failed; can be resumed: no memory"
+        assert "Resume" in [button.label for button in app.button]
+        assert not visit(workspace, "targets").exception
+        assert not visit(workspace, "targets", tab="Conditions").exception
+
+
+def test_another_mask_is_evaluated_and_shown(visit: Visit, trained: Workspace) -> None:
+    app = visit(trained, "targets")
+    [mask] = [box for box in app.selectbox if box.label == "Mask"]
+    mask.select("strongest")
+    app = press(app, "Evaluate")
+    assert not app.exception
+    [choice] = [box for box in app.selectbox if box.label == "Evaluation"]
+    assert "averaged conditions, 10 strongest genes masked" in choice.options
+    assert choice.value == target_ranking.find(trained).evaluations()[-1].key
+
+
+def test_tables_of_a_condition() -> None:
+    rows = [
+        *(("knn", "A", 1.0, True), ("knn", "B", 2.0, False), ("knn", "C", 30.5, True)),
+        *(("trees", "B", 1.0, False), ("trees", "A", 1234.0, True), ("trees", "C", float("inf"), True)),
+    ]
+    genes = pd.DataFrame(rows, columns=["model", "gene", "rank", "is_target"])
+    assert target_ranks(genes).values.tolist() == [["A", "1", "1,234"], ["C", "30.5", "not a candidate"]]
+    assert first_genes(genes)["knn"].tolist() == ["A ✓", "B", "C ✓"]
+    assert [rank_text(rank) for rank in (2.0, 2.5)] == ["2", "2.5"]
+
+
+def test_settings_that_were_tried_and_epochs_are_told_apart() -> None:
+    history = pd.DataFrame(
+        {
+            "model": ["knn", "knn", "net"],
+            "components": [20, 50, None],
+            "validation_mrr": [0.3, 0.5, 0.9],
+            "epoch": [None, None, 1.0],
+        }
+    )
+    assert epochs_table(history)[["model", "epoch"]].values.tolist() == [["net", 1.0]]
+    rounds = pd.DataFrame({"model": ["trees"] * 2, "round": [5, 10], "validation_mrr": [0.1, 0.2]})
+    assert epochs_table(rounds)["epoch"].tolist() == [5, 10]
+    assert not len(choices_table(rounds))
+    found = choices_table(history)
+    assert found.to_dict("records") == [{"model": "knn", "components": 50, "validation MRR": 0.5, "settings tried": 2}]
