@@ -11,6 +11,7 @@ from core.actions import prompt_files, run_control, run_states
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
+from core.datasets.prompt_files import PromptFile
 from core.engine.request import Expectation, Price, Rate, RunRequest, expect, expected_calls
 from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
@@ -47,10 +48,20 @@ def resolve(
     loader = components or WorkspaceComponents(workspace, _dataset_of(workspace, request))
     if found.needs_model and not request.model:
         request = replace(request, model=_first_model(workspace, request.endpoint, known_health))
-    request, file = prompt_files.name_by_hash(request, found)
+    request, file = _name_prompts_by_hash(request, found)
     spec = resolve_request(workspace.store, request, found, loader, _packs_for(workspace, found, loader.dataset_id))
-    prompt_files.check(workspace, spec, file)
+    if spec.prompt_file:
+        prompt_files.check(workspace, spec, file)
     return spec
+
+
+def _name_prompts_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
+    """Returns a request with the SHA-256 in place of the file of prompts in its options, and that file; None without one."""
+    for option in method.options:
+        file = request.options.get(option.name)
+        if isinstance(file, PromptFile):
+            return replace(request, options={**request.options, option.name: file.sha256}), file
+    return request, None
 
 
 def _packs_for(workspace: Workspace, method: Method, dataset: str) -> dict[str, str]:
@@ -85,8 +96,8 @@ def start(
     if existing is not None:
         [existing] = run_states.with_present_states(workspace, [existing])
     settings = execution_settings(workspace, request, found)
-    _, prompts = prompt_files.name_by_hash(request, found)
-    if existing is None:
+    _, prompts = _name_prompts_by_hash(request, found)
+    if existing is None and spec.prompt_file:
         prompt_files.check_lengths(workspace, spec, prompts, settings)
     if prompts is not None:
         prompt_files.keep(workspace, prompts)  # for a run that is there too: its file may have gone

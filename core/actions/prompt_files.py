@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from core.actions.component_loader import default_dataset
 from core.actions.workspace import Workspace
 from core.datasets.prompt_files import MAX_BYTES, PromptFile, read_prompts
 from core.engine.dependencies import load_pairs
-from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, StateError
 from core.file_io import read_file, replace_file
 from core.llm.client import Client
 from core.llm.tokens import TokenCounter
-from core.methods.base import Method, is_sha256
+from core.methods.base import is_sha256
 from core.methods.prompt_only import count_prompt, describe_count, lacks_answer
 from core.methods.prompts import A_PROMPT_TOKENS
 from core.submission.rules.registry import list_names
@@ -34,22 +32,12 @@ def of_upload(name: str, content: bytes) -> PromptFile:
     return PromptFile(name, content)
 
 
-def name_by_hash(request: RunRequest, method: Method) -> tuple[RunRequest, PromptFile | None]:
-    """Returns a request with the SHA-256 in place of the file of prompts in its options, and that file; None without one."""
-    for option in method.options:
-        file = request.options.get(option.name)
-        if isinstance(file, PromptFile):
-            return replace(request, options={**request.options, option.name: file.sha256}), file
-    return request, None
-
-
 def check(workspace: Workspace, spec: RunSpec, file: PromptFile | None) -> None:
-    """Raises InputError if the prompts of a file cannot be those of a run; a prompt's length is checked by `check_lengths`.
+    """Raises InputError if the prompts of a file cannot be those of the run that names it; a prompt's length is checked by
+    `check_lengths`.
 
     file: None for the one that the workspace keeps; StateError if it is gone or has changed.
     """
-    if not spec.prompt_file:
-        return
     name, prompts = _named_prompts(workspace, spec, file)
     known = load_pairs(workspace.store, spec.dataset)
     unknown = [key for key in prompts if key not in known]
@@ -72,8 +60,6 @@ def check_lengths(workspace: Workspace, spec: RunSpec, file: PromptFile | None, 
 
     file: as in `check`.
     """
-    if not spec.prompt_file:
-        return
     name, prompts = _named_prompts(workspace, spec, file)
     endpoint = settings.endpoint(workspace.settings.api_key)
 
