@@ -14,8 +14,8 @@ from core.errors import InputError
 from core.experiments import decision
 from core.experiments.decision import DecisionRule, DecisionUnit
 from core.experiments.hypothesis_spec import HypothesisSpec, read_hypothesis
-from core.experiments.toml_table import TomlTable, parse_toml, read_toml
 from core.texts import check_name
+from core.toml_table import TomlTable, parse_toml, read_toml
 
 Metric = Literal["DE", "DIR", "mean"]
 Replicate = tuple[int, int]  # the seed of a cut and the seed of the models' calls

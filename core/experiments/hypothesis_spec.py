@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from core.experiments.decision import DecisionUnit, Level
-from core.experiments.toml_table import TomlTable
 from core.texts import check_name
+from core.toml_table import TomlTable
 
 _KEYS = ("name", "claim", "prediction", "arm", "level", "unit")
 

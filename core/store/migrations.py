@@ -214,3 +214,21 @@ def cell_evaluations(cursor: duckdb.DuckDBPyConnection) -> None:
         """CREATE TABLE cell_evaluation (run VARCHAR PRIMARY KEY, predicted_sha256 VARCHAR NOT NULL, real_file VARCHAR NOT NULL,
            real_sha256 VARCHAR NOT NULL, content VARCHAR NOT NULL, author VARCHAR NOT NULL, measured_at TIMESTAMP NOT NULL)"""
     )
+
+
+@step
+def rubrics_and_labels(cursor: duckdb.DuckDBPyConnection) -> None:
+    """Questions about the texts of runs, the samples of texts that people read for them, and what they answered."""
+    for statement in (
+        """CREATE TABLE rubric (name VARCHAR PRIMARY KEY, sha256 VARCHAR NOT NULL, content VARCHAR NOT NULL,
+           author VARCHAR NOT NULL, added_at TIMESTAMP NOT NULL)""",
+        """CREATE TABLE text_sample (id VARCHAR PRIMARY KEY, rubric VARCHAR NOT NULL, rubric_sha256 VARCHAR NOT NULL,
+           run VARCHAR NOT NULL, design VARCHAR NOT NULL, reading VARCHAR NOT NULL, seed INTEGER NOT NULL,
+           author VARCHAR NOT NULL, drawn_at TIMESTAMP NOT NULL)""",
+        """CREATE TABLE sampled_text (sample VARCHAR NOT NULL, position INTEGER NOT NULL, pair_id VARCHAR NOT NULL,
+           seq SMALLINT NOT NULL, role VARCHAR NOT NULL, probability DOUBLE NOT NULL)""",
+        """CREATE TABLE text_label (rubric VARCHAR NOT NULL, rubric_sha256 VARCHAR NOT NULL, run VARCHAR NOT NULL,
+           pair_id VARCHAR NOT NULL, seq SMALLINT NOT NULL, role VARCHAR NOT NULL, answer VARCHAR NOT NULL,
+           given_by VARCHAR NOT NULL, author VARCHAR NOT NULL, sample VARCHAR, labelled_at TIMESTAMP NOT NULL)""",
+    ):
+        cursor.execute(statement)

@@ -138,7 +138,8 @@ def delete(cursor: Cursor, run: str) -> None:
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM evidence WHERE id NOT IN (SELECT evidence FROM row_evidence)")
     cursor.execute("DELETE FROM call WHERE id NOT IN (SELECT call FROM row_call)")
-    for table in ("bundled_run", "cell_evaluation"):
+    cursor.execute("DELETE FROM sampled_text WHERE sample IN (SELECT id FROM text_sample WHERE run = ?)", [run])
+    for table in ("bundled_run", "cell_evaluation", "text_sample", "text_label"):
         cursor.execute(f"DELETE FROM {table} WHERE run = ?", [run])
     cursor.execute("DELETE FROM run WHERE id = ?", [run])
 

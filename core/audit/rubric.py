@@ -1,0 +1,118 @@
+"""A rubric: a question with a fixed set of answers, asked of every brief, every verdict or every row of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self, get_args
+
+from core.errors import InputError
+from core.texts import check_name
+from core.toml_table import TomlTable
+
+Unit = Literal["brief", "verdict", "row"]
+YES_NO = ("yes", "no")
+MOST_ANSWERS = 9  # one key each
+_KEYS = ("name", "question", "answers", "unit", "roles", "stages", "dossier", "pattern", "examples")
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A text and the answer that is right for it."""
+
+    text: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric:
+    """A question about texts of a run.
+
+    answers: what it may be answered with, the first is the one that rates count ("yes"). unit: what it is asked of; roles,
+    stages: of which of them, () for all. dossier: whether a model sees the row's dossier too. rule: the name of a rule of
+    `core.audit.rules` that answers it; pattern: a regular expression that answers yes where it is found, in any case; with
+    neither, people and models answer it.
+    """
+
+    name: str
+    question: str
+    answers: tuple[str, ...] = YES_NO
+    unit: Unit = "brief"
+    roles: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+    examples: tuple[Example, ...] = ()
+    dossier: bool = False
+    rule: str = ""
+    pattern: str = ""
+
+    def __post_init__(self) -> None:
+        check_name("rubric", self.name)
+        if not self.question.strip():
+            raise InputError(f"rubric {self.name}: has no question, expected a text")
+        if not 2 <= len(self.answers) <= MOST_ANSWERS or len(set(self.answers)) < len(self.answers):
+            got = ", ".join(self.answers) or "none"
+            raise InputError(f"rubric {self.name}: answers are {got}; expected 2 to {MOST_ANSWERS} different ones")
+        if self.pattern and self.answers != YES_NO:
+            raise InputError(f"rubric {self.name}: a pattern answers yes or no, got {', '.join(self.answers)}")
+        unknown = next((each.answer for each in self.examples if each.answer not in self.answers), None)
+        if unknown is not None:
+            raise InputError(f"rubric {self.name}: an example's answer is {unknown!r}, expected {', '.join(self.answers)}")
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise InputError(f"rubric {self.name}: pattern {self.pattern!r}: {error}, expected a regular expression") from error
+
+    @property
+    def is_answered_by_rule(self) -> bool:
+        """Whether a rule or a pattern answers it."""
+        return bool(self.rule or self.pattern)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data from which `from_json` makes an equal record."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """The record that `as_json` was made from. Raises InputError for other data."""
+        try:
+            lists = {name: tuple(values[name]) for name in ("answers", "roles", "stages")}
+            return cls(**{**values, **lists, "examples": tuple(Example(**each) for each in values["examples"])})
+        except (TypeError, KeyError) as error:
+            raise InputError(f"rubric: cannot be read ({error}), expected what `Rubric.as_json` returns") from error
+
+    @property
+    def sha256(self) -> str:
+        """Of its content: two rubrics with one are the same question."""
+        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+
+
+def read_rubric(table: TomlTable) -> Rubric:
+    """The rubric of a TOML file: name, question; answers, unit, roles, stages, dossier, pattern and [[examples]] if it likes.
+
+    Raises InputError, with file, line and key, for what it should not hold.
+    """
+    table.refuse_unknown(_KEYS)
+    units = get_args(Unit)
+    unit = table.text("unit", "brief", units)
+    examples = table.tables("examples")
+    for example in examples:
+        example.refuse_unknown(("text", "answer"))
+    try:
+        return Rubric(
+            name=table.text("name"),
+            question=table.text("question"),
+            answers=table.texts("answers", YES_NO),
+            unit=next(each for each in units if each == unit),
+            roles=table.texts("roles", ()),
+            stages=table.texts("stages", ()),
+            examples=tuple(Example(each.text("text"), each.text("answer")) for each in examples),
+            dossier=table.flag("dossier"),
+            pattern=table.text("pattern", ""),
+        )
+    except InputError as error:
+        if str(error).startswith(table.file):
+            raise
+        raise InputError(f"{table.file}: {error}") from error

@@ -1,0 +1,1 @@
+"""Rules that answer rubrics: one file a question."""

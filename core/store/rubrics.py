@@ -1,0 +1,199 @@
+"""Rubrics of one's own, the texts of runs that they ask about, samples of these texts, and labels: the answers of people.
+
+A text is one event of a trace (unit brief or verdict), found by its row and seq; or a whole row, of seq -1 and without a role.
+Tables of labels and samples name the rubric by its name and its content's hash: an answer to another wording is another answer.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import pyarrow as pa
+
+from core.audit.rubric import Rubric
+from core.errors import StateError
+from core.store.connection import Cursor
+from core.store.queries import insert, records
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHOLE_ROW = -1  # the seq of a text that is a whole row
+Design = Literal["random", "stratified", "unsure"]
+GivenBy = Literal["person", "model"]
+_ROLES_IN_ORDER = "coalesce(list_position(['EFFECT', 'NULL', 'UP', 'DOWN', 'JUDGE'], role), 9), role"
+
+
+def put(cursor: Cursor, rubric: Rubric, author: str) -> bool:
+    """Keep a rubric; whether it is new. Raises StateError if another one has its name."""
+    known = {each.name: each for each in list_own(cursor)}.get(rubric.name)
+    if known is not None:
+        if known.sha256 != rubric.sha256:
+            raise StateError(f"rubric {rubric.name!r}: there is another of that name; choose another name, since labels keep it")
+        return False
+    cursor.execute(
+        "INSERT INTO rubric VALUES (?, ?, ?, ?, now()::TIMESTAMP)",
+        [rubric.name, rubric.sha256, json.dumps(rubric.as_json(), sort_keys=True), author],
+    )
+    return True
+
+
+def list_own(cursor: Cursor) -> list[Rubric]:
+    """The rubrics that people added, in the order in which they did."""
+    rows = cursor.execute("SELECT content FROM rubric ORDER BY added_at, name").fetchall()
+    return [Rubric.from_json(json.loads(content)) for (content,) in rows]
+
+
+def texts(cursor: Cursor, run: str, rubric: Rubric) -> pd.DataFrame:
+    """The texts of a run that a rubric asks about, rows in file order: pair_id, pert, gene, seq, stage, role, content, findings.
+
+    findings: a list of the keys of `core.audit.brief_checks.FINDINGS`; empty for whole rows. A whole row's content joins its
+    events, each under a line "ROLE (kind)"; roles and stages then choose among the events.
+    """
+    kinds = {"brief": ("brief",), "verdict": ("verdict",), "row": ("brief", "verdict", "thought", "answer", "text")}[rubric.unit]
+    conditions = ["e.run = ?", "list_contains(?, e.kind)"]
+    values: list[object] = [run, list(kinds)]
+    for column, chosen in (("role", rubric.roles), ("stage", rubric.stages)):
+        if chosen:
+            conditions.append(f"list_contains(?, e.{column})")
+            values.append(list(chosen))
+    where = " AND ".join(conditions)
+    source = f"""FROM trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id
+                 WHERE {where}"""
+    if rubric.unit == "row":
+        query = f"""SELECT e.pair_id, any_value(p.pert) AS pert, any_value(p.gene) AS gene, {WHOLE_ROW} AS seq, '' AS stage,
+                      '' AS role, string_agg(e.role || ' (' || e.kind || '):' || chr(10) || e.content, chr(10) || chr(10)
+                      ORDER BY e.seq) AS content, []::VARCHAR[] AS findings
+                    {source} GROUP BY e.pair_id ORDER BY any_value(p.position)"""
+    else:
+        query = f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings
+                    {source} ORDER BY p.position, e.seq"""
+    return cursor.execute(query, values).df()
+
+
+@dataclass(frozen=True, slots=True)
+class SampledText:
+    """One text of a sample. probability: with which the design includes it, in (0, 1]."""
+
+    pair_id: str
+    seq: int
+    role: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Texts of a run drawn for a rubric, in the order in which they are read, which is random.
+
+    rubric_sha256: of the rubric's content. reading: the run of `judge_rubric` whose answers the design used, "rule" for those of
+    the rubric's rule, "" for none.
+    """
+
+    rubric: str
+    rubric_sha256: str
+    run: str
+    design: Design
+    reading: str
+    seed: int
+    author: str
+    texts: tuple[SampledText, ...]
+    id: str = field(default_factory=lambda: uuid.uuid4().hex[:12])
+    drawn_at: datetime | None = field(default=None, compare=False)
+
+
+def add_sample(cursor: Cursor, sample: Sample) -> None:
+    """Keep a sample, dated now."""
+    cursor.execute(
+        "INSERT INTO text_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, now()::TIMESTAMP)",
+        [sample.id, sample.rubric, sample.rubric_sha256, sample.run, sample.design, sample.reading, sample.seed, sample.author],
+    )
+    insert(
+        cursor,
+        "sampled_text",
+        {
+            "sample": pa.repeat(sample.id, len(sample.texts)),
+            "position": pa.array(range(len(sample.texts)), pa.int32()),
+            "pair_id": [text.pair_id for text in sample.texts],
+            "seq": pa.array([text.seq for text in sample.texts], pa.int16()),
+            "role": [text.role for text in sample.texts],
+            "probability": pa.array([text.probability for text in sample.texts], pa.float64()),
+        },
+    )
+
+
+def samples(cursor: Cursor, rubric: Rubric, run: str) -> list[Sample]:
+    """The samples that were drawn for a rubric, as it is worded, from a run; the first drawn first."""
+    found = records(
+        cursor,
+        "SELECT * FROM text_sample WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY drawn_at, id",
+        [rubric.name, rubric.sha256, run],
+    )
+    chosen = "SELECT pair_id, seq, role, probability FROM sampled_text WHERE sample = ? ORDER BY position"
+    return [
+        Sample(**row, texts=tuple(SampledText(**each) for each in records(cursor, chosen, [str(row["id"])]))) for row in found
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TextLabel:
+    """An answer to a rubric for one text. given_by: a person, or a model, whose answers never count as a person's.
+
+    sample: the id of the sample in which the text was read, None if it was read outside of any.
+    """
+
+    pair_id: str
+    seq: int
+    role: str
+    answer: str
+    author: str
+    given_by: GivenBy = "person"
+    sample: str | None = None
+    labelled_at: datetime | None = field(default=None, compare=False)
+
+
+def put_labels(cursor: Cursor, rubric: Rubric, run: str, labels: Sequence[TextLabel]) -> None:
+    """Keep labels, dated now unless they have a date, each in place of what the same author said of the same text."""
+    for label in labels:
+        delete_label(cursor, rubric, run, label)
+        text = [label.pair_id, label.seq, label.role]
+        answer = [label.answer, label.given_by, label.author, label.sample, label.labelled_at]
+        cursor.execute(
+            "INSERT INTO text_label VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, now()::TIMESTAMP))",
+            [rubric.name, rubric.sha256, run, *text, *answer],
+        )
+
+
+def delete_label(cursor: Cursor, rubric: Rubric, run: str, label: TextLabel) -> None:
+    """Delete what an author said of a text."""
+    cursor.execute(
+        """DELETE FROM text_label WHERE rubric = ? AND rubric_sha256 = ? AND run = ? AND pair_id = ? AND seq = ?
+           AND author = ? AND given_by = ?""",
+        [rubric.name, rubric.sha256, run, label.pair_id, label.seq, label.author, label.given_by],
+    )
+
+
+def labels(cursor: Cursor, rubric: Rubric, run: str) -> list[TextLabel]:
+    """The labels of a run's texts for a rubric, as it is worded, in the order in which they were given."""
+    found = records(
+        cursor,
+        """SELECT pair_id, seq, role, answer, author, given_by, sample, labelled_at FROM text_label
+           WHERE rubric = ? AND rubric_sha256 = ? AND run = ? ORDER BY labelled_at, pair_id, seq""",
+        [rubric.name, rubric.sha256, run],
+    )
+    return [TextLabel(**row) for row in found]
+
+
+def readings(cursor: Cursor, reading: str) -> pd.DataFrame:
+    """What a run of `judge_rubric` answered: pair_id, seq, role, stage, answer ("" if it could not be read), p (of the rubric's
+    first answer; NaN without log-probabilities)."""
+    return cursor.execute(
+        f"""SELECT pair_id, CAST(json_extract(meta, '$.of_seq') AS SMALLINT) AS seq, role, stage,
+              coalesce(json_extract_string(meta, '$.answer'), '') AS answer, TRY_CAST(json_extract(meta, '$.p') AS DOUBLE) AS p
+            FROM trace_event WHERE run = ? AND kind = 'reading' ORDER BY pair_id, seq, {_ROLES_IN_ORDER}""",
+        [reading],
+    ).df()
