@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.scoring import sentences
-from core.scoring.compare_runs import compare_runs, has_an_auroc
+from core.scoring.compare_runs import has_an_auroc
 from core.ui.compare import panels
 from core.ui.shared import links, loaders, run_browser, score_box, shell
 
@@ -20,7 +20,7 @@ if choice is None:
     st.stop()
 
 baseline = choice.baseline
-result = compare_runs(loaders.scored_rows(baseline.id), loaders.scored_rows(run.id))
+result = loaders.comparison(baseline.id, run.id)
 panels.show_verdict(sentences.comparison_sentences(result, baseline.name, run.name, choice.margin))
 if not result.covered.n_labelled:
     run_browser.offer_labelled_run(context, links.COMPARE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -41,7 +41,8 @@ class RunRows:
     index, positions: the rows of the dataset, and where the run's rows are among them. protocols: those that keep labels
     away from the run. cells: of their folds, only pairs of rows inside one count; None: all pairs. cuts: DE and DIR that
     the run would have under other cuts of the folds, of shape (n_cuts, 2), seeds from 0; empty without folds or if unknown.
-    headline: of the dataset, the number that the run is judged by.
+    headline: of the dataset, the number that the run is judged by. covered: flags of the rows that are no stand-in: the method
+    could say something about them; undirected: of those about whose direction it could not.
     """
 
     run: Run
@@ -53,6 +54,8 @@ class RunRows:
     cells: Codes | None
     cuts: Floats
     headline: HeadlineKind
+    covered: Bools
+    undirected: Bools
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -78,12 +81,6 @@ class RunRows:
         return self.index.rows.gene[self.positions]
 
     @property
-    def covered(self) -> Bools:
-        """Flags of the rows that are no stand-in: the method could say something about them."""
-        uncovered, not_predicted = (_carries(self.frame, flag) for flag in STAND_INS)
-        return ~(uncovered | not_predicted)
-
-    @property
     def arrays(self) -> ScoredRows:
         """What statistics need of the rows."""
         return ScoredRows(outcome_of(self.labels), self.scores, self.pert, self.gene, self.cells)
@@ -96,7 +93,15 @@ class RunRows:
         """The chosen rows."""
         cells = None if self.cells is None else self.cells[rows]
         frame = self.frame.iloc[np.flatnonzero(rows) if rows.dtype == np.bool_ else rows]
-        return replace(self, frame=frame, scores=self.scores.take(rows), positions=self.positions[rows], cells=cells)
+        return replace(
+            self,
+            frame=frame,
+            scores=self.scores.take(rows),
+            positions=self.positions[rows],
+            cells=cells,
+            covered=self.covered[rows],
+            undirected=self.undirected[rows],
+        )
 
     def with_scores(self, scores: Scores) -> Self:
         """The same rows with the scores of a control that sees no labels, so that it is scored over all rows; see `under`."""
@@ -153,8 +158,34 @@ def scored_rows(
     ids = rows["pair_id"].tolist()
     positions, protocols = index.positions_of(ids), protocols_of(run, find)
     cuts = np.array((run.evaluation or {}).get("cuts", ()), dtype=np.float64).reshape(-1, 2)
-    scores = _without_missing(rows, ranked_scores(rows["prediction_up"], rows["prediction_down"], ids))
-    return RunRows(run, rows, scores, index, positions, protocols, cells_under(protocols, index, positions), cuts, headline)
+    carried = _rows_by_flag(rows, (*STAND_INS, Flag.UNCOVERED_DIR, Flag.NO_DE, Flag.NO_DIR))
+    ranked = ranked_scores(rows["prediction_up"], rows["prediction_down"], ids)
+    return RunRows(
+        run=run,
+        frame=rows,
+        scores=Scores(
+            np.where(carried[Flag.NO_DE], np.nan, ranked.p_de),  # an external score that does not answer a question
+            np.where(carried[Flag.NO_DIR], np.nan, ranked.p_up),
+        ),
+        index=index,
+        positions=positions,
+        protocols=protocols,
+        cells=cells_under(protocols, index, positions),
+        cuts=cuts,
+        headline=headline,
+        covered=~np.any([carried[flag] for flag in STAND_INS], axis=0),
+        undirected=carried[Flag.UNCOVERED_DIR],
+    )
+
+
+def _rows_by_flag(rows: pd.DataFrame, wanted: Sequence[Flag]) -> dict[Flag, Bools]:
+    """Which rows carry each of these flags."""
+    carried = {flag: np.zeros(len(rows), dtype=np.bool_) for flag in wanted}
+    for row, flags in enumerate(rows["flags"]):
+        if len(flags):  # most rows have none, and asking an array what it holds takes many times as long as asking a list
+            for flag in carried.keys() & set(flags.tolist() if isinstance(flags, np.ndarray) else flags):
+                carried[flag][row] = True
+    return carried
 
 
 def add_count_controls(rows: pd.DataFrame, dataset: pd.DataFrame) -> pd.DataFrame:
@@ -214,14 +245,7 @@ def _headline(rows: RunRows, whole: ScoreIntervals) -> Headline:
 def without_stand_ins(rows: RunRows) -> RunRows:
     """The rows about which the method could say something; p_up is NaN where it could not say which direction."""
     some = rows.take(rows.covered)
-    undirected = _carries(some.frame, Flag.UNCOVERED_DIR)
-    return replace(some, scores=Scores(some.scores.p_de, np.where(undirected, np.nan, some.scores.p_up)))
-
-
-def _without_missing(frame: pd.DataFrame, scores: Scores) -> Scores:
-    """The scores with NaN for a question that an external score does not answer."""
-    no_de, no_dir = _carries(frame, Flag.NO_DE), _carries(frame, Flag.NO_DIR)
-    return Scores(np.where(no_de, np.nan, scores.p_de), np.where(no_dir, np.nan, scores.p_up))
+    return replace(some, scores=Scores(some.scores.p_de, np.where(some.undirected, np.nan, some.scores.p_up)))
 
 
 def _score(rows: RunRows) -> ScoreIntervals:
@@ -234,8 +258,3 @@ def _score(rows: RunRows) -> ScoreIntervals:
         mean=widen(found.mean, mean),
         scored=rows.scored,
     )
-
-
-def _carries(frame: pd.DataFrame, flag: Flag) -> Bools:
-    wanted = str(flag)  # arrays are turned into lists: asking each array takes fifty times as long
-    return np.fromiter((wanted in list(flags) for flags in frame["flags"]), dtype=np.bool_, count=len(frame))

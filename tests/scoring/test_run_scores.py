@@ -57,7 +57,10 @@ def rows_of(
     flag_lists = [[(flags or {})[i]] if i in (flags or {}) else [] for i in range(len(ids))]
     frame = pd.DataFrame({"pair_id": ids, "pert": PERT, "gene": GENE, "label": labels, "flags": flag_lists})
     found = scores_from_probabilities(P_DE, P_UP) if scores is None else scores
-    return RunRows(run_of(name), frame, found, index, np.arange(len(ids)), protocols, cells, cuts, headline)
+    covered = np.array([not {Flag.UNCOVERED, Flag.NOT_PREDICTED} & set(row) for row in flag_lists])
+    undirected = np.array([Flag.UNCOVERED_DIR in row for row in flag_lists])
+    positions = np.arange(len(ids))
+    return RunRows(run_of(name), frame, found, index, positions, protocols, cells, cuts, headline, covered, undirected)
 
 
 def loaded(workspace: Workspace, name: str) -> RunRows:

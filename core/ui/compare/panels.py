@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.report.figures import paired_changes, rank_scatter
 from core.scoring import terms
-from core.scoring.compare_runs import PairedRuns, RunComparison, compare_runs
+from core.scoring.compare_runs import PairedRuns, RunComparison
 from core.scoring.sentences import TWO_WAY, interval_text
 from core.stats.multiplicity import adjusted_p_values
 from core.stats.row_changes import row_changes
@@ -84,8 +84,7 @@ def show_verdict(sentences: Sequence[str]) -> None:
 
 def show_several(run: Run, others: Sequence[Run]) -> None:
     """Show the differences from several runs in one table, with p-values corrected for their number."""
-    rows = loaders.scored_rows(run.id)
-    found = [compare_runs(loaders.scored_rows(other.id), rows) for other in others]
+    found = [loaders.comparison(other.id, run.id) for other in others]
     changes = [each.covered.mean.change.shown for each in found]
     table = pd.DataFrame(
         [

@@ -49,6 +49,7 @@ from core.ui.shared.loaders.rows import (
 )
 from core.ui.shared.loaders.scores import (
     cell_evaluation,
+    comparison,
     count_score,
     ids_unlike,
     other_scores,
@@ -86,6 +87,7 @@ __all__ = [
     "benchmark_plan",
     "benchmark_report",
     "cell_evaluation",
+    "comparison",
     "cosine_cache",
     "count_score",
     "dataset_counts",

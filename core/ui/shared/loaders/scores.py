@@ -10,6 +10,7 @@ from core.actions.knn_numbers import kept_vectors, space_to_scramble
 from core.cells.cell_eval import CellEvaluation
 from core.errors import NotFound, StateError
 from core.scoring import run_scores, sentences
+from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import Control, RunControls, control_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
 from core.scoring.run_scores import RunRows, RunScore
@@ -44,6 +45,12 @@ def scored_rows(run: str) -> RunRows:
     dataset = known[run].dataset
     headline = next(each.headline for each in all_datasets() if each.id == dataset)
     return run_scores.scored_rows(known[run], known.get, run_rows(run), row_index(dataset), headline)
+
+
+@cache_by("run:{0}", "run:{1}", "datasets", entries=12, shared=True)
+def comparison(baseline: str, run: str) -> RunComparison:
+    """A run against a baseline on the rows that both have."""
+    return compare_runs(scored_rows(baseline), scored_rows(run))
 
 
 @cache_by("run:{0}", "datasets", entries=50)
