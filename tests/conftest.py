@@ -16,7 +16,7 @@ from core.actions.demo import make_demo
 from core.actions.imports import import_paths, import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
-from tests import cases
+from tests import cases, worlds
 from tests.experiments.benchmark_baselines import cases as lines
 
 settings.register_profile("patient", deadline=None)  # how long an example takes says nothing on a busy machine
@@ -46,12 +46,21 @@ def workspace(tmp_path: Path) -> Workspace:
     return open_workspace(Settings(workspace=tmp_path / "workspace", author="tester"))
 
 
-@pytest.fixture
-def small_workspace(workspace: Workspace) -> Workspace:
-    """A workspace with six rows, four of them labelled, and a debate over four of them, called "debate"."""
+def _fill_small(workspace: Workspace) -> None:
     for content, name in ((cases.TRAIN, "train.csv"), (cases.TEST, "test.csv"), (cases.DEBATES, "debate.csv")):
         assert import_upload(workspace, content, name).kind != "failed"
-    return workspace
+
+
+@pytest.fixture(scope="session")
+def small_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder that `small_workspace` is a copy of."""
+    return worlds.template(tmp_path_factory.mktemp("small"), _fill_small)
+
+
+@pytest.fixture
+def small_workspace(small_template: Path, workspace: Workspace) -> Workspace:
+    """A workspace with six rows, four of them labelled, and a debate over four of them, called "debate"."""
+    return worlds.copied(small_template, workspace)
 
 
 def make_once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Workspace], object]) -> Workspace:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +25,7 @@ from core.engine.spec import ExecutionSettings, LabelViewSpec, RunSpec
 from core.methods.base import Method
 from core.store import runs
 from core.store.runs import Run
+from tests import worlds
 from tests.cases import as_csv
 
 PERTS = 10  # of the labelled rows, which are PERTS² in number
@@ -29,7 +34,17 @@ WAIT_S = 60.0
 
 def workspace_with(folder: Path, rows: int) -> Workspace:
     """A workspace with 100 labelled rows, and as many unlabelled ones as told."""
-    workspace = open_workspace(Settings(workspace=folder, author="tester"))
+    return worlds.copied(_template_with(rows), open_workspace(Settings(workspace=folder, author="tester")))
+
+
+@cache
+def _template_with(rows: int) -> Path:
+    folder = tempfile.mkdtemp(prefix="perturbdesk-tests-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return worlds.template(Path(folder), lambda workspace: _fill(workspace, rows))
+
+
+def _fill(workspace: Workspace, rows: int) -> None:
     labels = ("up", "down", "none", "none")
     train = [(f"Pa{p}_Ga{g}", f"Pa{p}", f"Ga{g}", labels[g % 4]) for p in range(PERTS) for g in range(PERTS)]
     test = [(f"Qb{i % 7}_Hb{i}", f"Qb{i % 7}", f"Hb{i}") for i in range(rows)]
@@ -38,7 +53,6 @@ def workspace_with(folder: Path, rows: int) -> Workspace:
         ("test.csv", as_csv(["id", "pert", "gene"], test)),
     ):
         assert import_upload(workspace, content, name, ImportOptions()).kind != "failed"
-    return workspace
 
 
 def wish(workspace: Workspace, method: Method, rows: str = "split=test", **more: Any) -> RunSpec:
