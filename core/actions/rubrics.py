@@ -8,7 +8,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric, read_rubric
 from core.audit.rules.registry import built_in_rubrics, rules
 from core.errors import InputError, NotFound, StateError
-from core.store import rubrics
+from core.store import changes, rubrics
 from core.toml_table import read_toml
 
 _ACTION = "add rubric"
@@ -44,6 +44,7 @@ def add(workspace: Workspace, rubric: Rubric) -> bool:
         return False
     with workspace.change(_ACTION, rubric.name) as (db, detail):
         detail |= {"sha256": rubric.sha256, "question": rubric.question}
+        changes.bump(db, "rubrics")
         return rubrics.put(db, rubric, workspace.settings.author)
 
 
