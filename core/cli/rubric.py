@@ -121,7 +121,7 @@ def _read_by_model(
     plan = readings.plan_reading(context.obj, rubric, run, endpoint=endpoint, model=model)
     expected = readings.estimate(context.obj, plan)
     calls, tokens = expected.expected.calls, expected.expected.prompt_tokens
-    say(f"{rubric.name}: {expected.texts:,} texts, about {calls:,} calls and {tokens:,} tokens of prompts")
+    say(f"{rubric.name}: {expected.texts:,} texts, about {calls:,} calls and {tokens:,.0f} tokens of prompts")
     started = readings.start_reading(context.obj, rubric, run, plan=plan, detach=detach)
     with context.obj.store.read() as db:
         reading = runs.find(db, started.id)
