@@ -43,6 +43,7 @@ submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
 prompt_files   files of prompts that runs ask: read, check, keep
+rubrics        questions about texts of runs: finds them, adds one's own
 ablations      ready ablations: what each needs and has, and running one
 gene_sets      gene sets summarised by a model, a phrase for each
 demo           makes the simulated workspace

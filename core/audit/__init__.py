@@ -2,7 +2,11 @@
 
 brief_checks       does a brief argue for its side, or does it answer a multiple-choice question?
 rules              one file a question that a rule can answer
+rule_text          a text of a run as rules read it
+conclusions        phrases by which a brief concludes for its own side or for the other
 rubric             a question with a fixed set of answers, asked of texts of a run
+pattern            regular expressions that people write
+answer_counts      how often each answer to a rubric was given, by role
 debate_audit       the briefs of a run, role by role
 shared_symbols     perturbations and target genes that two splits share
 concerns           what a person should look at before believing a number

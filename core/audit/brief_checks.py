@@ -1,24 +1,22 @@
 """Checks of whether a brief is an argument for its side: for the briefs of every run, imported or made here.
 
-A debate makes the same checks before it accepts a brief. The phrases of conclusions prefer to miss a brief than to accuse it
-wrongly. Of the published briefs that they find concluding for the other side, 100 were read one by one (all that do not open
-with an option's letter, and a sample of the others): all 100 do. 96 of them are of UP or DOWN, 4 of EFFECT and none of NULL, so
-less is known of those two. Of those that they find concluding for their own side, the deciding sentences of 157 were read (a
-sample, 106 of which do not open with an answer; 16 are of UP): all 157 do. How many the phrases miss is not known.
+Each check is a rule of `core.audit.rules`, whose answer is kept with the brief. A debate makes the same checks before it accepts
+a brief.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from core.audit.rule_text import BARE as BARE
+from core.audit.rule_text import FEWEST_SENTENCES, RuleText
+from core.audit.rule_text import SHORT as SHORT
+from core.audit.rules.registry import rule_named
 from core.types import Flag, RowResult
 
-SHORT = 120  # characters; a briefer one is one line of a chat window
-BARE = 12  # characters; too few for a sentence
-FEWEST_SENTENCES = 3
 _MIN_CITED_LENGTH = 4  # characters; shorter terms occur by chance
 
 FINDINGS: Mapping[str, str] = MappingProxyType(
@@ -47,121 +45,26 @@ FAULTS: Mapping[str, str] = MappingProxyType(  # findings that a debate demands 
 )
 _DEMANDED = ("sentences", "genes")
 
-# The published question's options are A up, B down, C none; these contradict the side that a role argues for.
-OPTIONS_AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
-_OPENING_OPTION = re.compile(r"\W*([ABC])\)")
-_ANSWER = re.compile(
-    r"\W*(?:(?:the )?(?:final |correct )?answer(?: is)?\W*)?([ABC])(?:\)|\.(?=\s|$)|:|\W*$)",
-    re.IGNORECASE,
-)
-_NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
-_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_PLAIN = str.maketrans({"‐": "-", "‑": "-", "–": "-", "—": "-", "’": "'", "\u202f": " ", "\u00a0": " ", "*": None})
-
-_TOUCH = r"(?:affect|alter|change|influence|impact|modulate|perturb|shift|move|regulate|respond|have|produce|cause|lead|result)"
-_RISES = r"\b(?:up-?regulat\w+|increas\w+|rises?|elevat\w+|induc(?:es|ed|tion)|go(?:es)? up|higher|raises?|derepress\w+)\b"
-_FALLS = r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w*|diminish\w*|go(?:es)? down|drops?)\b"
-_RESULT = (
-    r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
-)
-# Sentences with these words weigh or report the other side and do not conclude for it.
-_WEIGHS = (
-    r"although|though|while|whereas|despite|rather than|instead|even if|rule out|cannot|absence|opponent|opposing|however|but"
-    r"|yet|than|exceeds?|acknowledge|uncertain\w*|caveat|could|may|might|possib\w+|if"
-)
-_DENIES = r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|against|likelihood|would|implausible"
-_CLAIMS = {
-    "unchanged": r"\bno (?:[a-z]+ ){0,3}?(?:change|effect|impact|alteration|difference|response|influence)s?\b"
-    rf"|\b(?:not|unlikely to) (?:[a-z]+ly )?(?:be )?{_TOUCH}"
-    r"|\b(?:unchanged|unaffected|unaltered)\b",
-    "changed": rf"{_RESULT}(?:{_TOUCH}|{_RISES}|{_FALLS})",
-    "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
-    "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
-}
-_Statement = tuple[re.Pattern[str], re.Pattern[str]]  # phrases that state something, and words that make it no conclusion
-
-
-def _statement(claims: Sequence[str], unless: str) -> _Statement:
-    stated = "|".join(_CLAIMS[claim] for claim in claims)
-    return re.compile(stated, re.IGNORECASE), re.compile(unless, re.IGNORECASE)
-
-
-_OTHER_SIDE = {
-    "EFFECT": _statement(["unchanged"], rf"\b(?:{_WEIGHS}|leave)\b|{_RISES}|{_FALLS}"),
-    "NULL": _statement(["changed"], rf"\b(?:{_WEIGHS}|{_DENIES}|diminish\w*)\b"),
-    "UP": _statement(["unchanged", "down"], rf"\b(?:{_WEIGHS})\b|{_RISES}"),
-    "DOWN": _statement(["unchanged", "up"], rf"\b(?:{_WEIGHS})\b|{_FALLS}"),
-}
-_OWN_SIDE = {
-    "EFFECT": _statement(["changed"], rf"\b(?:{_WEIGHS}|{_DENIES})\b"),
-    "NULL": _statement(["unchanged"], rf"\b(?:{_WEIGHS})\b|{_RISES}|{_FALLS}"),
-    "UP": _statement(["up"], rf"\b(?:{_WEIGHS}|{_DENIES})\b|{_FALLS}"),
-    "DOWN": _statement(["down"], rf"\b(?:{_WEIGHS}|{_DENIES})\b|{_RISES}"),
-}
-
 
 def check_brief(role: str, text: str, pair_id: str, citable: Collection[str] = ()) -> tuple[str, ...]:
-    """The findings in one brief: keys of FINDINGS, in that order.
+    """The findings in one brief: keys of FINDINGS, in that order: the rules that answer yes.
 
-    option, against: A, B or C and a closing bracket follow the first non-word characters. answers, answers_against: as much,
-    or a letter alone, or "answer" and a letter. own_side, other_side: by a brief's first sentence and its last two; a brief
-    may conclude for both or for neither, and a role without a side for none. citable: lower-case terms of the row's dossier.
+    citable: lower-case terms of the row's dossier.
     """
-    option, answer = _OPENING_OPTION.match(text), _ANSWER.match(text)
-    contrary = OPTIONS_AGAINST.get(role, "")
-    plain = text.translate(_PLAIN)
-    every = sentences(plain)
-    lowered = text.lower() if citable else ""
-    holds = {
-        "answers": answer is not None,
-        "answers_against": answer is not None and answer[1].upper() in contrary,
-        "bare": len(text) <= BARE,
-        "short": len(text) < SHORT,
-        "option": option is not None,
-        "against": option is not None and option[1] in contrary,
-        "argues": len(text) >= SHORT and answer is None,
-        "sentences": len(every) >= FEWEST_SENTENCES,
-        "genes": _names_both(plain, pair_id),
-        "own_side": role in OPTIONS_AGAINST and _concludes(every, _OWN_SIDE[role], set("ABC") - set(contrary)),
-        "other_side": role in OPTIONS_AGAINST and _concludes(every, _OTHER_SIDE[role], set(contrary)),
-        "cites": any(term in lowered for term in citable),
-    }
-    return tuple(finding for finding in FINDINGS if holds[finding])
+    brief = RuleText(text, role, pair_id=pair_id, citable=citable)
+    return tuple([finding for finding, answer in _checks() if answer(brief) == "yes"])
+
+
+@cache
+def _checks() -> tuple[tuple[str, Callable[[RuleText], str]], ...]:
+    """Each of FINDINGS with the rule that answers it."""
+    return tuple((finding, rule_named(finding).answer) for finding in FINDINGS)
 
 
 def find_faults(role: str, text: str, pert: str, gene: str) -> tuple[str, ...]:
     """What makes a debate refuse a text as a brief: keys of FAULTS, () if nothing does."""
     found = check_brief(role, text, f"{pert}_{gene}")
     return tuple(finding for finding in FAULTS if (finding in found) != (finding in _DEMANDED))
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text; lines count as sentences, bare numbers and letters do not."""
-    return [part for part in _END.split(text.strip()) if _WORD.search(part)]
-
-
-def _concludes(every: Sequence[str], side: _Statement, options: Collection[str]) -> bool:
-    """Whether a side's statement or option stands in the first sentence or in one of the last two."""
-    stated, unless = side
-    for sentence in {*every[:1], *every[-2:]}:
-        option = _NAMED_OPTION.search(sentence)
-        if option and option[1] in options:
-            return True
-        if stated.search(sentence) and not unless.search(sentence):
-            return True
-    return False
-
-
-def _names_both(text: str, pair_id: str) -> bool:
-    """Whether a text names the perturbation and the gene of a pair; a symbol may itself hold the underscore between them."""
-    parts = pair_id.split("_")
-    splits = [("_".join(parts[:at]), "_".join(parts[at:])) for at in range(1, len(parts))]
-    return any(all(_names_symbol(text, symbol) for symbol in symbols) for symbols in splits)
-
-
-def _names_symbol(text: str, symbol: str) -> bool:
-    return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", text, re.IGNORECASE) is not None
 
 
 def check_rows(rows: Sequence[RowResult]) -> tuple[list[tuple[str, ...]], list[bool]]:

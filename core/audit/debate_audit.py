@@ -1,4 +1,8 @@
-"""The audit of a debate run: what its briefs are by role, in how many rows anybody argued, its fallbacks and its verdicts."""
+"""The audit of a debate run: what its briefs are by role, in how many rows anybody argued, its fallbacks and its verdicts.
+
+All but the verdicts' distinct values are answers to rubrics of `core.audit.rules`: what the rules say of a brief is kept with it
+on import, so that they are counted without reading it again.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +39,10 @@ class DebateAudit:
     """The audit of a run.
 
     roles: one row per role that wrote briefs; columns: role, n (briefs), and for each of `brief_checks.FINDINGS` the number of
-    briefs with it, NaN for cites unless has_dossier. rows_by_arguing: the number of rows in which 0, 1, 2, … advocates wrote a
-    brief of `brief_checks.SHORT` characters or more. collapsed: rows with a role that did not argue its side. de_fallbacks,
-    dir_fallbacks: rows whose verdict could not be read. distinct_p_de: distinct values of P(DE), rounded as for ranks, among
+    briefs for which the rule of that name answers yes, NaN for cites unless has_dossier. rows_by_arguing: the answers of the rule
+    `advocates_arguing`: the number of rows in which 0, 1, 2, … advocates wrote a brief of `brief_checks.SHORT` characters or
+    more. collapsed, de_fallbacks, dir_fallbacks: the yes of `role_collapse` (a role did not argue its side), `de_fallback` and
+    `dir_fallback` (the verdict could not be read). distinct_p_de: distinct values of P(DE), rounded as for ranks, among
     `rows` rows.
     """
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
 
+from core.audit.pattern import check_pattern
 from core.errors import InputError
 from core.texts import check_name
 from core.toml_table import TomlTable
@@ -33,8 +33,8 @@ class Rubric:
 
     answers: what it may be answered with, the first is the one that rates count ("yes"). unit: what it is asked of; roles,
     stages: of which of them, () for all. dossier: whether a model sees the row's dossier too. rule: the name of a rule of
-    `core.audit.rules` that answers it; pattern: a regular expression that answers yes where it is found, in any case; with
-    neither, people and models answer it.
+    `core.audit.rules` that answers it; pattern: a regular expression, as `core.audit.pattern` searches it, that answers yes where
+    it is found, in any case; with neither, people and models answer it.
     """
 
     name: str
@@ -60,10 +60,8 @@ class Rubric:
         unknown = next((each.answer for each in self.examples if each.answer not in self.answers), None)
         if unknown is not None:
             raise InputError(f"rubric {self.name}: an example's answer is {unknown!r}, expected {', '.join(self.answers)}")
-        try:
-            re.compile(self.pattern)
-        except re.error as error:
-            raise InputError(f"rubric {self.name}: pattern {self.pattern!r}: {error}, expected a regular expression") from error
+        if self.pattern:
+            check_pattern(self.pattern, f"rubric {self.name}")
 
     @property
     def is_answered_by_rule(self) -> bool:

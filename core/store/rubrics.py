@@ -18,6 +18,7 @@ import pyarrow as pa
 from core.audit.rubric import Rubric
 from core.errors import StateError
 from core.store.connection import Cursor
+from core.store.evidence import has_evidence
 from core.store.queries import insert, records
 
 if TYPE_CHECKING:
@@ -50,10 +51,12 @@ def list_own(cursor: Cursor) -> list[Rubric]:
 
 
 def texts(cursor: Cursor, run: str, rubric: Rubric) -> pd.DataFrame:
-    """The texts of a run that a rubric asks about, rows in file order: pair_id, pert, gene, seq, stage, role, content, findings.
+    """The texts of a run that a rubric asks about, rows in file order: pair_id, pert, gene, seq, stage, role, content, findings,
+    flags, briefs, has_dossier.
 
     findings: a list of the keys of `core.audit.brief_checks.FINDINGS`; empty for whole rows. A whole row's content joins its
-    events, each under a line "ROLE (kind)"; roles and stages then choose among the events.
+    events, each under a line "ROLE (kind)"; roles and stages then choose among the events. flags, briefs, has_dossier: as of
+    `core.audit.rule_text.RuleText`.
     """
     kinds = {"brief": ("brief",), "verdict": ("verdict",), "row": ("brief", "verdict", "thought", "answer", "text")}[rubric.unit]
     conditions = ["e.run = ?", "list_contains(?, e.kind)"]
@@ -64,16 +67,19 @@ def texts(cursor: Cursor, run: str, rubric: Rubric) -> pd.DataFrame:
             values.append(list(chosen))
     where = " AND ".join(conditions)
     source = f"""FROM trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id
-                 WHERE {where}"""
+                 LEFT JOIN prediction q ON q.run = e.run AND q.pair_id = e.pair_id WHERE {where}"""
+    brief = "{'role': e.role, 'findings': e.findings}"
+    briefs = f"coalesce(list({brief} ORDER BY e.seq) FILTER (e.kind = 'brief'), [])"
+    flags = "coalesce(q.flags, []::VARCHAR[])"
     if rubric.unit == "row":
         query = f"""SELECT e.pair_id, any_value(p.pert) AS pert, any_value(p.gene) AS gene, {WHOLE_ROW} AS seq, '' AS stage,
                       '' AS role, string_agg(e.role || ' (' || e.kind || '):' || chr(10) || e.content, chr(10) || chr(10)
-                      ORDER BY e.seq) AS content, []::VARCHAR[] AS findings
+                      ORDER BY e.seq) AS content, []::VARCHAR[] AS findings, any_value({flags}) AS flags, {briefs} AS briefs
                     {source} GROUP BY e.pair_id ORDER BY any_value(p.position)"""
     else:
-        query = f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings
-                    {source} ORDER BY p.position, e.seq"""
-    return cursor.execute(query, values).df()
+        query = f"""SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content, e.findings, {flags} AS flags,
+                      [] AS briefs {source} ORDER BY p.position, e.seq"""
+    return cursor.execute(query, values).df().assign(has_dossier=has_evidence(cursor, run))
 
 
 @dataclass(frozen=True, slots=True)

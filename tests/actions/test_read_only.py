@@ -33,6 +33,7 @@ from core.actions import (
     page_imports,
     prompt_files,
     reports,
+    rubrics,
     run_control,
     run_states,
     runs,
@@ -49,6 +50,7 @@ from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
+from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
@@ -176,6 +178,8 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),
+    "rubrics.add": lambda s: rubrics.add(s.plain, Rubric("names-a-pathway", "Does it name one?")),
+    "rubrics.add_file": lambda s: rubrics.add_file(s.plain, s.files / "rubric.toml"),
     "run_control.cancel": lambda s: run_control.cancel(s.crashed, "r"),
     "run_control.pause": lambda s: run_control.pause(s.crashed, "r"),
     "run_control.resume": lambda s: run_control.resume(s.crashed, "r"),

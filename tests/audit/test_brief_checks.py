@@ -17,8 +17,8 @@ from core.audit.brief_checks import (
     check_rows,
     find_faults,
     flags_with_collapse,
-    sentences,
 )
+from core.audit.rule_text import split_sentences
 from core.types import Evidence, Flag, Prediction, RowResult, TraceEvent
 
 LONG = "x" * SHORT
@@ -175,7 +175,7 @@ def test_a_symbol_may_hold_the_underscore_that_separates_two() -> None:
 
 
 def test_sentences() -> None:
-    assert sentences("One is here. Two (2.5 per cent) is there!\n\n- Three.\n1.\nC") == [
+    assert split_sentences("One is here. Two (2.5 per cent) is there!\n\n- Three.\n1.\nC") == [
         "One is here.",
         "Two (2.5 per cent) is there!",
         "- Three.",

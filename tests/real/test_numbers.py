@@ -12,9 +12,11 @@ import numpy as np
 import pytest
 
 from core.actions.workspace import Workspace
+from core.audit.answer_counts import count_answers
+from core.audit.rules.registry import answer_by_rule, built_in_rubrics
 from core.scoring.run_scores import load_scored_rows
 from core.stats.calibration import tie_bounds
-from core.store import predictions, runs
+from core.store import predictions, rubrics, runs
 from core.store.predictions import RowFilter
 
 ROLES = ("EFFECT", "NULL", "UP", "DOWN")
@@ -74,6 +76,30 @@ def test_the_published_debate(real_workspace: Workspace) -> None:
     assert audit["rows_by_arguing"] == [794, 710, 289, 19, 1]
     assert [c["cites"] for c in audit["roles"].values()] == [None] * 4  # the file kept no dossier
     assert (audit["de_fallbacks"], audit["dir_fallbacks"], audit["distinct_p_de"]) == (38, 21, 55)
+
+
+def test_the_rubrics_of_the_published_debate(real_workspace: Workspace) -> None:
+    """Each rule, asked anew of every stored text, gives both tables and what stands below them."""
+    with real_workspace.store.read() as db:
+        run = runs.find(db, "track_b_sharp").id
+        counts = {
+            rubric.name: count_answers(rubric, answer_by_rule(rubric, rubrics.texts(db, run, rubric)))
+            for rubric in built_in_rubrics()
+        }
+    n_briefs = {"EFFECT": 1813, "NULL": 1813, "UP": 1813, "DOWN": 1813, "all": 7252}
+    for name, yes in {
+        "short": (1191, 1202, 1768, 1742, 5903),
+        "option": (776, 822, 1343, 1246, 4187),
+        "against": (131, 5, 669, 1110, 1915),
+        "answers": (1555, 1403, 1810, 1788, 6556),
+        "answers_against": (212, 15, 878, 1452, 2557),
+        "bare": (583, 559, 424, 495, 2061),
+    }.items():
+        assert {role: found["n"] for role, found in counts[name].items()} == n_briefs
+        assert tuple(found["yes"] for found in counts[name].values()) == yes, name
+    assert list(counts["advocates_arguing"]["all"]["answers"].values()) == [794, 710, 289, 19, 1]
+    assert [counts[name]["all"]["yes"] for name in ("de_fallback", "dir_fallback")] == [38, 21]
+    assert (counts["cites"]["all"]["n"], counts["cites"]["all"]["unanswered"]) == (0, 7252)  # the file kept no dossier
 
 
 def test_rows_of_the_published_debate_by_their_briefs(real_workspace: Workspace) -> None:

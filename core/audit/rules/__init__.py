@@ -1,1 +1,1 @@
-"""Rules that answer rubrics: one file a question."""
+"""One file a question that a rule can answer. `registry` finds them: a new file with a `RULE` is a rubric."""

@@ -1,4 +1,4 @@
-"""The Audit tab of Debates: did the advocates argue? Each number links to its rows."""
+"""The Audit tab of Debates: did the advocates argue? Each number is how often a rubric's rule says yes, and links to its rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core.audit.brief_checks import FINDINGS, SHORT
+from core.audit.brief_checks import SHORT
 from core.audit.debate_audit import DebateAudit
+from core.audit.rules.registry import rule_named
 from core.report.figures import brief_lengths
 from core.scoring.row_words import FLAG_HELP
 from core.store.runs import Run
@@ -16,7 +17,7 @@ from core.types import FLAG_NAMES
 from core.ui.debates import filters
 from core.ui.shared.method_words import method_text
 from core.ui.shared.number_box import Number, show_numbers
-from core.ui.shared.widgets import flush, show_captioned, show_empty
+from core.ui.shared.widgets import as_text, flush, show_captioned, show_empty
 
 # Finding → the title of its column.
 _ANSWERS = {
@@ -34,11 +35,12 @@ _ARGUMENTS = {
     "other_side": "conclude for the other",
     "cites": "cite the dossier",
 }
+# Finding → what the question of its rubric leaves open.
 _HELP = {
     "answers": "A, B or C first, alone or behind “Answer”, before a bracket, a full stop, a colon or nothing else.",
-    "answers_against": "Of those that answer: with an option that contradicts the side they were given.",
+    "answers_against": "It contradicts EFFECT by C, NULL by A or B, UP by B or C, DOWN by A or C.",
     "option": "The narrower count: only A, B or C with a closing bracket.",
-    "against": "Of those with letter and bracket: an option that contradicts their side.",
+    "against": "The narrower count of contradictions.",
 }
 
 
@@ -66,7 +68,7 @@ def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
     head[0].caption("**role**")
     head[1].caption("**briefs**")
     for place, (finding, title) in zip(head[2:], titles.items(), strict=True):
-        place.caption(f"**{title}**", help=_HELP.get(finding, f"Briefs: {FINDINGS[finding]}."))
+        place.caption(f"**{title}**", help=_help(finding))
     for line in audit.with_total().to_dict("records"):
         cells = st.columns(widths, vertical_alignment="center")
         cells[0].markdown(f"**{line['role']}**")
@@ -74,6 +76,11 @@ def _show_counts(audit: DebateAudit, titles: Mapping[str, str]) -> None:
         for cell, finding in zip(cells[2:], titles, strict=True):
             with cell:
                 _show_count(line["role"], finding, line[finding], line["n"])
+
+
+def _help(finding: str) -> str:
+    """The question that the column counts as answered with yes, and the name under which a rubric asks it."""
+    return f"{rule_named(finding).question} {_HELP.get(finding, '')} Rubric: {as_text(finding)}."
 
 
 def _show_count(role: str, finding: str, n: float, briefs: int) -> None:

@@ -1,0 +1,56 @@
+"""Rubrics: those that a rule answers, and those that people add from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric, read_rubric
+from core.audit.rules.registry import built_in_rubrics, rules
+from core.errors import InputError, NotFound, StateError
+from core.store import changes, rubrics
+from core.toml_table import read_toml
+
+_ACTION = "add rubric"
+
+
+def list_all(workspace: Workspace) -> list[Rubric]:
+    """Returns the built-in rubrics by name, then those that people added, in the order in which they did."""
+    with workspace.store.read() as db:
+        return [*built_in_rubrics(), *rubrics.list_own(db)]
+
+
+def find(workspace: Workspace, name: str) -> Rubric:
+    """Returns the rubric of a name. Raises NotFound, with the known names, if there is none."""
+    if name in rules():
+        return rules()[name].rubric
+    known = {rubric.name: rubric for rubric in list_all(workspace)}
+    if name not in known:
+        raise NotFound(f"rubric {name!r}: not known, expected one of {', '.join(known)}")
+    return known[name]
+
+
+def add(workspace: Workspace, rubric: Rubric) -> bool:
+    """Keeps a rubric; whether it is new. The same one again changes nothing.
+
+    Raises StateError if another one has its name, InputError if it names a rule: a rule has its own rubric; ReadOnly.
+    """
+    workspace.refuse_if_read_only(_ACTION, rubric.name)
+    if rubric.rule:
+        raise InputError(f"rubric {rubric.name}: rule is {rubric.rule!r}, expected none; a rule's rubric is there with its rule")
+    if rubric.name in rules():
+        raise StateError(f"rubric {rubric.name!r}: a rule has that name; choose another name, since labels keep it")
+    if rubric in list_all(workspace):
+        return False
+    with workspace.change(_ACTION, rubric.name) as (db, detail):
+        detail |= {"sha256": rubric.sha256, "question": rubric.question}
+        changes.bump(db, "rubrics")
+        return rubrics.put(db, rubric, workspace.settings.author)
+
+
+def add_file(workspace: Workspace, path: Path) -> Rubric:
+    """Keeps the rubric of a TOML file and returns it. Raises InputError for a file that holds none, and what `add` raises."""
+    workspace.refuse_if_read_only(_ACTION, path.name)
+    rubric = read_rubric(read_toml(path))
+    add(workspace, rubric)
+    return rubric

@@ -1,0 +1,76 @@
+"""Phrases by which a brief concludes for its own side or for the other.
+
+They prefer to miss a brief than to accuse it wrongly. Of the published briefs that they find concluding for the other side, 100
+were read one by one (all that do not open with an option's letter, and a sample of the others): all 100 do. 96 of them are of UP
+or DOWN, 4 of EFFECT and none of NULL, so less is known of those two. Of those that they find concluding for their own side, the
+deciding sentences of 157 were read (a sample, 106 of which do not open with an answer; 16 are of UP): all 157 do. How many the
+phrases miss is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from core.audit.rule_text import OPTIONS_AGAINST, RuleText
+
+_TOUCH = r"(?:affect|alter|change|influence|impact|modulate|perturb|shift|move|regulate|respond|have|produce|cause|lead|result)"
+_RISES = r"\b(?:up-?regulat\w+|increas\w+|rises?|elevat\w+|induc(?:es|ed|tion)|go(?:es)? up|higher|raises?|derepress\w+)\b"
+_FALLS = r"\b(?:down-?regulat\w+|decreas\w+|falls?|reduc(?:es|ed|e|tion)|lower\w*|diminish\w*|go(?:es)? down|drops?)\b"
+_RESULT = (
+    r"\b(?:results? in|leads? to|causes?|produces?|(?:is|are) (?:expected|predicted|likely) to|will|should)(?: [a-z]+){0,3}? "
+)
+# Sentences with these words weigh or report the other side and do not conclude for it.
+_WEIGHS = (
+    r"although|though|while|whereas|despite|rather than|instead|even if|rule out|cannot|absence|opponent|opposing|however|but"
+    r"|yet|than|exceeds?|acknowledge|uncertain\w*|caveat|could|may|might|possib\w+|if"
+)
+_DENIES = r"no|not|none|unlikely|little|lacks?|without|rarely|neither|nor|never|null|low|against|likelihood|would|implausible"
+_CLAIMS = {
+    "unchanged": r"\bno (?:[a-z]+ ){0,3}?(?:change|effect|impact|alteration|difference|response|influence)s?\b"
+    rf"|\b(?:not|unlikely to) (?:[a-z]+ly )?(?:be )?{_TOUCH}"
+    r"|\b(?:unchanged|unaffected|unaltered)\b",
+    "changed": rf"{_RESULT}(?:{_TOUCH}|{_RISES}|{_FALLS})",
+    "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
+    "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
+}
+_Statement = tuple[re.Pattern[str], re.Pattern[str]]  # phrases that state something, and words that make it no conclusion
+
+
+def _statement(claims: Sequence[str], unless: str) -> _Statement:
+    stated = "|".join(_CLAIMS[claim] for claim in claims)
+    return re.compile(stated, re.IGNORECASE), re.compile(unless, re.IGNORECASE)
+
+
+_OTHER_SIDE = {
+    "EFFECT": _statement(["unchanged"], rf"\b(?:{_WEIGHS}|leave)\b|{_RISES}|{_FALLS}"),
+    "NULL": _statement(["changed"], rf"\b(?:{_WEIGHS}|{_DENIES}|diminish\w*)\b"),
+    "UP": _statement(["unchanged", "down"], rf"\b(?:{_WEIGHS})\b|{_RISES}"),
+    "DOWN": _statement(["unchanged", "up"], rf"\b(?:{_WEIGHS})\b|{_FALLS}"),
+}
+_OWN_SIDE = {
+    "EFFECT": _statement(["changed"], rf"\b(?:{_WEIGHS}|{_DENIES})\b"),
+    "NULL": _statement(["unchanged"], rf"\b(?:{_WEIGHS})\b|{_RISES}|{_FALLS}"),
+    "UP": _statement(["up"], rf"\b(?:{_WEIGHS}|{_DENIES})\b|{_FALLS}"),
+    "DOWN": _statement(["down"], rf"\b(?:{_WEIGHS}|{_DENIES})\b|{_RISES}"),
+}
+_OWN_OPTIONS = {role: "".join(sorted(set("ABC") - set(against))) for role, against in OPTIONS_AGAINST.items()}
+
+
+def concludes_for_own_side(text: RuleText) -> bool:
+    """Whether a brief's first sentence or one of its last two concludes for its role's side; False for a role without one."""
+    if text.role not in OPTIONS_AGAINST:
+        return False
+    return not text.named_options.isdisjoint(_OWN_OPTIONS[text.role]) or _is_stated(text, _OWN_SIDE[text.role])
+
+
+def concludes_for_other_side(text: RuleText) -> bool:
+    """The same for the other side; a brief may conclude for both or for neither."""
+    if text.role not in OPTIONS_AGAINST:
+        return False
+    return not text.named_options.isdisjoint(OPTIONS_AGAINST[text.role]) or _is_stated(text, _OTHER_SIDE[text.role])
+
+
+def _is_stated(text: RuleText, side: _Statement) -> bool:
+    stated, unless = side
+    return any(stated.search(sentence) and not unless.search(sentence) for sentence in text.deciding_sentences)

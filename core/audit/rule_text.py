@@ -1,0 +1,91 @@
+"""A text of a run as rules read it; what several of them look for is found once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+SHORT = 120  # characters; a briefer one is one line of a chat window
+BARE = 12  # characters; too few for a sentence
+FEWEST_SENTENCES = 3
+
+# The published question's options are A up, B down, C none; these contradict the side that a role argues for.
+OPTIONS_AGAINST = {"EFFECT": "C", "NULL": "AB", "UP": "BC", "DOWN": "AC"}
+_OPENING_OPTION = re.compile(r"\W*([ABC])\)")
+_ANSWER = re.compile(
+    r"\W*(?:(?:the )?(?:final |correct )?answer(?: is)?\W*)?([ABC])(?:\)|\.(?=\s|$)|:|\W*$)",
+    re.IGNORECASE,
+)
+_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
+_PLAIN = {"‐": "-", "‑": "-", "–": "-", "—": "-", "’": "'", "\u202f": " ", "\u00a0": " ", "*": ""}.items()
+
+
+@dataclass(frozen=True, eq=False)  # without slots: the cached properties need a place
+class RuleText:
+    """A brief, a verdict, or a whole row (then without a role and a stage) of a run.
+
+    findings: what the audit found in a brief when it was stored, keys of `core.audit.brief_checks.FINDINGS`. flags: of the row's
+    prediction. briefs: of a whole row, role and findings of each brief in order. has_dossier: whether the run kept what its
+    advocates were given. citable: lower-case terms of the row's dossier, None where it is not at hand.
+    """
+
+    content: str
+    role: str
+    stage: str = ""
+    pair_id: str = ""
+    pert: str = ""
+    gene: str = ""
+    findings: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    briefs: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    has_dossier: bool = False
+    citable: Collection[str] | None = None
+
+    @cached_property
+    def answer(self) -> str:
+        """The option A, B or C that the text opens with, alone, before a bracket, a full stop or a colon, or behind "answer"; ""
+        without one."""
+        found = _ANSWER.match(self.content)
+        return found[1].upper() if found else ""
+
+    @cached_property
+    def opening_option(self) -> str:
+        """The option A, B or C that follows the first non-word characters and that a closing bracket follows; "" without one."""
+        found = _OPENING_OPTION.match(self.content)
+        return found[1] if found else ""
+
+    @cached_property
+    def plain(self) -> str:
+        """The content with plain hyphens, apostrophes and blanks, and without asterisks."""
+        text = self.content
+        for written, plain in _PLAIN:  # several times as fast as `str.translate`
+            text = text.replace(written, plain)
+        return text
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences of `plain`."""
+        return split_sentences(self.plain)
+
+    @cached_property
+    def deciding_sentences(self) -> set[str]:
+        """The first sentence and the last two, where conclusions stand."""
+        return {*self.sentences[:1], *self.sentences[-2:]}
+
+    @cached_property
+    def named_options(self) -> set[str]:
+        """The letters A, B or C behind "answer", "option" or "choice", the first in each of the deciding sentences."""
+        return {found[1] for found in map(_NAMED_OPTION.search, self.deciding_sentences) if found}
+
+    def is_against_own_side(self, option: str) -> bool:
+        """Whether an option contradicts the side of the text's role; none does without an option or a side."""
+        return option != "" and option in OPTIONS_AGAINST.get(self.role, "")
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text; lines count as sentences, bare numbers and letters do not."""
+    return [part for part in _END.split(text.strip()) if _WORD.search(part)]

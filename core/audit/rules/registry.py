@@ -1,0 +1,108 @@
+"""What a rule is, the list of the rules of this room, and the answers of a rule or a pattern to a rubric."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import core.audit.rules as room
+from core.audit.pattern import search_pattern
+from core.audit.rubric import YES_NO, Rubric, Unit
+from core.audit.rule_text import RuleText as RuleText
+from core.errors import InputError, NotFound
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ANSWER_COLUMNS = ("pair_id", "seq", "role", "stage", "answer", "p")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A question that a rule answers. A new one is a file in this room, called like the rule, with a `RULE`.
+
+    answer: returns one of `answers`, or "" where the text says nothing about the question. answers, unit, roles, stages: as of a
+    `Rubric`.
+    """
+
+    name: str
+    question: str
+    answer: Callable[[RuleText], str]
+    answers: tuple[str, ...] = YES_NO
+    unit: Unit = "brief"
+    roles: tuple[str, ...] = ()
+    stages: tuple[str, ...] = ()
+
+    @property
+    def rubric(self) -> Rubric:
+        """The rubric that it answers."""
+        return Rubric(
+            self.name, self.question, self.answers, unit=self.unit, roles=self.roles, stages=self.stages, rule=self.name
+        )
+
+
+def yes_if(holds: bool) -> str:
+    """The answer to a question of yes or no."""
+    return "yes" if holds else "no"
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """Returns the rules by name, sorted: a new file with a `RULE` is in without being listed anywhere.
+
+    Imports every file of this room.
+    """
+    modules = (importlib.import_module(f"{room.__name__}.{module.name}") for module in pkgutil.iter_modules(room.__path__))
+    found = (getattr(module, "RULE", None) for module in modules)
+    return MappingProxyType({rule.name: rule for rule in found if isinstance(rule, Rule)})
+
+
+def rule_named(name: str) -> Rule:
+    """Returns the rule of a name. Raises NotFound, with the known names, if there is no such rule."""
+    if name not in rules():
+        raise NotFound(f"rule {name!r}: not known, expected one of {', '.join(rules())}")
+    return rules()[name]
+
+
+def built_in_rubrics() -> list[Rubric]:
+    """Returns the rubrics of all rules, by name."""
+    return [rule.rubric for rule in rules().values()]
+
+
+def answer_by_rule(rubric: Rubric, texts: pd.DataFrame) -> pd.DataFrame:
+    """Returns what the rule or the pattern of a rubric answers: pair_id, seq, role, stage, answer, p, one row per text, in order.
+
+    texts: as of `core.store.rubrics.texts`. answer is "" where the rule has none; p is NaN. Raises InputError for a rubric
+    without a rule and without a pattern, for a pattern that does not end in time, and for an answer that the rubric lacks.
+    """
+    if not rubric.is_answered_by_rule:
+        raise InputError(f"rubric {rubric.name}: has no rule and no pattern, expected one; a model can answer it")
+    if rubric.rule:
+        answer = rule_named(rubric.rule).answer
+        answers = [answer(text) for text in _rule_texts(texts)]
+    else:
+        answers = [yes_if(found) for found in search_pattern(rubric.pattern, texts["content"].tolist(), f"rubric {rubric.name}")]
+    unknown = set(answers) - {*rubric.answers, ""}
+    if unknown:
+        raise InputError(f"rubric {rubric.name}: its rule answers {min(unknown)!r}, expected {', '.join(rubric.answers)}")
+    asked = texts[["pair_id", "seq", "role", "stage"]].reset_index(drop=True)
+    return asked.assign(answer=answers, p=float("nan"))
+
+
+def _rule_texts(texts: pd.DataFrame) -> Iterator[RuleText]:
+    """Yields the rows of `core.store.rubrics.texts`, which may lack the columns that follow `findings`."""
+    names = ["content", "role", "stage", "pair_id", "pert", "gene", "findings"]
+    more = [name for name in ("flags", "briefs", "has_dossier") if name in texts]
+    for values in zip(*(texts[name] for name in (*names, *more)), strict=True):
+        row: dict[str, Any] = dict(zip((*names, *more), values, strict=True))
+        row["findings"] = tuple(row["findings"])
+        if "flags" in row:
+            row["flags"] = tuple(row["flags"])
+        if "briefs" in row:
+            row["briefs"] = tuple((each["role"], tuple(each["findings"])) for each in row["briefs"])
+        yield RuleText(**row)
