@@ -32,6 +32,7 @@ from core.actions import (
     ledger,
     page_imports,
     prompt_files,
+    readings,
     reports,
     run_control,
     run_states,
@@ -49,6 +50,7 @@ from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
 from core.actions.submissions import PackageOptions
 from core.actions.workspace import Person, Workspace, open_workspace
+from core.audit.rubric import Rubric
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
@@ -174,6 +176,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
         s.plain, str(s.files), None, PredictionOptions(), "127.0.0.1"
     ),
     "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
+    "readings.start_reading": lambda s: readings.start_reading(s.plain, Rubric("a", "Is it?"), "debate"),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),
     "run_control.cancel": lambda s: run_control.cancel(s.crashed, "r"),
