@@ -52,7 +52,7 @@ HIDDEN = frozenset(row.pair_id for row in ROWS if any(row.pert == e.pert or row.
 VISIBLE = frozenset(row.pair_id for row in FOLDS.view_of(EVALUATED[0]).rows)
 ANOTHER = {"up": "down", "down": "none", "none": "up"}
 CHANGED: Mapping[str, frozenset[str]] = {"as it is": frozenset(), "hidden": HIDDEN, "visible": VISIBLE}
-# What reads the texts of a run is given a view without any row (tests/methods/test_judge_rubric.py), whatever a request says.
+# What reads the texts of a run is given a view without any row (tests/actions/test_readings.py), whatever a request says.
 PREDICTING = [name for name in methods() if name not in READING_METHODS]
 VIEWS = {"blinded": LabelViewSpec("blinded"), "folds": LabelViewSpec("folds", K)}
 

@@ -123,9 +123,8 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if may_change:
             _show_controls(context.workspace, run, status, changes)
-        if not run.is_reading:  # its rows are those of the run that it reads
-            links.to_rows(run, "Open rows")
-        if counts.failed and not run.is_reading:
+        links.to_rows(run, "Open rows")
+        if counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
             links.to_rows(run, "Open failed rows", failed="true")
     with st.expander("Log", expanded=status.state in ("crashed", "stopped")):
         st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")
@@ -191,5 +190,5 @@ def _show_controls(workspace: Workspace, run: Run, status: Status, changes: Mapp
             except DeskError as error:
                 show_error(error)
             else:
-                confirm(done, *([] if run.is_reading else [lambda: links.to_rows(run, "Open rows")]))
+                confirm(done, lambda: links.to_rows(run, "Open rows"))
                 st.rerun()
