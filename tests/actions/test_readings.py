@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pytest
@@ -19,14 +20,15 @@ from core.actions.readings import ReadingSettings
 from core.actions.workspace import Workspace, open_workspace
 from core.audit.rubric import Rubric
 from core.config import Settings
+from core.engine.dependencies import Dependencies, build_context, load_pairs, load_texts
 from core.engine.request import RunRequest
 from core.errors import InputError, NotFound, StateError
 from core.llm.scripted_server import Script, request_counts, serving
 from core.methods.base import method_named
-from core.methods.judge_rubric import reading_options
+from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
 from core.report import selection
 from core.scoring import run_scores
-from core.store import predictions, rubrics, runs, text_search
+from core.store import evidence, predictions, rubrics, runs, text_search
 from core.store.runs import Run
 from core.store.text_search import TextQuery
 from core.types import READING_METHODS
@@ -262,13 +264,34 @@ def test_it_is_started_with_a_rubric_alone(read: Workspace, server: str) -> None
 
 
 def test_a_method_that_reads_gets_no_labels(read: Workspace) -> None:
-    from core.engine.dependencies import Dependencies, build_context
-
     spec = read.run_folder(find(read, "reading").id).spec()
     context = build_context(Dependencies(read.store), spec, method_named("judge_rubric"), None)
     assert all(pair.label is None and len(context.view_of(pair)) == 0 for pair in context.pairs)
     assert context.texts is not None
     assert sum(map(len, context.texts.of_row.values())) == TEXTS
+
+
+@pytest.mark.parametrize(
+    ("unit", "seqs", "words"), [("verdict", 2, "a verdict of JUDGE"), ("row", 1, "everything that was written")]
+)
+def test_verdicts_and_rows_are_read_with_the_dossier_that_was_seen(
+    demo_workspace: Workspace, unit: Literal["verdict", "row"], seqs: int, words: str
+) -> None:
+    rubric = replace(RUBRIC, unit=unit, dossier=True)
+    with demo_workspace.store.read() as db:
+        debate = next(run for run in runs.list_all(db) if run.name == "simulated debate")
+        keys = tuple(rubrics.texts(db, debate.id, rubric)["pair_id"].unique()[:2])
+        tools = [item["tool"] for item in evidence.of_row(db, debate.id, keys[0])]
+    options = reading_options(rubric, debate.id)
+    spec = launch.resolve(demo_workspace, RunRequest("judge_rubric", debate.dataset, options, keys, model="scripted"))
+    assert spec.rows == keys
+    texts = load_texts(demo_workspace.store, spec, JudgeRubric())
+    assert [len(texts.of_row[key]) for key in keys] == [seqs, seqs]
+    assert [item.tool for item in texts.evidence[keys[0]]] == tools
+    pair = load_pairs(demo_workspace.store, spec.dataset)[keys[0]]
+    [_, (_, task)] = messages_of(rubric, pair, texts.of_row[keys[0]][0], dossier_of(texts, pair))
+    assert words in task
+    assert all(f"- {tool.replace('_', ' ')}, " in task for tool in tools)
 
 
 def test_a_reading_goes_and_comes_as_a_bundle_and_as_tables(read: Workspace, tmp_path: Path) -> None:
