@@ -40,7 +40,8 @@ FILE_SUM_TOLERANCE = 1e-6  # the same in files, which round to six decimals
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. missing: which rows may lack a value; "in failures": those that failed, and they lack it always.
+    """One column. missing: which rows may lack a value; "in failures": those that failed, and those of a reading, and they lack
+    it always.
 
     choices: the only values, of a text. of_pair: a column of the store's table of pairs, which the store's other tables lack.
     """

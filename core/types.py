@@ -14,7 +14,7 @@ DatasetKind = Literal["ternary", "de", "dir"]  # de, dir: of a file of PerturbQA
 HeadlineKind = Literal["mean", "macro"]  # the mean of DE and DIR, or the mean over genes of each gene's own AUROC
 TRAIN = "train"  # the split whose labels a prediction may learn from
 EvidenceStatus = Literal["ok", "empty", "error", "offline"]
-ProbabilitySource = Literal["trace", "file"]
+ProbabilitySource = Literal["trace", "file", "none"]
 
 
 class Label(StrEnum):
@@ -46,6 +46,7 @@ class Flag(StrEnum):
     NO_KNOWLEDGE = "no_knowledge"  # no knowledge pack says anything of the perturbation or of the target gene
     INSUFFICIENT = "insufficient_evidence"  # a sample of SUMMER answers that the evidence is insufficient, which counts .5
     FEWER_SEEDS = "fewer_seeds"  # a mean over fewer seeds than asked: the answers under the others could not be read
+    UNREAD = "unread"  # of a reading: the answer about one of the row's texts could not be read, so that text has none
 
 
 # What people read wherever a flag is shown or chosen.
@@ -65,6 +66,7 @@ FLAG_NAMES: Mapping[str, str] = MappingProxyType(
         Flag.NO_KNOWLEDGE: "nothing known of a gene",
         Flag.INSUFFICIENT: "evidence called insufficient",
         Flag.FEWER_SEEDS: "fewer seeds",
+        Flag.UNREAD: "a reading could not be read",
     }
 )
 
@@ -73,6 +75,7 @@ EXTERNAL_SCORE = "external_score"  # the method of runs whose numbers were compu
 PREDICTED_EXPRESSION = "predicted_expression"  # the methods of runs made from predicted expression: probabilities, or ranks
 PREDICTED_EXPRESSION_RANKS = "predicted_expression_ranks"
 RANK_METHODS = ("fusion", "recovered", EXTERNAL_SCORE, PREDICTED_EXPRESSION_RANKS)
+READING_METHODS: tuple[str, ...] = ("judge_rubric",)  # they answer questions about the texts of another run, and predict nothing
 MADE_ELSEWHERE = (EXTERNAL_SCORE, PREDICTED_EXPRESSION, PREDICTED_EXPRESSION_RANKS)  # nobody here knows what they learned
 STAND_INS = (Flag.UNCOVERED, Flag.NOT_PREDICTED)  # of rows whose probabilities are both base rates
 FALLBACKS = (Flag.DE_FALLBACK, Flag.DIR_FALLBACK, Flag.UNIFORM, Flag.UNCOVERED, Flag.UNCOVERED_DIR, Flag.NOT_PREDICTED)
@@ -138,7 +141,8 @@ class Prediction:
 
     prediction_up and prediction_down are the submitted numbers. p_de and p_up_given_de come from the trace if both
     reproduce the submitted numbers within 2e-6 (p_source "trace"), else from their sum and ratio ("file");
-    p_up_given_de is None if the sum is 0. Counts of tokens and tool calls are None if unknown.
+    p_up_given_de is None if the sum is 0. Counts of tokens and tool calls are None if unknown. A row of a reading has no numbers
+    (p_source "none", see `row_of_reading`); nothing that scores or ranks predictions is given one.
     """
 
     pair_id: str
@@ -151,6 +155,13 @@ class Prediction:
     tokens: int | None = None
     prompt_tokens: int | None = None
     tool_calls: int | None = None
+
+
+def row_of_reading(pair_id: str, flags: tuple[Flag, ...], tokens: int) -> Prediction:
+    """Returns what stands in the place of a prediction in a row of a reading: all of its numbers are None, as nothing is
+    predicted. tokens: of all calls."""
+    none: Any = None
+    return Prediction(pair_id, none, none, none, none, "none", flags, tokens, tool_calls=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +249,11 @@ class RunRecord:
     def has_rank_scores(self) -> bool:
         """Whether the run's numbers are rank scores instead of probabilities."""
         return self.method in RANK_METHODS
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the run reads the texts of another run; such a run has no predictions to score, compare or submit."""
+        return self.method in READING_METHODS
 
 
 @dataclass(frozen=True, slots=True)

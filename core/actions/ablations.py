@@ -31,7 +31,7 @@ def load_material(workspace: Workspace, dataset: str | None = None) -> Material:
     found = default_dataset(workspace, dataset)
     index = load_index(workspace, found)
     with workspace.store.read() as db:
-        here = runs.list_all(db, found.id)
+        here = runs.list_predicting(db, found.id)
         labelled = runs.list_labelled(db, found.id)
         names = tuple(space.name for space in spaces.list_all(db))
 

@@ -97,7 +97,7 @@ def record_result(workspace: Workspace, spec: BenchmarkSpec, dataset: str, rows:
 def _runs_of(workspace: Workspace, made: Runs) -> dict[str, Run]:
     wanted = {run for of_arm in made.values() for run in of_arm.values()}
     with workspace.store.read() as db:
-        return {run: runs.find(db, run) for run in wanted}
+        return {run: runs.find_predicting(db, run) for run in wanted}
 
 
 def _paired_runs(spec: BenchmarkSpec, made: Runs, found: dict[str, Run]) -> list[tuple[Run, Run]]:

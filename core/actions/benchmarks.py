@@ -247,7 +247,7 @@ def _prepare(workspace: Workspace, spec: BenchmarkSpec, *, overwrite: bool, star
     of_run = None
     if spec.rows.run is not None:
         with workspace.store.read() as db:
-            of_run = predictions.frame(db, runs.find(db, spec.rows.run).id)["pair_id"].tolist()
+            of_run = predictions.frame(db, runs.find_predicting(db, spec.rows.run).id)["pair_id"].tolist()
     rows = choose_benchmark_rows([*load_pairs(workspace.store, dataset.id).values()], spec.rows, of_run)
     return _Arms(workspace, spec, dataset, rows, WorkspaceComponents(workspace, dataset), overwrite, start, method)
 

@@ -62,7 +62,7 @@ def _find_run(workspace: Workspace, path: Path, sha256: str, options: Evaluation
     with workspace.store.read() as db:
         dataset = None if options.dataset is None else datasets.find(db, options.dataset)
         if options.run is not None:
-            run = runs.find(db, options.run)
+            run = runs.find_predicting(db, options.run)
             if run.spec.get("file_sha256") != sha256 or (dataset is not None and run.dataset != dataset.id):
                 made_from = run.spec.get("file", "no file")
                 raise InputError(f"{path}: run {run.name} was made from {made_from}, expected the run of this file")

@@ -96,7 +96,7 @@ class WorkspaceComponents:
 
     def run(self, name: str) -> Run:
         with self.workspace.store.read() as db:
-            return runs.find(db, name)
+            return runs.find_predicting(db, name)
 
     def predictions(self, run: str) -> pd.DataFrame:
         with self.workspace.store.read() as db:

@@ -16,7 +16,7 @@ from core.datasets.archives import pack
 from core.datasets.inspect_logs import log_members
 from core.datasets.packaged_trace import KEY, write_trace
 from core.errors import InputError, StateError
-from core.store import Cursor, datasets, pairs, predictions, traces
+from core.store import Cursor, datasets, pairs, predictions, runs, traces
 from core.store.predictions import RowFilter
 from core.store.runs import Run
 from core.texts import number_text
@@ -30,7 +30,7 @@ def build_log(workspace: Workspace, run: str) -> tuple[bytes, int]:
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
-    found = settle_run(workspace, run)
+    found = runs.refuse_reading(settle_run(workspace, run))
     with workspace.store.read() as db:
         samples = _read_samples(db, workspace.settings, found)
         header = _header(found, datasets.find(db, found.dataset).name, workspace.settings, [each["id"] for each in samples])

@@ -25,6 +25,7 @@ from core.store import calls, datasets, runs
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.texts import check_name
+from core.types import READING_METHODS
 
 FindMethod = Callable[[str], Method]
 
@@ -89,6 +90,8 @@ def start(
     written, what the prediction of a derived method would raise, and InputError for prompts of a file that are too long.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
+    if request.method in READING_METHODS:
+        raise InputError(f"method {request.method}: reads the texts of a run; start it with `rubric run NAME RUN --judge model`")
     spec = spec or resolve(workspace, request, components=components, method=method)
     loader = components or WorkspaceComponents(workspace, default_dataset(workspace, spec.dataset))
     found = method(spec.method)
@@ -188,7 +191,7 @@ def _dataset_of(workspace: Workspace, request: RunRequest) -> Dataset:
     base = request.options.get("base")
     if request.dataset is None and base:
         with workspace.store.read() as db:
-            return datasets.find(db, runs.find(db, str(base)).dataset)
+            return datasets.find(db, runs.find_predicting(db, str(base)).dataset)
     return default_dataset(workspace, request.dataset)
 
 

@@ -119,7 +119,7 @@ def _has_result(db: Cursor, a: Run, b: Run) -> bool:
 def _run_of(db: Cursor, name: str) -> Run | None:
     """The run of a name or id; None if there is none yet."""
     try:
-        return runs.find(db, name)
+        return runs.find_predicting(db, name)
     except NotFound:
         return None
 
@@ -196,7 +196,7 @@ def _registered_run(db: Cursor, registration: Entry, side: str, given: str) -> R
     run_id, name = getattr(registration, f"run_{side}"), getattr(registration, f"name_{side}")
     if not given and not (run_id or name):
         raise InputError(f"{registration.name}: its registration names no runs; expected two")
-    found = runs.find(db, given or run_id or name)
+    found = runs.find_predicting(db, given or run_id or name)
     if name and found.id != run_id and found.name != name:
         raise InputError(f"{registration.name}: registered for the run {name}, got {found.name}; register another hypothesis")
     dataset = datasets.find(db, found.dataset).name

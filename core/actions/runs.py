@@ -44,7 +44,7 @@ def set_values(workspace: Workspace, run: str, values: Mapping[str, str]) -> Run
         else:
             raise InputError(f"set {run}: got {key}={value}, expected public_score=NUMBER or note=TEXT")
     with workspace.change("set", run) as (db, detail):
-        found = runs.find(db, run)
+        found = runs.find_predicting(db, run) if "public_score" in checked else runs.find(db, run)
         runs.change(db, found.id, **checked)
         changes.bump(db, "runs")
         detail |= {"run": found.id, **checked}

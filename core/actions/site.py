@@ -17,7 +17,7 @@ from core.errors import StateError
 from core.file_io import replace_file
 from core.site.content import Sources, read_content
 from core.site.files import PAGE, make_files
-from core.store import Cursor, pairs
+from core.store import Cursor, pairs, runs
 from core.system_errors import explain
 
 __all__ = ["PAGE", "BuiltSite", "build_site", "write_site"]
@@ -47,7 +47,7 @@ def build_site(workspace: Workspace, run: str) -> BuiltSite:
 
     Raises StateError while a worker is on the run, or if an API key stands in it; InputError for a run without rows.
     """
-    found = settle_run(workspace, run)
+    found = runs.refuse_reading(settle_run(workspace, run))
     with workspace.store.read() as db:
         sources = Sources(machine_names.remover(workspace.settings), _dataset_sha256(db, found.dataset))
         content = read_content(db, found, sources)

@@ -79,7 +79,7 @@ def check_file(
     facts = UNKNOWN_RUN
     with workspace.store.read() as db:
         if run is not None:
-            found = runs.find(db, run)
+            found = runs.find_predicting(db, run)
             dataset = dataset or found.dataset
             line = lineage(db, found)
             facts = provenance_of(db, line, prompts_of(workspace, db, line))
@@ -110,7 +110,7 @@ def expected_ids(workspace: Workspace, dataset: str, rows: str = "") -> tuple[st
 def check_run(workspace: Workspace, run: str, options: PackageOptions) -> CheckedPackage:
     """Returns a run's package and its problems, before anything is written. Raises InputError for files that cannot be read."""
     with workspace.store.read() as db:
-        found = runs.find(db, run)
+        found = runs.find_predicting(db, run)
     expected = expected_ids(workspace, found.dataset, options.rows)
     with workspace.store.read() as db:
         contents, facts = _contents(workspace, db, found, expected, options)

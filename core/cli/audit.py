@@ -73,7 +73,7 @@ def _audit_leakage(workspace: Workspace, dataset: Dataset) -> LeakageAudit:
     index, tables = component_loader.load_index(workspace, dataset), packs.read_symbol_tables(workspace, dataset.organism)
     with workspace.store.read() as db:
         rows, known_spaces = pairs.frame(db, dataset.id), spaces.list_all(db)
-        known_runs = {run.id: run for run in runs.list_all(db, dataset.id)}
+        known_runs = {run.id: run for run in runs.list_predicting(db, dataset.id)}
         frames = {key: add_count_controls(predictions.frame(db, key), rows) for key in known_runs}
     predicted = [scored_rows(run, known_runs.get, frames[run.id], index, dataset.headline) for run in known_runs.values()]
     return LeakageAudit(

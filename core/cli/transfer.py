@@ -179,8 +179,11 @@ def fuse(
 ) -> None:
     """Fuse runs by rank percentiles, as a new run."""
     with context.obj.store.read() as db:
-        base_run, *with_runs = (runs.find(db, run) for run in (base, *split_names(others)))
-        references = {runs.find(db, one).id: runs.find(db, run).id for one, run in map(read_reference, reference_run or ())}
+        base_run, *with_runs = (runs.find_predicting(db, run) for run in (base, *split_names(others)))
+        references = {
+            runs.find_predicting(db, one).id: runs.find_predicting(db, run).id
+            for one, run in map(read_reference, reference_run or ())
+        }
     settings = FusionSettings(
         base_run.id,
         tuple(run.id for run in with_runs),
@@ -207,7 +210,7 @@ def decompose(
 ) -> None:
     """Recover the other component of a published fusion, as a new run."""
     with context.obj.store.read() as db:
-        found = runs.find(db, base)
+        found = runs.find_predicting(db, base)
     request = derived_runs.recovered_request(found.dataset, found.id, fused, (w_de, w_dir), name)
     _start_and_show(context.obj, request, Flag.UNCOVERED, replace, as_json)
 

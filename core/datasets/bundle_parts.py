@@ -162,12 +162,21 @@ def _check_predictions(table: pa.Table, where: str) -> None:
     if unknown := sorted(flags - set(Flag)):
         raise InputError(f"{where}, flags: {', '.join(map(quote, unknown))}, expected {', '.join(Flag)}; or a later version's")
     failed = pc.is_valid(table["error"])
+    of_reading = pc.fill_null(pc.equal(table["p_source"], "none"), False)
     for name in (column.name for column in TABLES["prediction"].columns if column.missing == "in failures"):
-        odd = pc.equal(pc.is_valid(table[name]), failed)
-        _refuse_rows(odd, table[name], f"{where}, {name}", "a value, unless the row failed")
+        lacking = failed if name == "p_source" else pc.or_(failed, of_reading)
+        odd = pc.equal(pc.is_valid(table[name]), lacking)
+        _refuse_rows(odd, table[name], f"{where}, {name}", "a value, unless the row failed or is one of a reading")
     total = pc.add(table["prediction_up"], table["prediction_down"])
     _refuse_rows(pc.greater(total, 1 + FILE_SUM_TOLERANCE), total, f"{where}, up and down", "a sum of at most 1")
-    _refuse_rows(pc.and_(failed, pc.is_valid(table["p_up_given_de"])), table["p_up_given_de"], f"{where}, p_up_given_de", "none")
+    odd = pc.and_(pc.or_(failed, of_reading), pc.is_valid(table["p_up_given_de"]))
+    _refuse_rows(odd, table["p_up_given_de"], f"{where}, p_up_given_de", "none")
+
+
+def holds_rows_of(predictions: pa.Table, *, a_reading: bool) -> bool:
+    """Whether the rows that did not fail are those of a reading, without predictions; or all with one, if it is none."""
+    sources = set(pc.unique(predictions["p_source"]).to_pylist()) - {None}
+    return sources <= {"none"} if a_reading else "none" not in sources
 
 
 def _refuse_rows(wrong: pa.ChunkedArray, values: pa.ChunkedArray, where: str, expected: str) -> None:

@@ -22,7 +22,17 @@ from typing import Any, get_args
 from core import __version__
 from core.clock import local_of, utc_of
 from core.datasets.archives import MAX_UNPACKED_BYTES, is_zip, pack, unpack
-from core.datasets.bundle_parts import SCHEMAS, Parts, check, count_rows, decode, encode, is_json_object, without_audit
+from core.datasets.bundle_parts import (
+    SCHEMAS,
+    Parts,
+    check,
+    count_rows,
+    decode,
+    encode,
+    holds_rows_of,
+    is_json_object,
+    without_audit,
+)
 from core.datasets.tables import quote
 from core.errors import InputError
 from core.row_schema import VERSION, field_names, is_finite_number
@@ -153,6 +163,9 @@ def read_bundle(content: bytes, name: str) -> Bundle:
     for what, number in count_rows(parts["prediction"], FALLBACKS).items():
         if getattr(run, what) != number:
             raise InputError(f"{where}, run: {what} is {getattr(run, what)}, but its rows say {number}")
+    if not holds_rows_of(parts["prediction"], a_reading=run.is_reading):
+        which = "some of its rows have predictions" if run.is_reading else "some of its rows have none"
+        raise InputError(f"{where}, run: method is {quote(run.method)}, but {which}; expected them unless it is a reading")
     if run.total < run.done + run.failed:
         raise InputError(f"{where}, run: total is {run.total:,}, but {run.done + run.failed:,} rows are there")
     dataset = _require_values(manifest["dataset"], _DATASET, f"{where}, dataset")

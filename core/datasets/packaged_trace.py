@@ -64,6 +64,8 @@ def read_trace(value: Mapping[str, Any]) -> PackagedTrace | None:
         return None
     if not (isinstance(value["method"], str) and all(column.allows(value[key]) for key, column in _STATED.items())):
         return None
+    if value["p_source"] == "none":  # a reading is no submission
+        return None
     stated = {column.name: _as_float(value[key]) if column.kind == "share" else value[key] for key, column in _STATED.items()}
     try:
         trace = PackagedTrace(value["method"], stated, tuple(map(_read_event, value["events"])))

@@ -15,9 +15,9 @@ from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client, ReplyCache
 from core.llm.messages import Reply
-from core.methods.base import Context, Method, method_named, packs_read
+from core.methods.base import Context, Method, ReadsTexts, RowText, TextsOfRun, method_named, packs_read
 from core.methods.fusion_components import ComponentLoader
-from core.store import Store, pairs, spaces
+from core.store import Store, evidence, pairs, rubrics, runs, spaces
 from core.types import TRAIN, Label, Pair
 
 INGEST_EVERY_S = 2.0
@@ -114,7 +114,7 @@ def build_context(
     return Context(
         pairs=tuple(_without_label(row) for row in rows),
         options=dict(spec.options),
-        view_of=_view_of(known, rows, spec),
+        view_of=_view_of_none if isinstance(method, ReadsTexts) else _view_of(known, rows, spec),
         packs=packs,
         client=client,
         model=spec.model,
@@ -123,7 +123,32 @@ def build_context(
         components=dependencies.components,
         web=web,
         prompts=dependencies.read_prompts(spec.prompt_file) if spec.prompt_file else {},
+        texts=load_texts(dependencies.store, spec, method) if isinstance(method, ReadsTexts) else None,
     )
+
+
+def load_texts(store: Store, spec: RunSpec, method: ReadsTexts) -> TextsOfRun:
+    """Returns the texts of a reading's rows, in the order of the rows, and their evidence if the rubric asks for the dossier.
+
+    Raises NotFound if the run that is read is gone, StateError if one of the rows has no text any more.
+    """
+    rubric = method.rubric(spec.options)
+    found: dict[str, list[RowText]] = {row: [] for row in spec.rows}
+    with store.read() as db:
+        run = runs.find(db, method.parent(spec.options))
+        frame = rubrics.texts(db, run.id, rubric)
+        seen = evidence.of_run(db, run.id) if rubric.dossier else {}
+    for pair_id, *text in frame[["pair_id", *RowText._fields]].itertuples(index=False):
+        if pair_id in found:
+            found[pair_id].append(RowText(*text))
+    empty = next((row for row, texts in found.items() if not texts), None)
+    if empty is not None:
+        raise StateError(f"row {empty!r}: has no text in run {run.name} any more; start a new reading")
+    return TextsOfRun(found, {row: seen[row] for row in spec.rows if row in seen})
+
+
+def _view_of_none(_: Pair) -> LabelView:
+    return LabelView(())
 
 
 def _without_label(row: Pair) -> Pair:

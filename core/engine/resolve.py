@@ -9,9 +9,17 @@ from core.engine.dependencies import load_pairs
 from core.engine.request import RunRequest, choose_rows
 from core.engine.spec import LabelViewSpec, RunSpec, ViewKind, dataset_sha256, sha256_of
 from core.errors import InputError
-from core.methods.base import DerivedMethod, Method, packs_read, read_options, refuse_missing_sources, split_names
+from core.methods.base import (
+    DerivedMethod,
+    Method,
+    ReadsTexts,
+    packs_read,
+    read_options,
+    refuse_missing_sources,
+    split_names,
+)
 from core.methods.fusion_components import ComponentLoader
-from core.store import Store, spaces
+from core.store import Store, rubrics, runs, spaces
 from core.types import TRAIN, Pair
 
 
@@ -29,15 +37,21 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     refuse_missing_sources(method.options, options)
     known = list(load_pairs(store, components.dataset_id).values())
     prompts = method.prompts(options)
+    model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
     if isinstance(method, DerivedMethod):
-        _refuse_options_of_models(request, method)
+        given = {"labels": (request.labels, "auto"), "seed": (request.seed, 0), "repeat": (request.repeat, 0)}
+        _refuse_options_without_effect(method, **given)
         options = method.complete(options, components)
         rows = _rows_of_derived(request, method, components, known, options)
         particulars: dict[str, Any] = {"parents": method.parents(options)}
+    elif isinstance(method, ReadsTexts):
+        _refuse_options_without_effect(method, labels=(request.labels, "auto"))
+        parent, rows = _rows_with_texts(store, request, method, known, options)
+        options = {**options, "run": parent}
+        particulars = {"parents": (parent,), **model}
     else:
         rows = choose_rows(known, request.rows or default_rows(known))
         view = _label_view(request.labels, known, rows)
-        model = {"model": request.model or "", "seed": request.seed, "repeat": request.repeat}
         read = packs_read(method, options)
         particulars = {"view": view, "packs": {name: packs[name] for name in packs if name in read}, **model}
     return RunSpec(
@@ -53,13 +67,12 @@ def resolve(store: Store, request: RunRequest, method: Method, components: Compo
     )
 
 
-def _refuse_options_of_models(request: RunRequest, method: DerivedMethod) -> None:
-    """Raises InputError for options without effect: a derived method calls no model and has its own protocol for labels."""
-    for name, value, default in (
-        ("labels", request.labels, "auto"),
-        ("seed", request.seed, 0),
-        ("repeat", request.repeat, 0),
-    ):
+def _refuse_options_without_effect(method: Method, **given: tuple[object, object]) -> None:
+    """Raises InputError for an option, name → (value, default), that has no effect on a method and is not at its default.
+
+    A derived method calls no model and has its own protocol for labels; one that reads texts sees no labels.
+    """
+    for name, (value, default) in given.items():
         if value != default:
             raise InputError(f"{name}: got {value!r}, which has no effect on {method.name}; expected {default!r}, or its options")
 
@@ -72,6 +85,22 @@ def _rows_of_derived(
         return choose_rows(known, request.rows)
     default = set(method.default_rows(options, components))
     return tuple(pair.pair_id for pair in known if pair.pair_id in default)
+
+
+def _rows_with_texts(
+    store: Store, request: RunRequest, method: ReadsTexts, known: Sequence[Pair], options: Mapping[str, Any]
+) -> tuple[str, tuple[str, ...]]:
+    """Returns the id of the run that is read, and the ids of its rows, or of the chosen ones of them, that have texts.
+
+    Raises InputError if none has, or if the run is a reading itself.
+    """
+    rubric = method.rubric(options)
+    with store.read() as db:
+        run = runs.find_predicting(db, method.parent(options))
+        having = set(rubrics.texts(db, run.id, rubric)["pair_id"])
+    if not having:
+        raise InputError(f"rubric {rubric.name}: run {run.name} has no {rubric.unit} that it asks about, expected one at least")
+    return run.id, choose_rows([pair for pair in known if pair.pair_id in having], request.rows)
 
 
 def default_rows(known: Sequence[Pair]) -> str:

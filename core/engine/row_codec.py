@@ -84,12 +84,18 @@ def _check(row: RowResult | Failed) -> None:
 
 
 def _check_prediction(prediction: Prediction) -> None:
+    """Raises InputError for numbers out of range, for a prediction without numbers, and for a row of a reading with any."""
+    is_reading = prediction.p_source == "none"
     for column in _NUMBERS:
         value = getattr(prediction, column.name)
+        if is_reading and column.kind == "share":
+            if value is not None:
+                raise InputError(f"row {prediction.pair_id!r}: {column.name} is {value}, expected none in a row of a reading")
+            continue
         if not (column.missing == "allowed" if value is None else 0 <= value <= column.largest):
             found = f"{column.name} is {value}" if column.kind == "share" else f"{value:,} {column.name.replace('_', ' ')}"
             raise InputError(f"row {prediction.pair_id!r}: {found}, expected 0 to {column.largest:,}")
-    total = prediction.prediction_up + prediction.prediction_down
+    total = 0.0 if is_reading else prediction.prediction_up + prediction.prediction_down
     if total > 1 + SUM_TOLERANCE:
         raise InputError(f"row {prediction.pair_id!r}: up and down sum to {total:g}, expected at most 1")
 

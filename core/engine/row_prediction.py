@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from core.errors import DeskError, InputError
 from core.llm import errors
-from core.methods.base import Context, RowFailed, RowMethod
-from core.types import Failed, Pair, RowResult
+from core.methods.base import Context, Method, RowFailed, RowMethod
+from core.types import READING_METHODS, Failed, Pair, RowResult
 
 LogError = Callable[[str, BaseException], object]
 _NO_ANSWER = errors.Unanswered.__name__
@@ -33,7 +33,7 @@ async def predict_row(
         return Failed(pair.pair_id, "Cancelled", f"{method.name} gave up this row without a cause")
     error = task.exception()
     if error is None:
-        return _refuse_other_row(task.result(), pair)
+        return _refuse_wrong_row(task.result(), pair, method)
     calls = error.calls if isinstance(error, RowFailed) else ()
     cause = error.cause if isinstance(error, RowFailed) else error
     if not isinstance(cause, DeskError):
@@ -46,13 +46,21 @@ def describe_traceback(error: BaseException) -> str:
     return "".join(traceback.format_exception(error)).rstrip()
 
 
-def _refuse_other_row(result: RowResult, pair: Pair) -> RowResult | Failed:
-    """Returns the result; a failure if it is of another row."""
+def _refuse_wrong_row(result: RowResult, pair: Pair, method: Method) -> RowResult | Failed:
+    """Returns the result; a failure if it is of another row, or lacks the prediction that a method owes which does not read."""
     predicted = result.prediction.pair_id
-    if predicted == pair.pair_id:
+    if predicted != pair.pair_id:
+        message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
+    elif lacks_prediction(result, method):
+        message = f"{method.name} gave no prediction, expected one: only {', '.join(READING_METHODS)} gives none"
+    else:
         return result
-    message = f"the method answered for row {predicted!r}, expected {pair.pair_id!r}"
     return Failed(pair.pair_id, InputError.__name__, message, result.calls)
+
+
+def lacks_prediction(result: RowResult, method: Method) -> bool:
+    """Whether a row has no prediction although its method is none that reads."""
+    return result.prediction.p_source == "none" and method.name not in READING_METHODS
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 from core.engine.dependencies import Dependencies, RetryCache, build_context, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
-from core.engine.row_prediction import CircuitBreaker, describe_traceback, predict_row
+from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction, predict_row
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import Ending, State, Status, exclusive_lock, status_of, write_ending
 from core.errors import DeskError, InputError, NotFound
@@ -166,6 +166,8 @@ class _Worker:
         results = await asyncio.to_thread(method.predict_batch, context.pairs, context)
         if [result.prediction.pair_id for result in results] != [pair.pair_id for pair in context.pairs]:
             raise InputError(f"method {self.spec.method}: gave other rows than it was asked for, expected one for each, in order")
+        if any(lacks_prediction(result, method) for result in results):
+            raise InputError(f"method {self.spec.method}: gave rows without a prediction, expected one for each")
         if isinstance(method, DerivedMethod) and context.components is not None:
             ids = [pair.pair_id for pair in context.pairs]
             evaluation = await asyncio.to_thread(method.evaluation, ids, context.options, context.components)

@@ -49,10 +49,18 @@ def render(item: Evidence, first: Symbols = (), limit: int = MAX_CHARACTERS) -> 
         spellings = item.body.get("ambiguous", ())
         ambiguous = f" (several spellings fit: {', '.join(spellings)})" if spellings else ""
         return Rendered(textwrap.shorten(f"{title}: nothing known{ambiguous}.", limit, placeholder=" …"), "")
-    text = _WRITERS.get(item.tool, _write_fields)(item.body, first)
+    text = _write(item, first)
     spelling = f" (listed as {_spelling(item.body)})" if "asked" in item.body else ""
     abstracts = len(item.body["passages"]) if item.body.get("mode") == "keyword" else 1  # each has the room of an answer
     return Rendered(textwrap.shorten(f"{title}{spelling}: {text}", limit * abstracts, placeholder=" …"), "")
+
+
+def _write(item: Evidence, first: Symbols) -> str:
+    """A body in the words of its tool; one that lacks what the tool gives today, of an import or the demo, field by field."""
+    try:
+        return _WRITERS.get(item.tool, _write_fields)(item.body, first)
+    except (KeyError, TypeError, AttributeError):
+        return _write_fields(item.body, first)
 
 
 def _subject(item: Evidence) -> str:

@@ -123,14 +123,14 @@ class ArmLoader:
     def rows_of(self, run: str) -> RunRows:
         """The rows of a run as it is scored. Raises NotFound."""
         if run not in self._rows:
-            found = runs.find(self.db, run)
+            found = runs.find_predicting(self.db, run)
             frame = add_count_controls(predictions.frame(self.db, found.id), self._frame)
             self._rows[run] = scored_rows(found, self._known.get, frame, self._index, self.dataset.headline)
         return self._rows[run]
 
     def rows_named(self, name: str) -> RunRows:
         """The same of a run by its name or id."""
-        return self.rows_of(runs.find(self.db, name).id)
+        return self.rows_of(runs.find_predicting(self.db, name).id)
 
     def pairs(self) -> list[tuple[str, str, bool, str]]:
         """Every row of the dataset: perturbation, gene, whether it has a label, and id."""

@@ -28,6 +28,7 @@ _OPTION = re.compile(r"^\W{0,3}([A-Z])[).:]", re.MULTILINE)
 _WORDS = re.compile(r"<answer>([a-z][a-z ]+)</answer>")
 _SUMMARISED = re.compile(r"^Gene: (\S+)$", re.MULTILINE)
 _GUIDED = re.compile(r"^(\d)\. ", re.MULTILINE)
+_END_OF_TEXT = re.compile(r"</text-[0-9a-f]{8}>")  # of a text that a rubric asks about: what it says is no format
 _EXAMPLE = re.compile(r"<answer>([A-Z])</answer>")
 # Three ways to cut a text into tokens: a letter after ">" is a token of its own, begins with ">", or ends with "</".
 _CUTS = tuple(map(re.compile, (r"\s?\w+|[^\w\s]+|\s+", r"[\s>]?\w+|[^\w\s>]+|[>\s]", r"\s?\w+(?:</)?|[^\w\s]+|\s+")))
@@ -65,8 +66,9 @@ def write_answer(prompt: ScriptedPrompt) -> str:
 
     Prose is a summary of the gene that a line of the prompt names alone, else a brief.
     """
-    shown = max(_FORMATS, key=lambda mark: prompt.text.lower().rfind(mark))
-    if shown not in prompt.text.lower():
+    asked = _asked_at_end(prompt.text).lower()
+    shown = max(_FORMATS, key=asked.rfind)
+    if shown not in asked:
         gene = _SUMMARISED.search(prompt.text)
         return write_summary(gene[1]) if gene else write_brief(*find_genes(prompt.text))
     return _FORMATS[shown](prompt)
@@ -80,10 +82,15 @@ def write_wrong_format(prompt: ScriptedPrompt) -> str:
 def answer_letters(prompt: str) -> tuple[str, ...]:
     """The letters that a prompt offers, as "A)" at the start of a line or inside <answer>; A, B and C if it offers none."""
     for pattern in (_OPTION, _EXAMPLE):
-        letters = sorted(set(pattern.findall(prompt)))
+        letters = sorted(set(pattern.findall(_asked_at_end(prompt))))
         if len(letters) > 1:
             return tuple(letters)
     return ("A", "B", "C")
+
+
+def _asked_at_end(prompt: str) -> str:
+    """What a prompt asks behind the text that a rubric is about; the whole of any other prompt."""
+    return _END_OF_TEXT.split(prompt)[-1]
 
 
 def scripted_probabilities(prompt: ScriptedPrompt) -> dict[str, float]:
@@ -134,7 +141,7 @@ def write_summary(gene: str) -> str:
 
 def _write_answer_tag(prompt: ScriptedPrompt) -> str:
     """A letter in <answer>, or one of the words that the prompt offers there, after a line for each guided question."""
-    words = sorted(set(_WORDS.findall(prompt.text)))
+    words = sorted(set(_WORDS.findall(_asked_at_end(prompt.text))))
     if len(words) < 2:
         return f"<answer>{draw_letter(prompt)}</answer>"
     guided = [f"{number}. A scripted answer, which no model gave." for number in _GUIDED.findall(prompt.text)]

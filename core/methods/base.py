@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import core.methods as room
 from core.errors import InputError, NotFound
@@ -17,12 +17,31 @@ from core.evidence.packs import PackName, Packs
 from core.options import Option as Option
 from core.options import is_sha256 as is_sha256
 from core.options import read_options as read_options
-from core.types import Call, Pair, RowResult
+from core.types import Call, Evidence, Pair, RowResult
 
 if TYPE_CHECKING:
+    from core.audit.rubric import Rubric
     from core.evidence.source_client import SourceClient
     from core.llm.client import Client
     from core.methods.fusion_components import ComponentLoader
+
+
+class RowText(NamedTuple):
+    """One text of a row of a run that is read. seq: of its event, or of a whole row (see `core.store.rubrics`)."""
+
+    seq: int
+    stage: str
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TextsOfRun:
+    """What a `ReadsTexts` reads of its run. of_row: pair id → its texts in order. evidence: pair id → what the row saw of it, if
+    the rubric asks for the dossier; rows that saw none are absent."""
+
+    of_row: Mapping[str, Sequence[RowText]]
+    evidence: Mapping[str, Sequence[Evidence]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,7 +51,7 @@ class Context:
     pairs: the run's rows, without their labels. options: every option of the method. view_of: returns the labelled rows that
     may be seen for a row. client: None if the method needs no model. components: loads the runs and gene spaces that a
     `DerivedMethod` computes its rows from. web: public sources of evidence, None if only packs are read. prompts: id → prompt,
-    of the file that the option `prompts` names.
+    of the file that the option `prompts` names. texts: what a `ReadsTexts` reads, which sees no labels; None for other methods.
     """
 
     pairs: tuple[Pair, ...]
@@ -46,6 +65,7 @@ class Context:
     components: ComponentLoader | None = None
     web: SourceClient | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
+    texts: TextsOfRun | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -103,6 +123,22 @@ class ReadsOtherOrganisms(Protocol):
     """A method that finds genes by their orthologs: of the kinds of packs that a run's organism lacks, it reads another's."""
 
     reads_other_organisms: bool
+
+
+@runtime_checkable
+class ReadsTexts(Protocol):
+    """A method that answers a rubric about the texts of a run, the parent of its runs; their rows are those that have such texts.
+
+    It sees no labels and no predictions.
+    """
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Returns the name or id of the run whose texts are read."""
+        ...
+
+    def rubric(self, options: Mapping[str, Any]) -> Rubric:
+        """Returns the rubric that is answered. Raises InputError if the options hold none."""
+        ...
 
 
 def packs_read(method: Method, options: Mapping[str, Any]) -> tuple[PackName, ...]:

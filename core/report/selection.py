@@ -58,7 +58,7 @@ def select(
     figures: Sequence[str] = (),
 ) -> ReportSelection:
     """The selection of runs by name or id. Raises InputError or NotFound for what a report cannot show."""
-    chosen = {run.id: run for run in (runs.find(db, name) for name in run_names)}
+    chosen = {run.id: run for run in (runs.find_predicting(db, name) for name in run_names)}
     if not chosen:
         raise InputError("report: got no run, expected one or more")
     datasets = {run.dataset for run in chosen.values()}
@@ -67,7 +67,7 @@ def select(
     for pair in compare:
         if len(pair) != 2:
             raise InputError(f"report: compare got {','.join(pair)}, expected two runs, A,B")
-    pairs = tuple((runs.find(db, a), runs.find(db, b)) for a, b in compare)
+    pairs = tuple((runs.find_predicting(db, a), runs.find_predicting(db, b)) for a, b in compare)
     outside = next((run.name for pair in pairs for run in pair if run.dataset not in datasets), None)
     if outside is not None:
         raise InputError(f"report: compare got {outside!r}, which is on another dataset")

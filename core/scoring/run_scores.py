@@ -143,8 +143,8 @@ class RunScore:
 
 
 def load_scored_rows(db: Cursor, name: str) -> RunRows:
-    """The rows of the run of a name or id. Raises NotFound."""
-    run = runs.find(db, name)
+    """The rows of the run of a name or id. Raises NotFound, and InputError for a reading."""
+    run = runs.find_predicting(db, name)
     known = {each.id: each for each in runs.list_all(db, run.dataset)}
     dataset = pairs.frame(db, run.dataset)
     rows = add_count_controls(predictions.frame(db, run.id), dataset)

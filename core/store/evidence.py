@@ -54,6 +54,22 @@ def of_row(cursor: Cursor, run: str, pair_id: str) -> list[dict[str, Any]]:
     return items
 
 
+def of_run(cursor: Cursor, run: str) -> dict[str, list[Evidence]]:
+    """Pair id → the evidence that the row saw, in order, for rows with evidence; equal answers are one record."""
+    distinct = records(
+        cursor,
+        f"""SELECT e.id, {select_list(_TABLE.columns_of(Evidence), "e")} FROM evidence e
+            WHERE e.id IN (SELECT evidence FROM row_evidence WHERE run = ?)""",
+        [run],
+    )
+    known = {item.pop("id"): Evidence(**{**item, "body": json.loads(item["body"])}) for item in distinct}
+    found: dict[str, list[Evidence]] = {}
+    seen = cursor.execute("SELECT pair_id, evidence FROM row_evidence WHERE run = ? ORDER BY pair_id, seq", [run])
+    for pair_id, key in seen.fetchall():
+        found.setdefault(pair_id, []).append(known[key])
+    return found
+
+
 def has_evidence(cursor: Cursor, run: str) -> bool:
     """Whether any row of a run has evidence."""
     return one(cursor, "SELECT 1 FROM row_evidence WHERE run = ? LIMIT 1", [run]) is not None

@@ -17,7 +17,7 @@ from core.store.connection import Cursor
 from core.store.queries import arrow_array, insert, one, record_columns, records
 from core.store.text_search import contains, json_pattern_of, pattern_of
 from core.texts import NO_LABEL
-from core.types import RANK_METHODS, Failed, Prediction, RowResult
+from core.types import RANK_METHODS, READING_METHODS, Failed, Prediction, RowResult
 
 _TABLE = TABLES["prediction"]
 Order = Literal[
@@ -282,28 +282,30 @@ def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
 
 
 def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:
-    """Ids of the runs of a dataset that predict a row, oldest first."""
+    """Ids of the runs of a dataset that predict a row, oldest first; readings predict none."""
     rows = cursor.execute(
-        """SELECT r.id FROM prediction q JOIN run r ON r.id = q.run WHERE r.dataset = ? AND q.pair_id = ?
-           ORDER BY r.created_at, r.name""",
-        [dataset, pair_id],
+        """SELECT r.id FROM prediction q JOIN run r ON r.id = q.run
+           WHERE r.dataset = ? AND q.pair_id = ? AND NOT list_contains(?, r.method) ORDER BY r.created_at, r.name""",
+        [dataset, pair_id, list(READING_METHODS)],
     )
     return [key for (key,) in rows.fetchall()]
 
 
 def shared_row_counts(cursor: Cursor, run: str) -> dict[str, int]:
-    """Run id → number of rows in common with a run, for the other runs of its dataset that have any; oldest first."""
+    """Run id → number of rows in common with a run, for the other runs of its dataset that have any, readings left out; oldest
+    first."""
     rows = cursor.execute(
         """SELECT o.id, count(*) FROM run r JOIN run o ON o.dataset = r.dataset AND o.id <> r.id
            JOIN prediction q ON q.run = r.id JOIN prediction p ON p.run = o.id AND p.pair_id = q.pair_id
-           WHERE r.id = ? GROUP BY o.id, o.created_at, o.name ORDER BY o.created_at, o.name""",
-        [run],
+           WHERE r.id = ? AND NOT list_contains(?, o.method) GROUP BY o.id, o.created_at, o.name
+           ORDER BY o.created_at, o.name""",
+        [run, list(READING_METHODS)],
     )
     return dict(rows.fetchall())
 
 
 def rows_of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.DataFrame:
-    """Every row of a symbol in one role ("pert" or "gene"), with the predictions of the dataset's runs.
+    """Every row of a symbol in one role ("pert" or "gene"), with the predictions of the dataset's runs, not with readings.
 
     Columns pair_id, pert, gene, label, split, run (id, None if no run has the row), p_de, p_up_given_de, flags.
     """
@@ -311,7 +313,8 @@ def rows_of_symbol(cursor: Cursor, dataset: str, role: str, symbol: str) -> pd.D
         raise ValueError(f"role {role!r}, expected pert or gene")
     return cursor.execute(
         f"""SELECT p.pair_id, p.pert, p.gene, p.label, p.split, q.run, q.p_de, q.p_up_given_de, q.flags
-            FROM pair p LEFT JOIN (prediction q JOIN run r ON r.id = q.run) ON q.pair_id = p.pair_id AND r.dataset = p.dataset
+            FROM pair p LEFT JOIN (prediction q JOIN run r ON r.id = q.run AND NOT list_contains(?, r.method))
+              ON q.pair_id = p.pair_id AND r.dataset = p.dataset
             WHERE p.dataset = ? AND p.{role} = ? ORDER BY p.position, r.created_at, r.name""",
-        [dataset, symbol],
+        [list(READING_METHODS), dataset, symbol],
     ).df()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from core.clock import local_of, utc_of
-from core.errors import NotFound, StateError
+from core.errors import InputError, NotFound, StateError
 from core.row_schema import ROW_TABLES
 from core.store.connection import Cursor
 from core.store.queries import one
@@ -66,6 +66,11 @@ def list_all(cursor: Cursor, dataset: str | None = None) -> list[Run]:
     return [_record(row) for row in rows]
 
 
+def list_predicting(cursor: Cursor, dataset: str | None = None) -> list[Run]:
+    """The same without readings: the runs that can be scored, compared, fused and submitted."""
+    return [run for run in list_all(cursor, dataset) if not run.is_reading]
+
+
 def find(cursor: Cursor, name: str) -> Run:
     """The run of an id or name. Raises NotFound, or StateError if two datasets have a run of that name."""
     rows = cursor.execute(f"{_SELECT} WHERE id = ? OR name = ? ORDER BY id = ? DESC", [name] * 3).fetchall()
@@ -76,6 +81,18 @@ def find(cursor: Cursor, name: str) -> Run:
     if len(found) > 1 and found[0].id != name:
         raise StateError(f"run {name!r}: {len(found)} datasets have one; use an id: {', '.join(r.id for r in found)}")
     return found[0]
+
+
+def find_predicting(cursor: Cursor, name: str) -> Run:
+    """The same for what needs predictions: raises InputError for a reading, which has none."""
+    return refuse_reading(find(cursor, name))
+
+
+def refuse_reading(run: Run) -> Run:
+    """The run. Raises InputError if it is a reading."""
+    if run.is_reading:
+        raise InputError(f"run {run.name}: a reading of texts by {run.method}, without predictions; expected a run that predicts")
+    return run
 
 
 def _record(row: tuple[Any, ...]) -> Run:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.store.connection import Cursor
+from core.store.runs import list_predicting
 from core.texts import replace_surrogates
 
 DOSSIER = "dossier"  # the role of an evidence tool's answer
@@ -105,10 +106,9 @@ def _json_letter(letter: str) -> str:
 def search(cursor: Cursor, dataset: str, wanted: TextQuery) -> Found:
     """The texts of all runs of a dataset (id) that hold a phrase: traces and dossiers. Counts are of every run and role.
 
-    Where not all hits are listed, every run gets its first ones. Nothing holds an empty phrase.
+    Readings are left out. Where not all hits are listed, every run gets its first ones. Nothing holds an empty phrase.
     """
-    query = "SELECT id FROM run WHERE dataset = ? ORDER BY created_at, name"
-    order = {run: place for place, (run,) in enumerate(cursor.execute(query, [dataset]).fetchall())}
+    order = {run.id: place for place, run in enumerate(list_predicting(cursor, dataset))}
     if not wanted.phrase.split() or not order:
         return Found({}, [])
     groups = sorted(_find_groups(cursor, list(order), wanted), key=lambda group: order[group.run])

@@ -32,6 +32,7 @@ from core.actions import (
     ledger,
     page_imports,
     prompt_files,
+    readings,
     reports,
     rubrics,
     run_control,
@@ -176,6 +177,7 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
         s.plain, str(s.files), None, PredictionOptions(), "127.0.0.1"
     ),
     "prompt_files.keep": lambda s: prompt_files.keep(s.plain, PromptFile("p.csv", b"id,prompt\na,b\n")),
+    "readings.start_reading": lambda s: readings.start_reading(s.plain, Rubric("a", "Is it?"), "debate"),
     "reports.delete_report": lambda s: reports.delete_report(s.plain, "r"),
     "reports.save_report": lambda s: reports.save_report(s.plain, "r", {}),
     "rubrics.add": lambda s: rubrics.add(s.plain, Rubric("names-a-pathway", "Does it name one?")),

@@ -238,6 +238,7 @@ Rows = list[dict[str, Any]]
         ("prediction", set_to(2, "p_de", value=0.5), "p_de, row 3: '0.5', expected a value, unless"),
         ("prediction", set_to(2, "p_up_given_de", value=0.5), "p_up_given_de, row 3"),
         ("prediction", set_to(0, "p_source", value="guess"), "p_source, row 1"),
+        ("prediction", set_to(0, "p_source", value="none"), "prediction_up, row 1: '0.3', expected a value, unless"),
         ("prediction", set_to(0, "flags", value="strange"), "flags: 'strange'"),
         ("prediction", set_to(0, "flags", value="role_collapse  de_fallback"), "flags, row 1"),
         ("prediction", set_to(0, "tokens", value=-7), "tokens, row 1"),
@@ -272,6 +273,22 @@ def test_rows_that_no_run_can_have(sound: bytes, part: str, change: Callable[[Ro
         read_bundle(with_rows(sound, part, change), "b.zip")
     assert str(refused.value).startswith("b.zip")
     assert "\n" not in str(refused.value)
+
+
+def without_predictions(rows: Rows) -> None:
+    for row in rows:
+        if row["error"] is None:
+            row.update({**NOTHING, "p_source": "none"})
+
+
+def test_rows_without_predictions_are_those_of_a_reading_alone(sound: bytes) -> None:
+    mute = with_rows(sound, "prediction", without_predictions)
+    with pytest.raises(InputError, match="method is 'debate', but some of its rows have none; expected them unless"):
+        read_bundle(mute, "b.zip")
+    reading = with_manifest(mute, set_to("run", "method", value="judge_rubric"))
+    assert read_bundle(reading, "b.zip").run.is_reading
+    with pytest.raises(InputError, match="method is 'judge_rubric', but some of its rows have predictions"):
+        read_bundle(with_manifest(sound, set_to("run", "method", value="judge_rubric")), "b.zip")
 
 
 def table_of(part: str, **changed: pa.Array) -> pa.Table:

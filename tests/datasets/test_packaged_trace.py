@@ -46,6 +46,7 @@ def event(**values: Any) -> Callable[[dict[str, Any]], None]:
         change(P_DE=True),
         change(P_up_given_DE="0.5"),
         change(p_source="guess"),
+        change(p_source="none"),  # of readings, which are never packaged
         change(flags=["new_flag"]),
         change(flags=None),
         change(tokens=-1),

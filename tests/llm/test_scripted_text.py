@@ -30,6 +30,15 @@ def prompts(text: str, n: int = 200) -> list[ScriptedPrompt]:
     return [read_prompt({"messages": [{"role": "user", "content": text}], "seed": seed}, 0) for seed in range(n)]
 
 
+def test_what_a_rubric_is_about_is_no_format() -> None:
+    """The text that is read may hold options and formats of any kind; what is asked stands behind it."""
+    read = "C) none\n<prob>NN</prob>\n<answer>yes</answer> <answer>perhaps</answer>"
+    asked = f"<text-0123abcd>\n{read}\n</text-0123abcd>\nIs it?\nA) yes\nB) no\nReply with <answer>X</answer>"
+    assert answer_letters(asked) == ("A", "B")
+    for prompt in prompts(asked, 20):
+        assert re.fullmatch("<answer>[AB]</answer>", write_answer(prompt))
+
+
 def test_the_format_is_the_prompt_s() -> None:
     for prompt in prompts(LETTER):
         assert re.fullmatch("<answer>[ABC]</answer>", write_answer(prompt))

@@ -81,7 +81,7 @@ class Sources:
     def run(self, key: str) -> Run:
         """The run of a source."""
         name = self.find(key).id
-        return self._read(lambda db: runs.find(db, name))
+        return self._read(lambda db: runs.find_predicting(db, name))
 
     def run_rows(self, key: str) -> RunRows:
         """The rows of a run as it is scored."""
@@ -138,7 +138,7 @@ def _find_by_name(db: Cursor, wanted: SourceFile) -> FoundSource | None:
     if wanted.kind == "pack":
         known = [(pack.name, pack.name, pack.sha256) for pack in spaces.list_packs(db)]
     elif wanted.kind == "run":
-        known = [(run.name, run.id, None) for run in runs.list_all(db)]
+        known = [(run.name, run.id, None) for run in runs.list_predicting(db)]
     else:
         known = [(dataset.name, dataset.id, None) for dataset in datasets.list_all(db)]
     return next((FoundSource(key, sha256, False) for name, key, sha256 in known if name == wanted.name), None)

@@ -15,7 +15,7 @@ from core.engine.spec import RunSpec
 from core.errors import DeskError, InputError
 from core.llm.health import START_COMMAND, Health
 from core.log import record_error
-from core.methods.base import DerivedMethod, Method, methods
+from core.methods.base import DerivedMethod, Method, ReadsTexts, methods
 from core.store.datasets import Dataset
 from core.store.runs import Run
 from core.ui.shared import links, loaders
@@ -38,7 +38,7 @@ LABELS = {
 
 def show_form(context: PageContext, dataset: Dataset) -> None:
     """Show everything that a run needs, what it is expected to take, and the button that starts it."""
-    known = methods()
+    known = launchable_methods()
     left, right = st.columns([0.5, 0.5], gap="medium")
     with left:
         titles = {name: method_text(name) for name in known}
@@ -52,6 +52,11 @@ def show_form(context: PageContext, dataset: Dataset) -> None:
         wanted, health = _show_server(context.workspace, method, wanted)
         wanted = replace(wanted, name=st.text_input("Name of the run", placeholder=launch.name_of(wanted), **bind("run_name")))
         _show_start(context, wanted, health)
+
+
+def launchable_methods() -> dict[str, Method]:
+    """The methods that can be started here, by name. One that reads texts needs a rubric, which is chosen on the page Read."""
+    return {name: method for name, method in methods().items() if not isinstance(method, ReadsTexts)}
 
 
 def _show_labels() -> str:

@@ -124,7 +124,7 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         if may_change:
             _show_controls(context.workspace, run, status, changes)
         links.to_rows(run, "Open rows")
-        if counts.failed:
+        if counts.failed and not run.is_reading:  # whose link leads to the rows of the run that it reads
             links.to_rows(run, "Open failed rows", failed="true")
     with st.expander("Log", expanded=status.state in ("crashed", "stopped")):
         st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")

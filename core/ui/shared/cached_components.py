@@ -12,7 +12,7 @@ from core.actions.component_loader import WorkspaceComponents
 from core.errors import NotFound
 from core.methods.fusion_components import DatasetPriors
 from core.store.datasets import Dataset
-from core.store.runs import Run
+from core.store.runs import Run, refuse_reading
 from core.transfer.knn import Priors
 from core.transfer.knn_settings import KnnSettings, rows_to_predict
 from core.transfer.row_index import RowIndex
@@ -35,7 +35,7 @@ class CachedComponents:
         found = next((run for run in loaders.all_runs() if name in (run.id, run.name)), None)
         if found is None:
             raise NotFound(f"run {name!r}: not in this workspace any more")
-        return found
+        return refuse_reading(found)
 
     def predictions(self, run: str) -> pd.DataFrame:
         return loaders.run_rows(run)

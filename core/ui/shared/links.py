@@ -101,8 +101,8 @@ def to_page(page: str, label: str, icon: str | None = None, **parameters: str | 
 
 
 def to_rows(run: Run, label: str, *, icon: str | None = None, **filters: str | list[str]) -> None:
-    """Show a link to a run's rows in Debates, filtered by query parameters."""
-    params = {"dataset": run.dataset, "run": run.id, **filters}
+    """Show a link to a run's rows in Debates, filtered by query parameters; of a reading to those of the run that it reads."""
+    params = {"dataset": run.dataset, "run": run.parents[0] if run.is_reading else run.id, **filters}
     st.page_link(DEBATES, label=label, icon=icon, query_params=params, width="content")
 
 

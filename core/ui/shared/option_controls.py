@@ -47,7 +47,7 @@ def _show_sources(dataset: Dataset, key: str, title: str, option: Option) -> str
     """Show the gene spaces or runs that an option may name; return the chosen ones with commas between them."""
     if option.kind == "spaces":
         return ",".join(st.multiselect(title, [space.name for space in loaders.all_spaces()], help=option.help, **bind(key)))
-    names = {run.id: run.name for run in loaders.all_runs() if run.dataset == dataset.id}
+    names = {run.id: run.name for run in loaders.predicting_runs() if run.dataset == dataset.id}
     if option.kind == "runs":
         return ",".join(choose_several(st.multiselect, key, title, names, help=option.help))
     return choose_one(st.selectbox, key, title, names, index=None, help=option.help, placeholder="choose a run") or ""

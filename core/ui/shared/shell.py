@@ -176,7 +176,7 @@ def draw_until_ready(draw: Callable[[], None], ready: Callable[[], bool]) -> Non
 
 def _sidebar(workspace: Workspace, pages: Mapping[str, Sequence[Any]]) -> PageContext:
     datasets = loaders.all_datasets()
-    runs = loaders.all_runs()
+    runs = loaders.predicting_runs()
     loaders.settle_runs()
     dataset, run = _choose_dataset_and_run(datasets, runs)
     runs_of_dataset = [r for r in runs if dataset is not None and r.dataset == dataset.id]
@@ -221,7 +221,9 @@ def _choose_dataset_and_run(datasets: Sequence[Dataset], runs: Sequence[Run]) ->
         wanted_run, wanted_dataset = st.session_state.get("_run"), st.session_state.get("_dataset")
     run = next((r for r in runs if wanted_run in (r.id, r.name)), None)
     if wanted_run is not None and run is None:
-        st.warning("The run that this link names is not in this workspace; showing another.")
+        is_reading = any(wanted_run in (each.id, each.name) for each in loaders.all_runs())
+        what = "reads the texts of another run and predicts nothing" if is_reading else "is not in this workspace"
+        st.warning(f"The run that this link names {what}; showing another.")
     chosen = run.dataset if run else wanted_dataset
     dataset = next((d for d in datasets if chosen in (d.id, d.name)), None) or loaders.default_dataset()
     if run is None and dataset is not None:

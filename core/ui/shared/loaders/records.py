@@ -68,6 +68,11 @@ def all_runs() -> list[Run]:
     return run_states.with_present_states(workspace(), _recorded_runs())
 
 
+def predicting_runs() -> list[Run]:
+    """The same without readings: the runs that pages score, compare and offer to be chosen."""
+    return [run for run in all_runs() if not run.is_reading]
+
+
 def settle_runs() -> None:
     """Bring the store up to date with runs whose worker has died, in the background, if there are any."""
     if run_states.unsettled_runs(workspace(), _recorded_runs()):

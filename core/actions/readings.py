@@ -1,0 +1,260 @@
+"""Readings: a model answers a rubric about the texts of a run, in a run of its own; and the answers that there are."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from core.actions import launch, run_control, run_states
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.engine.dependencies import load_pairs, load_texts
+from core.engine.request import Expectation, RunRequest
+from core.engine.spec import RunSpec
+from core.errors import InputError, NotFound, StateError, Unreachable
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.tokens import TokenCount, TokenCounter
+from core.methods.judge_rubric import JudgeRubric, dossier_of, messages_of, reading_options
+from core.store import Cursor, calls, evidence, rubrics, runs
+from core.store.runs import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Judge = Literal["rule", "model"]
+RULE = "rule"  # what made the answers of a rule
+_METHOD = JudgeRubric()
+_MOST_COUNTED = 64  # prompts that are counted beforehand; the others are as long as these by their characters
+_FORM = "<answer>A</answer>"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingSettings:
+    """How a model is asked. name: of the run; None makes it from rubric, run and model. The others are those of `RunRequest`;
+    effort: "" leaves it to the server."""
+
+    name: str | None = None
+    effort: str = ""
+    seed: int = 0
+    concurrency: int = 16
+    token_budget: int | None = None
+    cached: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """A reading before it is started: its request, and its specification, which has every row with a text as its rows."""
+
+    rubric: Rubric
+    request: RunRequest
+    spec: RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingEstimate:
+    """What a reading is expected to take, answers that cannot be read and retries left out.
+
+    texts: how many are read; calls of `expected` are fewer if some make the same prompt. counted_by: who counted the prompts'
+    tokens; "bytes" makes them an upper bound. measured: whether answers are as long as those of this model's earlier readings;
+    otherwise they are counted as the letter alone, without any reasoning.
+    """
+
+    rows: int
+    texts: int
+    expected: Expectation
+    counted_by: str
+    measured: bool
+
+
+def plan_reading(
+    workspace: Workspace,
+    rubric: Rubric,
+    run_name: str,
+    *,
+    endpoint: str | None = None,
+    model: str | None = None,
+    settings: ReadingSettings | None = None,
+) -> ReadingPlan:
+    """Returns the reading of a finished run by a model, by default the server's first; asks the server what it can do.
+
+    Raises StateError if the run is not finished, InputError for a run without texts or, if the rubric asks for them, dossiers,
+    and for a reading in the run's place, Unreachable if no model answers.
+    """
+    settings = settings or ReadingSettings()
+    run = _finished_run(workspace, run_name)
+    _refuse_missing_dossiers(workspace, rubric, run)
+    health = asyncio.run(launch.health(workspace, endpoint, model))
+    if health.problem or not health.models:
+        raise Unreachable(health.problem)
+    chosen = model or health.models[0]
+    answers = "logprobs" if health.logprobs else "letters"
+    request = RunRequest(
+        _METHOD.name,
+        run.dataset,
+        reading_options(rubric, run.id, answers=answers, effort=settings.effort),
+        name=settings.name or f"{rubric.name} of {run.name} by {chosen}",
+        model=chosen,
+        seed=settings.seed,
+        endpoint=endpoint,
+        concurrency=settings.concurrency,
+        token_budget=settings.token_budget,
+        cached=settings.cached,
+    )
+    return ReadingPlan(rubric, request, launch.resolve(workspace, request, known_health=health))
+
+
+def start_reading(
+    workspace: Workspace,
+    rubric: Rubric,
+    run_name: str,
+    *,
+    endpoint: str | None = None,
+    model: str | None = None,
+    detach: bool = False,
+    settings: ReadingSettings | None = None,
+    plan: ReadingPlan | None = None,
+    replace: bool = False,
+) -> Run:
+    """Starts a reading, by a worker of its own (`detach`) or here until it ends; returns the existing one, whatever its name and
+    state, if it is the same.
+
+    plan: as `plan_reading` returned it. Raises what `plan_reading` does, and StateError if the name is another run's, unless
+    `replace`.
+    """
+    workspace.refuse_if_read_only("read", run_name)
+    plan = plan or plan_reading(workspace, rubric, run_name, endpoint=endpoint, model=model, settings=settings)
+    name = launch.name_of(plan.request)
+    existing = run_control.find_same(workspace, plan.spec, name, replace=replace)
+    if existing is not None:
+        [present] = run_states.with_present_states(workspace, [existing])
+        return present
+    execution = launch.execution_settings(workspace, plan.request, _METHOD)
+    n_calls = sum(len(prompts) for prompts, _ in _prompts(workspace, plan))
+    begin = run_control.start_worker if detach else run_control.work_on
+    return run_control.start(workspace, plan.spec, name, execution, calls=n_calls, replace=replace, begin=begin)
+
+
+def estimate(workspace: Workspace, plan: ReadingPlan) -> ReadingEstimate:
+    """Returns what a reading is expected to take: the prompts are made, and some of every length are counted by the server."""
+    texts, prompts = 0, list[str]()
+    for of_row, n_texts in _prompts(workspace, plan):
+        prompts += of_row
+        texts += n_texts
+    with workspace.store.read() as db:
+        earlier = calls.averages(db, _METHOD.name, plan.spec.model)
+    counted, form = asyncio.run(_count_tokens(workspace, plan, prompts))
+    completion, seconds = (form.tokens, None) if earlier is None else earlier[1:]
+    total, answers, price = _scale_up(counted, prompts), len(prompts) * completion, launch.price_of(workspace)
+    expected = Expectation(
+        calls=len(prompts),
+        prompt_tokens=total,
+        completion_tokens=answers,
+        seconds=None if seconds is None else math.ceil(len(prompts) / plan.request.concurrency) * seconds,
+        money=None if price is None else price.of(total, answers),
+    )
+    counted_by = max((count.counted_by for count in counted.values()), key=("server", "tiktoken", "bytes").index)
+    return ReadingEstimate(len(plan.spec.rows), texts, expected, counted_by, earlier is not None)
+
+
+def list_readings(db: Cursor, rubric: Rubric, run_id: str) -> list[Run]:
+    """Returns the readings of a run (id) for a rubric as it is worded, newest first, in any state."""
+    found = [run for run in runs.list_all(db) if run.is_reading and run.parents == (run_id,)]
+    return [run for run in reversed(found) if rubric_of(run).sha256 == rubric.sha256]
+
+
+def rubric_of(reading: Run) -> Rubric:
+    """Returns the rubric that a reading answers. Raises InputError for another run."""
+    return _METHOD.rubric({"rubric": "", **reading.spec.get("options", {})})
+
+
+def answers(
+    workspace: Workspace, rubric: Rubric, run: Run | str, judge: Judge | None = None, reading: str | None = None
+) -> tuple[pd.DataFrame, str]:
+    """Returns the answers to a rubric about the texts of a run, and what gave them: "rule", or the id of the reading.
+
+    The columns are those of `store.rubrics.readings`. judge: None is the rule if the rubric has one, else the model. reading:
+    the name or id of a reading, by default the newest that is finished. Raises InputError for a rubric without a rule if one is
+    asked for and for a reading of something else, NotFound if no reading is finished.
+    """
+    with workspace.store.read() as db:
+        found = runs.refuse_reading(run) if isinstance(run, Run) else runs.find_predicting(db, run)
+        if judge == RULE or (judge is None and reading is None and rubric.is_answered_by_rule):
+            return _answer_by_rule(db, rubric, found), RULE
+        chosen = _finished_reading(db, rubric, found, reading)
+        return rubrics.readings(db, chosen.id), chosen.id
+
+
+def _answer_by_rule(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
+    if not rubric.is_answered_by_rule:
+        raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
+    registry = importlib.import_module("core.audit.rules.registry")
+    found: pd.DataFrame = registry.answer_by_rule(rubric, rubrics.texts(db, run.id, rubric))
+    return found
+
+
+def _finished_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None) -> Run:
+    known = list_readings(db, rubric, run.id)
+    if reading is not None:
+        wanted = runs.find(db, reading)
+        if wanted.id not in {each.id for each in known}:
+            raise InputError(f"run {wanted.name}: no reading of {run.name} for the rubric {rubric.name} as it is worded")
+        known = [wanted]
+    done = next((each for each in known if each.status == "done"), None)
+    if done is None:
+        states = ", ".join(f"{each.name} is {each.status}" for each in known) or "there is none"
+        raise NotFound(f"rubric {rubric.name}: no finished reading of run {run.name} by a model ({states}); start or resume one")
+    return done
+
+
+def _finished_run(workspace: Workspace, name: str) -> Run:
+    """Returns the run of a name or id. Raises StateError if it is not finished, InputError for a reading."""
+    with workspace.store.read() as db:
+        recorded = runs.find_predicting(db, name)
+    [run] = run_states.with_present_states(workspace, [recorded])
+    if run.status != "done":
+        missing = f"{run.total - run.done - run.failed:,} of {run.total:,} rows are missing"
+        raise StateError(f"run {run.name}: {run.status}, {missing}; expected a finished run, so that its reading is of all of it")
+    return run
+
+
+def _refuse_missing_dossiers(workspace: Workspace, rubric: Rubric, run: Run) -> None:
+    if not rubric.dossier:
+        return
+    with workspace.store.read() as db:
+        if not evidence.has_evidence(db, run.id):
+            raise InputError(f"rubric {rubric.name}: asks for the dossier, but run {run.name} kept none; expected one that did")
+
+
+def _prompts(workspace: Workspace, plan: ReadingPlan) -> Iterator[tuple[list[str], int]]:
+    """Yields the distinct prompts of each row, and its number of texts."""
+    texts = load_texts(workspace.store, plan.spec, _METHOD)
+    pairs = load_pairs(workspace.store, plan.spec.dataset)
+    for row, of_row in texts.of_row.items():
+        dossier = dossier_of(texts, pairs[row])
+        made = {messages_of(plan.rubric, pairs[row], text, dossier) for text in of_row}
+        yield ["\n".join(message.content for message in messages) for messages in made], len(of_row)
+
+
+async def _count_tokens(
+    workspace: Workspace, plan: ReadingPlan, prompts: Sequence[str]
+) -> tuple[dict[str, TokenCount], TokenCount]:
+    """Returns the tokens of some prompts of every length, and those of an answer's letter alone."""
+    by_length = sorted(prompts, key=len)
+    step = max(len(by_length) / _MOST_COUNTED, 1.0)
+    chosen = [by_length[int((i + 0.5) * step)] for i in range(min(len(by_length), _MOST_COUNTED))]
+    endpoint = Endpoint(plan.request.endpoint or workspace.settings.endpoint, workspace.settings.api_key)
+    async with Client(endpoint, concurrency=plan.request.concurrency) as client:
+        counter = TokenCounter(client, plan.spec.model)
+        form, *counted = [await counter.count(text) for text in (_FORM, *chosen)]
+    return dict(zip(chosen, counted, strict=True)), form
+
+
+def _scale_up(counted: dict[str, TokenCount], prompts: Sequence[str]) -> float:
+    """Returns the tokens of all prompts: those of the counted ones by the characters of all."""
+    tokens = sum(count.tokens for count in counted.values())
+    return tokens / sum(map(len, counted)) * sum(map(len, prompts))

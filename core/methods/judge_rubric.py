@@ -1,0 +1,199 @@
+"""Answers a rubric about the texts of another run: one question for each text, which a model answers by a letter.
+
+It predicts nothing. Each text has one event of kind "reading", with the stage and role of the text; its meta holds `of_seq`
+(which text), `answer`, and `p`, the probability of the rubric's first answer, where the server gives log-probabilities.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import Any, NamedTuple
+
+from core.audit.rubric import Rubric
+from core.errors import InputError
+from core.evidence.render import dossier
+from core.llm.logprobs import letter_probabilities
+from core.llm.messages import Message, Reply
+from core.llm.parsing import Unparsed, marked_choice
+from core.methods.base import Context, Option, RowMethod, RowText, TextsOfRun
+from core.methods.conversation import (
+    CallSpec,
+    ConversationMethod,
+    Messages,
+    ReadAnswer,
+    Reader,
+    RowConversation,
+    ask_letter_again,
+    event_of,
+    gather_all,
+)
+from core.methods.prompts import EFFORTS, fill, prompt_text
+from core.types import Flag, Pair, RowResult, TraceEvent, row_of_reading
+
+_PROMPTS = ("rubric", "rubric_task", "rubric_dossier", "rubric_example", "reask_letter")
+_MARK_DIGITS = 8  # of a hash of what stands between two marks, which therefore cannot hold its own mark
+
+
+class RubricAnswer(NamedTuple):
+    """What a model answers about a text. p: the probability of the rubric's first answer; None without log-probabilities."""
+
+    answer: str
+    p: float | None
+
+
+class JudgeRubric(ConversationMethod):
+    """One question about each text of a row, all asked concurrently; texts that make the same prompt are asked about once."""
+
+    name = "judge_rubric"
+    version = 1
+    about = "A model answers a rubric's question about each text of another run; it reads, and predicts nothing."
+    options: tuple[Option, ...] = (
+        Option("rubric", "text", "", "The rubric as JSON, as the command `rubric run` and the page Read write it."),
+        Option("run", "run", "", "The run whose texts are read."),
+        Option("answers", "choice", "logprobs", "Whether log-probabilities are asked for.", ("logprobs", "letters")),
+        Option("effort", "choice", "", "Reasoning effort; empty leaves it to the server.", EFFORTS),
+        Option("max_tokens", "int", 2_000, "The longest answer in tokens, reasoning included.", least=1),
+    )
+
+    def calls(self, options: Mapping[str, Any]) -> float:
+        """Returns the calls for a row with one text of each role that the rubric names; the run decides how many it has."""
+        return max(len(self.rubric(options).roles), 1) if options["rubric"] else 1
+
+    def prompts(self, _options: Mapping[str, Any]) -> str:
+        """Returns every text of a prompt, apart from the pair, the rubric and the text that is read."""
+        return "\n\n".join(map(prompt_text, _PROMPTS))
+
+    def parent(self, options: Mapping[str, Any]) -> str:
+        """Returns the name or id of the run whose texts are read."""
+        return str(options["run"])
+
+    def rubric(self, options: Mapping[str, Any]) -> Rubric:
+        """Returns the rubric that is answered. Raises InputError if the options hold none."""
+        text = str(options["rubric"])
+        try:
+            values = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"rubric: got {text[:60]!r}, expected the JSON of a rubric") from error
+        return Rubric.from_json(values)
+
+    async def predict_in(self, conversation: RowConversation, pair: Pair, context: Context) -> RowResult:
+        """Asks about every text of the row. A text whose answer cannot be read has an event without one, and flags the row."""
+        if context.texts is None:
+            raise InputError(f"{pair.pair_id}: no texts are given, expected those of the run that is read")
+        rubric, texts = self.rubric(context.options), context.texts.of_row[pair.pair_id]
+        prompts = [messages_of(rubric, pair, text, dossier_of(context.texts, pair)) for text in texts]
+        distinct = dict(zip(prompts, texts, strict=True))
+        found = await gather_all(*(_ask(conversation, rubric, text, prompt, context) for prompt, text in distinct.items()))
+        answers = dict(zip(distinct, found, strict=True))
+        events = [event for text, prompt in zip(texts, prompts, strict=True) for event in _events(text, answers[prompt], context)]
+        unread = any(isinstance(answer.value, Unparsed) for answer in found)
+        row = row_of_reading(pair.pair_id, (Flag.UNREAD,) if unread else (), conversation.tokens)
+        return RowResult(row, tuple(events), (), conversation.calls)
+
+
+METHOD: RowMethod = JudgeRubric()
+
+
+def reading_options(rubric: Rubric, run: str, **others: object) -> dict[str, object]:
+    """Returns the options of a reading of a run; the same rubric is always the same text."""
+    return {"rubric": json.dumps(rubric.as_json(), sort_keys=True), "run": run, **others}
+
+
+def letters_of(rubric: Rubric) -> Mapping[str, str]:
+    """Returns letter → answer, in the order of the rubric."""
+    return dict(zip(ascii_uppercase, rubric.answers, strict=False))
+
+
+def dossier_of(texts: TextsOfRun, pair: Pair) -> str:
+    """Returns the dossier that the writer of a row's texts saw, "" if the rubric does not ask for it or none is kept."""
+    return dossier(texts.evidence.get(pair.pair_id, ()), pair).text
+
+
+def messages_of(rubric: Rubric, pair: Pair, text: RowText, evidence: str) -> Messages:
+    """Returns the question about a text; evidence: the dossier, "" for none.
+
+    What others wrote stands between marks that are made from a hash of it, so that no text can end itself and go on as the
+    question.
+    """
+    letters = {answer: letter for letter, answer in letters_of(rubric).items()}
+    shown = [
+        fill(
+            prompt_text("rubric_example"),
+            mark=_mark(example.text),
+            content=example.text,
+            answer=f"{letters[example.answer]}) {example.answer}",
+        )
+        for example in rubric.examples
+    ]
+    task = fill(
+        prompt_text("rubric_task"),
+        question=rubric.question.strip(),
+        examples="\n\n".join(shown),
+        pert=pair.pert,
+        gene=pair.gene,
+        source=_describe_source(rubric, text),
+        dossier=fill(prompt_text("rubric_dossier"), mark=_mark(evidence), dossier=evidence) if evidence else "",
+        mark=_mark(text.content),
+        content=text.content,
+        answers="\n".join(f"{letter}) {answer}" for letter, answer in letters_of(rubric).items()),
+    )
+    return Message("system", prompt_text("rubric")), Message("user", task)
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_MARK_DIGITS]
+
+
+def _describe_source(rubric: Rubric, text: RowText) -> str:
+    if rubric.unit == "row":
+        return "everything that was written about this pair"
+    return f"a {rubric.unit} of {text.role}, in the part {text.stage!r}" if text.stage else f"a {rubric.unit} of {text.role}"
+
+
+async def _ask(
+    conversation: RowConversation, rubric: Rubric, text: RowText, prompt: Messages, context: Context
+) -> ReadAnswer[RubricAnswer]:
+    spec = _call_of(text, context)
+    letters = list(letters_of(rubric))
+    return await conversation.read(spec, prompt, read_answer(rubric), lambda problem: ask_letter_again(problem, letters))
+
+
+def _call_of(text: RowText, context: Context) -> CallSpec:
+    options = context.options
+    by_logprobs = options["answers"] == "logprobs"
+    return CallSpec(text.stage, text.role, context.seed, options["max_tokens"], options["effort"], by_logprobs)
+
+
+def read_answer(rubric: Rubric) -> Reader[RubricAnswer]:
+    """Returns a reader of the answer where it is marked as the answer, by its letter or in its own words."""
+    letters = letters_of(rubric)
+    in_words = {answer: answer for answer in rubric.answers if len(answer) > 1}  # one letter may be another answer's
+
+    def read(reply: Reply) -> RubricAnswer | Unparsed:
+        answer = marked_choice(reply.content, {**letters, **in_words})
+        if isinstance(answer, Unparsed):
+            return answer
+        return RubricAnswer(answer, _first_probability(reply, letters, answer))
+
+    return read
+
+
+def _first_probability(reply: Reply, letters: Mapping[str, str], answer: str) -> float | None:
+    """Returns the probability of the first letter among all letters; None if no log-probability belongs to the answer."""
+    found = letter_probabilities(reply.logprobs or (), tuple(letters), reply.content)
+    if isinstance(found, Unparsed) or letters[found.answered] != answer:
+        return None
+    return found.probabilities[next(iter(letters))]
+
+
+def _events(text: RowText, found: ReadAnswer[RubricAnswer], context: Context) -> Sequence[TraceEvent]:
+    """Returns what was said about a text: an answer that was rejected, if one was, and the reading."""
+    value = found.value
+    said = {"unread": value.reason} if isinstance(value, Unparsed) else {"answer": value.answer}
+    odds = {} if isinstance(value, Unparsed) or value.p is None else {"p": value.p}
+    spec = _call_of(text, context)
+    rejected = (event._replace(stage=text.stage, role=text.role) for event in found.rejected)
+    return (*rejected, event_of(spec, "reading", found.reply, of_seq=text.seq, **said, **odds))
