@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from core.actions import launch, run_control, run_states
 from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
+from core.audit.rules.registry import answer_by_rule
 from core.engine.dependencies import load_pairs, load_texts
 from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
@@ -192,9 +192,7 @@ def answers(
 def _answer_by_rule(db: Cursor, rubric: Rubric, run: Run) -> pd.DataFrame:
     if not rubric.is_answered_by_rule:
         raise InputError(f"rubric {rubric.name}: has neither rule nor pattern; expected a reading by a model")
-    registry = importlib.import_module("core.audit.rules.registry")
-    found: pd.DataFrame = registry.answer_by_rule(rubric, rubrics.texts(db, run.id, rubric))
-    return found
+    return answer_by_rule(rubric, rubrics.texts(db, run.id, rubric))
 
 
 def _finished_reading(db: Cursor, rubric: Rubric, run: Run, reading: str | None) -> Run:
