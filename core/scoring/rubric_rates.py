@@ -23,6 +23,8 @@ from core.stats.prediction_powered import (
     sensitivity,
     specificity,
 )
+from core.store import rubrics
+from core.store.connection import Cursor
 from core.store.rubrics import Sample, TextLabel
 
 FEWEST_LABELS = 30  # with fewer the interval of a rare answer holds the truth in less than 93% (soak/test_rubric_rates.py)
@@ -80,12 +82,20 @@ class RubricRates:
 
 @dataclass(frozen=True, slots=True)
 class RateChange:
-    """Another run's rates less the first one's on the rows of both, paired. n: texts of both. corrected: None if either lacks
-    labels."""
+    """Another run's rates less the first one's on the rows of both, paired.
+
+    n: the other run's texts. corrected: None if either run has too few labels.
+    """
 
     n: int
     raw: Interval
     corrected: Interval | None
+
+
+def load_rate_texts(db: Cursor, rubric: Rubric, run: str, readings: pd.DataFrame, answer: str | None = None) -> RateTexts:
+    """The texts of a run (its id) with the judge's readings and the labels and samples that there are; see `join_answers`."""
+    labels, samples = rubrics.labels(db, rubric, run), rubrics.samples(db, rubric, run)
+    return join_answers(rubrics.texts(db, run, rubric), readings, labels, samples, rubric, answer)
 
 
 def join_answers(
@@ -226,4 +236,4 @@ def _change(texts: JudgedTexts, is_b: np.ndarray) -> RateChange:
     def change(rate: Callable[[JudgedTexts], RateEstimate]) -> Interval:
         return rate_difference(texts, *(rate_within(texts, part, rate) for part in parts))
 
-    return RateChange(len(texts), change(raw_rate), change(corrected_rate) if enough else None)
+    return RateChange(int(is_b.sum()), change(raw_rate), change(corrected_rate) if enough else None)

@@ -1,11 +1,11 @@
 """What an argument is worth: were the predictions better in the rows where the answer to a rubric is yes than where it is no?
 
-The answers are the judge's as they are. A difference is no effect: rows whose briefs say something may be easier for other reasons.
+The answers are the judge's as they are. A difference is no effect: rows whose briefs say something may be easier anyway.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ from core.scoring.run_scores import RunRows
 from core.stats.arrays import Bools, Floats
 from core.stats.group_contributions import GroupDifference, contribution_difference, mean_difference
 from core.stats.multiplicity import AdjustedP, adjusted_p_values
+from core.store import predictions
+from core.store.connection import Cursor
 
 MEASURES: Mapping[str, str] = {"hit_rate": "hit rate", "de": "DE contribution", "dir": "DIR contribution"}
 
@@ -41,6 +43,11 @@ class RubricWorth:
     p: Mapping[str, AdjustedP]
 
 
+def load_outcomes(db: Cursor, rows: RunRows) -> pd.Series:
+    """The outcome of each row of a run, in the order of `rows`: "hit", "miss", or None without a label or a call."""
+    return predictions.list_rows(db, rows.run.id, rows.frame["pair_id"].tolist())["outcome"]
+
+
 def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
     """Whether at least one text of a row has the answer, by pair_id, for the rows with a text that could be read.
 
@@ -52,13 +59,12 @@ def rows_with_answer(readings: pd.DataFrame, answer: str) -> pd.Series:
 
 
 def rubric_worth(
-    rows: RunRows, outcomes: pd.Series, readings: Mapping[Rubric, pd.DataFrame], answer: str | None = None
+    rows: RunRows, outcomes: pd.Series, readings: Sequence[tuple[Rubric, pd.DataFrame]], answer: str | None = None
 ) -> list[RubricWorth]:
     """What each rubric is worth on a run, in the order given.
 
-    outcomes: "hit", "miss" or None of each row, in the order of `rows`, as `predictions.list_rows` has them. readings: the judge's
-    answers by rubric; answer: what counts as yes, the first of a rubric's answers by default. Raises InputError for a run
-    without labels and for an answer that a rubric does not have.
+    outcomes: see `load_outcomes`. readings: the judge's answers by rubric; answer: what counts as yes, the first of a rubric's
+    answers by default. Raises InputError for a run without labels and for an answer that a rubric does not have.
     """
     if not rows.arrays.outcome.labelled.any():
         raise InputError(
@@ -67,7 +73,7 @@ def rubric_worth(
     hit = outcomes.map({"hit": 1.0, "miss": 0.0}).to_numpy(dtype=np.float64)
     ids = rows.frame["pair_id"]
     found = []
-    for rubric, said in readings.items():
+    for rubric, said in readings:
         wanted = answer or rubric.answers[0]
         if wanted not in rubric.answers:
             raise InputError(f"rubric {rubric.name}: answer {wanted!r}, expected one of {', '.join(rubric.answers)}")

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import fsum
 from typing import Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from core.stats.clustered_mean import Part, sum_of_parts
 from core.stats.intervals import Interval
 
 PSEUDO_LABELS = 2  # a yes and a no for each answer of the judge
+ROUNDING = 1e-24  # a variance below it is that of rounding: texts by the million still bring 1e-12
 WILSON = "Wilson's limits for the effective number of texts, clustered by perturbation and gene, Student's t"
 DIFFERENCE = "limits of both rates and their correlation, clustered by perturbation and gene"
 
@@ -169,6 +171,8 @@ def rate_difference(texts: JudgedTexts, a: RateEstimate, b: RateEstimate) -> Int
     both = a.interval.se * b.interval.se
     correlation = float(np.clip((own - shown.se**2) / (2 * both), -1.0, 1.0)) if both > 0 and np.isfinite(shown.se) else 0.0
     change = b.interval.estimate - a.interval.estimate
+    if shown.se == 0:
+        return replace(shown, estimate=change, low=change, high=change, method=DIFFERENCE)
     down = _distance(b.interval.estimate - b.interval.low, a.interval.high - a.interval.estimate, correlation)
     up = _distance(b.interval.high - b.interval.estimate, a.interval.estimate - a.interval.low, correlation)
     return replace(shown, estimate=change, low=max(-1.0, change - down), high=min(1.0, change + up), method=DIFFERENCE)
@@ -185,7 +189,7 @@ def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEst
         nan = float("nan")
         return RateEstimate(Interval(nan, nan, nan, nan, 0, "row", WILSON), np.zeros(len(texts)), counts, nan)
     share = weight / total
-    rate = float(share @ flags)
+    rate = fsum(weight[flags & counts]) / fsum(weight[counts])  # exactly 1 where all have it
     return _with_limits(texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share))
 
 
@@ -209,7 +213,7 @@ def _best_power(texts: JudgedTexts) -> float:
     of_labels = share * (label - share @ label)
     of_gap = share * (readings - share @ readings) - (readings - readings.mean()) / len(texts)
     variance = of_gap @ of_gap
-    return float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > 0 else 0.0
+    return float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > ROUNDING else 0.0
 
 
 def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
@@ -253,7 +257,7 @@ def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float) ->
     shown = sum_of_parts(parts, texts.pert, texts.gene).shown
     influence = np.sum([part.influence for part in parts], axis=0)
     variance = float(influence @ influence)
-    inflation = max(1.0, shown.se**2 / variance) if variance > 0 and np.isfinite(shown.se) else 1.0
+    inflation = max(1.0, shown.se**2 / variance) if variance > ROUNDING and np.isfinite(shown.se) else 1.0
     n, rate = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0))
     t = float(stdtrit(shown.df, 0.975))
     spread = t**2 / n
