@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.plots import drawing, forest_plot, theme
-from core.texts import estimate_text, number_text
+from core.texts import estimate_text, quantity_text
 
 COLUMNS = ("rubric", "measure", "n_yes", "n_no", "estimate", "low", "high", "p_holm")
 
@@ -34,7 +34,7 @@ def figure(table: pd.DataFrame) -> go.Figure:
 
 def _row(row: Any) -> dict[str, object]:
     words = estimate_text(row.estimate, row.low, row.high, "+.3f")
-    p = f"Holm p {number_text(row.p_holm)}"
+    p = f"Holm p {quantity_text(row.p_holm)}"
     return {
         "name": drawing.escape(row.measure),
         "words": f"{words}  {p}",

@@ -11,7 +11,7 @@ from core.scoring.rubric_worth import MEASURES, RubricWorth
 from core.scoring.sentences import axes_text, interval_text
 from core.stats.group_contributions import GroupDifference
 from core.stats.intervals import Interval
-from core.texts import number_text
+from core.texts import quantity_text
 
 
 def rate_lines(found: RubricRates, judge: str) -> list[str]:
@@ -100,7 +100,7 @@ def worth_sentences(worth: RubricWorth) -> list[str]:
         found, p = worth.measures[key], worth.p[key]
         lines.append(
             f"{words:16} {interval_text(found.yes.shown)} against {interval_text(found.no.shown)}: "
-            f"{interval_text(found.change.shown, signed=True)}, p {number_text(p.p, '.4f')}, Holm {number_text(p.holm, '.4f')}"
+            f"{interval_text(found.change.shown, signed=True)}, p {quantity_text(p.p)}, Holm {quantity_text(p.holm)}"
         )
     return [*lines, conclusion(worth)]
 
