@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 
 import pytest
 
+from core.scoring.rubric_rates import FEWEST_LABELS
 from soak.conftest import Record
 from tests.stats.judged_texts import SETTINGS, Setting, expected_raw_error, simulate_rates
 
@@ -24,3 +25,12 @@ def test_corrected_rates_hold_the_truth_and_are_narrower(setting: Setting, recor
     assert found.corrected_width < found.labels_width
     assert abs(found.corrected_error) < 0.005
     assert found.raw_error == pytest.approx(expected_raw_error(setting.rate), abs=0.005)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.3, 0.6])
+def test_the_fewest_labels_with_a_corrected_rate_are_enough(rate: float, record: Record) -> None:
+    """A little less for a rare answer: of 30 labels one or two have it."""
+    found = simulate_rates(Setting(rate, FEWEST_LABELS, "random"), RUNS)
+    record(runs=RUNS, **{name: f"{value:.4f}" for name, value in asdict(found).items()})
+    assert found.corrected_coverage >= (0.92 if rate < 0.1 else 0.93)
+    assert found.corrected_width < found.labels_width
