@@ -27,7 +27,7 @@ def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
     assert rates["judge"] == "rule"
     whole = rates["roles"]["all"]
     assert {"n", "yes", "rate", "corrected", "labels"} <= set(whole)
-    assert (whole["n"], whole["yes"], whole["labels"], whole["corrected"], whole["missing_labels"]) == (12, 11, 0, None, 30)
+    assert (whole["n"], whole["yes"], whole["labels"], whole["corrected"], whole["missing_labels"]) == (12, 11, 0, None, 50)
     assert rates["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
     assert rates["changes"]["all"]["rate"] | {"se": 0} == {"estimate": 0, "low": 0, "high": 0, "se": 0}
     other = core_json(place, "rubric", "rate", "program", "debate", "--answer", "no")

@@ -70,7 +70,8 @@ def rubric_worth(
         raise InputError(
             f"{rows.run.name}: none of its {len(rows):,} rows has a label, so nothing is a hit or a miss; expected labels"
         )
-    hit = outcomes.map({"hit": 1.0, "miss": 0.0}).to_numpy(dtype=np.float64)
+    hit: Floats = np.full(len(outcomes), np.nan)
+    hit[outcomes.eq("hit")], hit[outcomes.eq("miss")] = 1.0, 0.0
     ids = rows.frame["pair_id"]
     found = []
     for rubric, said in readings:

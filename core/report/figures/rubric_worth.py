@@ -50,5 +50,6 @@ def _left_over(table: pd.DataFrame) -> str:
         least = table["p_holm"].min()
         smallest = "" if math.isnan(least) else f"; the smallest corrected p is {least:.3f}"
         return f"No difference is left after Holm's correction{smallest}."
-    words = ", ".join(f"{row.rubric}: {row.measure} {number_text(float(row.estimate), '+.3f')}" for row in left.itertuples())
+    parts = zip(left["rubric"], left["measure"], left["estimate"], strict=True)
+    words = ", ".join(f"{rubric}: {measure} {number_text(estimate, '+.3f')}" for rubric, measure, estimate in parts)
     return f"Left after Holm's correction: {words}."
