@@ -32,5 +32,5 @@ def test_the_fewest_labels_with_a_corrected_rate_are_enough(rate: float, record:
     """Of a rare answer two or three labels in 50."""
     found = simulate_rates(Setting(rate, FEWEST_LABELS, "random"), RUNS)
     record(runs=RUNS, **{name: f"{value:.4f}" for name, value in asdict(found).items()})
-    assert found.corrected_coverage >= 0.925
+    assert found.corrected_coverage >= 0.93
     assert found.corrected_width < found.labels_width
