@@ -16,6 +16,7 @@ ablation_scores   ways to score the same rows               benchmark_deltas  wh
 published_differences  published numbers and ours            baseline_scores   simple methods on a benchmark
 ranking_by_k      targets in the first k of a ranking        ranking_training  training of ranking models by epoch
 volcano           what a perturbation changes                effect_counts     how many genes perturbations change
+rubric_rates      rates of an answer by role                 rubric_worth      what arguments are worth
 knockdown         what is left of a target's expression
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 """

@@ -16,4 +16,7 @@ other_scores  inside genes, at the top of the list, where row counts cannot help
 row_words     one row of a run in words
 json_shapes   the JSON of the command line's numbers
 control_shapes  the same of controls and baselines
+rubric_rates  the rate of an answer by role: raw, from labels alone, corrected; changed between two runs
+rubric_worth  were predictions better where an answer is yes?
+rubric_words  both in words and as JSON
 """

@@ -17,4 +17,6 @@ calibration         reliability, Brier, ties       recalibration      probabilit
 count_controls      what row counts reveal         count_matching     scores that row counts cannot raise
 permuted_labels     what scores make of labels that are permuted inside groups
 space_probe         do a space's similarities repeat the labels?
+prediction_powered  a rate from a judge and labels kappa              agreement of two readers
+group_contributions  what groups of rows add to an AUROC
 """

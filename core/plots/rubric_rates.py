@@ -1,0 +1,54 @@
+"""Figure: the rate of an answer to a rubric by role, as the judge says, from labels alone, and corrected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, forest_plot, theme
+from core.texts import estimate_text
+
+COLUMNS = ("role", "kind", "n", "estimate", "low", "high")
+# Kind of rate → colour, name, and what its n counts.
+KINDS = {
+    "raw": (theme.BASELINE, "judge, as read", "texts read"),
+    "labels": (theme.WARNING, "labels alone", "labels"),
+    "corrected": (theme.CHOSEN, "corrected", "labels"),
+}
+
+
+def figure(table: pd.DataFrame, answer: str) -> go.Figure:
+    """One block of the forest plot for each role, below its name, with a row for each kind of rate.
+
+    table: role, kind (of `KINDS`), n, estimate, low, high (NaN where there is none, which draws no dot). answer: whose rate it
+    is. Raises InputError for missing columns and other kinds.
+    """
+    drawing.require_columns("rubric_rates", table, COLUMNS)
+    drawing.require_values("rubric_rates", table, "kind", KINDS)
+    rows: list[dict[str, object]] = []
+    for role, part in table.groupby("role", sort=False):
+        empty = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.CHOSEN, "symbol": "circle"}
+        rows.append({"name": f"<b>{drawing.escape(role)}</b>", "words": "", **empty})
+        rows += [_row(row) for row in part.itertuples()]
+    chart = forest_plot.draw_forest(pd.DataFrame(rows), [], f"share of texts: {drawing.escape(answer)}", reach=(0.0,))
+    chart.update_xaxes(tickformat=".0%")
+    return chart
+
+
+def _row(row: Any) -> dict[str, object]:
+    colour, name, counted = KINDS[row.kind]
+    words = estimate_text(row.estimate, row.low, row.high, ".1%")
+    n = f"{row.n:,} {counted}"
+    return {
+        "name": name,
+        "words": f"{words}  {n}" if row.estimate == row.estimate else f"–  {n}",
+        "hover": f"{drawing.escape(row.role)}, {name}<br>{words}<br>{n}",
+        "colour": colour,
+        "symbol": "circle",
+        "estimate": row.estimate,
+        "low": row.low,
+        "high": row.high,
+    }

@@ -1,0 +1,47 @@
+"""Figure: what arguments are worth: differences between rows where the answer to a rubric is yes and where it is no."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.plots import drawing, forest_plot, theme
+from core.texts import estimate_text, quantity_text
+
+COLUMNS = ("rubric", "measure", "n_yes", "n_no", "estimate", "low", "high", "p_holm")
+
+
+def figure(table: pd.DataFrame) -> go.Figure:
+    """One block of the forest plot for each rubric, below its name, with a row for each measure, beside the line of none.
+
+    table: rubric, measure, n_yes and n_no (rows), estimate, low, high, p_holm (NaN if there is none). A difference that is left
+    after Holm's correction is drawn in the chosen run's colour. Raises InputError for missing columns.
+    """
+    drawing.require_columns("rubric_worth", table, COLUMNS)
+    rows: list[dict[str, object]] = []
+    for rubric, part in table.groupby("rubric", sort=False):
+        n_yes, n_no = part["n_yes"].iloc[0], part["n_no"].iloc[0]
+        empty = {"estimate": np.nan, "low": np.nan, "high": np.nan, "hover": "", "colour": theme.BASELINE, "symbol": "circle"}
+        name = drawing.escape(rubric, forest_plot.NAME_LENGTH)
+        rows.append({"name": f"<b>{name}</b>", "words": f"{n_yes:,} rows yes, {n_no:,} no", **empty})
+        rows += [_row(row) for row in part.itertuples()]
+    lines = [drawing.Line(0.0, "no difference", dash="dot")]
+    return forest_plot.draw_forest(pd.DataFrame(rows), lines, "rows where yes less rows where no")
+
+
+def _row(row: Any) -> dict[str, object]:
+    words = estimate_text(row.estimate, row.low, row.high, "+.3f")
+    p = f"Holm p {quantity_text(row.p_holm)}"
+    return {
+        "name": drawing.escape(row.measure),
+        "words": f"{words}  {p}",
+        "hover": f"{drawing.escape(row.rubric)}, {drawing.escape(row.measure)}<br>{words}<br>{p}",
+        "colour": theme.CHOSEN if row.p_holm < 0.05 else theme.BASELINE,
+        "symbol": "circle",
+        "estimate": row.estimate,
+        "low": row.low,
+        "high": row.high,
+    }

@@ -1,0 +1,55 @@
+"""The rate of an answer to a rubric over a run's texts, by role: as the judge says, from labels alone, and corrected."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from core.audit.rubric import Rubric
+from core.plots import rubric_rates
+from core.report.captioned import CaptionedFigure
+from core.scoring.rubric_rates import RoleRates, RubricRates
+from core.scoring.rubric_words import missing_text
+from core.scoring.sentences import TWO_WAY
+from core.stats.intervals import Interval
+from core.store.runs import Run
+from core.texts import estimate_text
+
+_TITLE = "Rates of an answer"
+
+
+def of_run(run: Run, rubric: Rubric, found: RubricRates, judge: str) -> CaptionedFigure:
+    """A rubric's rates by role. judge: what made the readings, in words."""
+    table = pd.DataFrame([line for role, rates in found.roles.items() for line in _lines(role, rates)])
+    whole = [*found.roles.values()][-1]
+    n_labels = f"{whole.labels:,} texts labelled by people"
+    caption = (
+        f"{run.name} · {whole.n:,} texts, read by {judge}; {n_labels} · 95% intervals {TWO_WAY}; that of the judge as read "
+        "does not know the judge's errors"
+    )
+    sentence = f"{rubric.question} {_rates_sentence(found.answer, whole)}"
+    return CaptionedFigure(_TITLE, run.name, sentence, caption, rubric_rates.figure(table, found.answer), table)
+
+
+def _lines(role: str, rates: RoleRates) -> list[dict[str, object]]:
+    kinds: list[tuple[str, int, Interval | None]] = [
+        ("raw", rates.n - rates.unread, rates.raw),
+        ("labels", rates.labels, rates.labels_only),
+        ("corrected", rates.labels, rates.corrected),
+    ]
+    nan = float("nan")
+    ends = [(each.estimate, each.low, each.high) if each else (nan, nan, nan) for _, _, each in kinds]
+    return [
+        {"role": role, "kind": kind, "n": n, "estimate": estimate, "low": low, "high": high}
+        for (kind, n, _), (estimate, low, high) in zip(kinds, ends, strict=True)
+    ]
+
+
+def _rates_sentence(answer: str, rates: RoleRates) -> str:
+    raw = f"The judge answers “{answer}” in {rates.yes:,} of {rates.n - rates.unread:,} texts, {rates.raw.estimate:.1%}"
+    if rates.corrected is None:
+        return f"{raw}; {missing_text(rates)}."
+    return f"{raw}; corrected by {rates.labels:,} labels it is {_percent(rates.corrected)}."
+
+
+def _percent(rate: Interval) -> str:
+    return estimate_text(rate.estimate, rate.low, rate.high, ".1%")

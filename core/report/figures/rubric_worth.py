@@ -1,0 +1,55 @@
+"""What arguments are worth on a run: rows where the answer to a rubric is yes against rows where it is no."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from core.plots import rubric_worth
+from core.report.captioned import CaptionedFigure
+from core.scoring.rubric_words import conclusion
+from core.scoring.rubric_worth import MEASURES, RubricWorth
+from core.scoring.sentences import TWO_WAY, scored_text
+from core.store.runs import Run
+from core.texts import number_text
+
+_TITLE = "What an argument is worth"
+
+
+def of_run(run: Run, found: Sequence[RubricWorth], scored: str) -> CaptionedFigure:
+    """What rubrics are worth on a run, all those that were tried together; scored: how the run is scored, in words."""
+    lines = [
+        {
+            "rubric": worth.rubric,
+            "measure": words,
+            "n_yes": worth.n_yes,
+            "n_no": worth.n_no,
+            **{end: getattr(worth.measures[key].change.shown, end) for end in ("estimate", "low", "high")},
+            "p": worth.p[key].p,
+            "p_holm": worth.p[key].holm,
+        }
+        for worth in found
+        for key, words in MEASURES.items()
+    ]
+    table = pd.DataFrame(lines)
+    sentence = conclusion(found[0]) if len(found) == 1 else _left_over(table)
+    caption = (
+        f"{run.name} · rows where at least one text has the answer less rows where none has · DE and DIR contribution: the "
+        f"share of rows of the other class that a row is ranked above or below as it should be, {scored_text(scored)} · 95% "
+        f"intervals {TWO_WAY} · "
+        f"Holm over {int(table['p'].notna().sum())} tests · the judge's answers as they are, and no proof of an effect"
+    )
+    return CaptionedFigure(_TITLE, run.name, sentence, caption, rubric_worth.figure(table), table)
+
+
+def _left_over(table: pd.DataFrame) -> str:
+    left = table[table["p_holm"] < 0.05]
+    if left.empty:
+        least = table["p_holm"].min()
+        smallest = "" if math.isnan(least) else f"; the smallest corrected p is {least:.3f}"
+        return f"No difference is left after Holm's correction{smallest}."
+    parts = zip(left["rubric"], left["measure"], left["estimate"], strict=True)
+    words = ", ".join(f"{rubric}: {measure} {number_text(estimate, '+.3f')}" for rubric, measure, estimate in parts)
+    return f"Left after Holm's correction: {words}."

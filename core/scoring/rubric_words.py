@@ -1,0 +1,151 @@
+"""Rates of rubrics and what arguments are worth, in words and as the JSON of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from core.scoring import json_shapes
+from core.scoring.rubric_rates import FEWEST_LABELS, RateChange, RoleRates, RubricRates
+from core.scoring.rubric_worth import MEASURES, RubricWorth
+from core.scoring.sentences import axes_text, interval_text
+from core.stats.group_contributions import GroupDifference
+from core.stats.intervals import Interval
+from core.texts import quantity_text
+
+
+def rate_lines(found: RubricRates, judge: str) -> list[str]:
+    """The rates of every role, a line each. judge: what made the readings, in words."""
+    lines = [f"{found.answer}, read by {judge}; intervals {_axes_of(found)}:"]
+    lines += [f"{role:8} {_role_text(each)}" for role, each in found.roles.items()]
+    if found.kappa is not None:
+        lines.append(f"Two readers of {found.twice:,} texts: kappa {interval_text(found.kappa)}.")
+    return lines
+
+
+def _axes_of(found: RubricRates) -> str:
+    return axes_text([*found.roles.values()][-1].raw)
+
+
+def _role_text(rates: RoleRates) -> str:
+    unread = f", {rates.unread:,} unread" if rates.unread else ""
+    parts = [f"{rates.yes:,} of {rates.n - rates.unread:,}{unread}: raw {interval_text(rates.raw)}"]
+    if rates.labels_only is not None:
+        parts.append(f"labels alone ({rates.labels:,}) {interval_text(rates.labels_only)}")
+    parts.append(f"corrected {interval_text(rates.corrected)}" if rates.corrected else missing_text(rates))
+    if rates.sensitivity is not None:
+        parts.append(f"sensitivity {interval_text(rates.sensitivity)}")
+    if rates.specificity is not None:
+        parts.append(f"specificity {interval_text(rates.specificity)}")
+    return "; ".join(parts)
+
+
+def missing_text(rates: RoleRates) -> str:
+    """Why there is no corrected rate."""
+    return f"no corrected rate: {rates.labels:,} of the {FEWEST_LABELS} labels that it takes, {rates.missing:,} more are missing"
+
+
+def change_lines(changes: Mapping[str, RateChange], a: str, b: str) -> list[str]:
+    """Run b's rates less run a's, a line for each role."""
+    lines = [f"{b} less {a}, paired on the rows of both:"]
+    for role, change in changes.items():
+        corrected = f"; corrected {interval_text(change.corrected, signed=True)}" if change.corrected else ""
+        lines.append(f"{role:8} {change.n:,} texts: raw {interval_text(change.raw, signed=True)}{corrected}")
+    return lines
+
+
+def rates_shape(found: RubricRates) -> dict[str, Any]:
+    """`rubric rate`: {"roles": {role: {"n", "yes", "rate", "corrected", "labels", …}}, "kappa"}."""
+    return {
+        "answer": found.answer,
+        "roles": {role: _role_shape(each) for role, each in found.roles.items()},
+        "kappa": _interval(found.kappa),
+        "labelled_twice": found.twice,
+    }
+
+
+def _role_shape(rates: RoleRates) -> dict[str, Any]:
+    return {
+        "n": rates.n,
+        "unread": rates.unread,
+        "yes": rates.yes,
+        "rate": _interval(rates.raw),
+        "corrected": _interval(rates.corrected),
+        "labels": rates.labels,
+        "missing_labels": rates.missing,
+        "labels_only": _interval(rates.labels_only),
+        "power": rates.power,
+        "sensitivity": _interval(rates.sensitivity),
+        "specificity": _interval(rates.specificity),
+    }
+
+
+def changes_shape(changes: Mapping[str, RateChange]) -> dict[str, Any]:
+    """The changes of rates between two runs, by role."""
+    return {
+        role: {"n": each.n, "rate": _interval(each.raw), "corrected": _interval(each.corrected)} for role, each in changes.items()
+    }
+
+
+def _interval(value: Interval | None) -> dict[str, float] | None:
+    return None if value is None else json_shapes.interval(value)
+
+
+def worth_sentences(worth: RubricWorth) -> list[str]:
+    """What a rubric is worth: the rows, a line for each measure, and what can be concluded."""
+    where_yes, where_no = rows_text(worth)
+    unread = f"; {worth.unread:,} rows with no text that could be read are left out" if worth.unread else ""
+    lines = [f"{worth.rubric}: {worth.n_yes:,} {where_yes}, {worth.n_no:,} {where_no}{unread}."]
+    for key, words in MEASURES.items():
+        found, p = worth.measures[key], worth.p[key]
+        lines.append(
+            f"{words:16} {interval_text(found.yes.shown)} against {interval_text(found.no.shown)}: "
+            f"{interval_text(found.change.shown, signed=True)}, p {quantity_text(p.p)}, Holm {quantity_text(p.holm)}"
+        )
+    return [*lines, conclusion(worth)]
+
+
+def rows_text(worth: RubricWorth) -> tuple[str, str]:
+    """Which rows are which, in words: "rows where at least one advocate argued it", "rows where none did"."""
+    if worth.unit == "brief":
+        return f"rows where at least one advocate's text is “{worth.answer}”", "rows where none is"
+    if worth.unit == "verdict":
+        return f"rows where at least one verdict is “{worth.answer}”", "rows where none is"
+    return f"rows whose answer is “{worth.answer}”", "rows whose answer is another"
+
+
+def conclusion(worth: RubricWorth) -> str:
+    """Which measures differ after the correction for all that was tried."""
+    differing = [
+        f"{'higher' if worth.measures[key].change.value > 0 else 'lower'} in {words}"
+        for key, words in MEASURES.items()
+        if worth.p[key].holm < 0.05
+    ]
+    if not differing:
+        return "No difference is left after Holm's correction over all that was tried."
+    return f"After Holm's correction over all that was tried, the rows with it are {' and '.join(differing)}."
+
+
+def worth_shape(found: Sequence[RubricWorth]) -> dict[str, Any]:
+    """`rubric worth`: {"rubrics": [{"rubric", "yes", "no", "delta", "p", "p_holm"}]}, and of a single one these keys as well."""
+    shapes = [_one_worth(each) for each in found]
+    return {**(shapes[0] if len(shapes) == 1 else {}), "rubrics": shapes}
+
+
+def _one_worth(worth: RubricWorth) -> dict[str, Any]:
+    sides = {side: _side(worth.measures.values(), side) for side in ("yes", "no", "change")}
+    return {
+        "rubric": worth.rubric,
+        "answer": worth.answer,
+        "yes": {"n": worth.n_yes, **sides["yes"]},
+        "no": {"n": worth.n_no, **sides["no"]},
+        "unread": worth.unread,
+        "delta": sides["change"],
+        "p": {key: p.p for key, p in worth.p.items()},
+        "p_holm": {key: p.holm for key, p in worth.p.items()},
+        "sentences": worth_sentences(worth),
+    }
+
+
+def _side(measures: Iterable[GroupDifference], side: str) -> dict[str, Any]:
+    return {key: json_shapes.shape_shown(getattr(each, side)) for key, each in zip(MEASURES, measures, strict=True)}

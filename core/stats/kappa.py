@@ -1,0 +1,36 @@
+"""Cohen's kappa of two readers of the same texts: how much more they agree than their own rates would make them by chance.
+
+Cohen 1960; the variance is that of Fleiss, Cohen and Everitt (1969), written as the influence of every text, so that texts which
+share a perturbation or a gene can be clustered as everywhere here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from core.stats import validate
+from core.stats.arrays import sum_by_group
+from core.stats.clustered_mean import Part, sum_of_parts
+from core.stats.delong import Estimate
+
+
+def cohens_kappa(first: ArrayLike, second: ArrayLike, pert: ArrayLike, gene: ArrayLike) -> Estimate:
+    """Kappa with all intervals; first, second: the readers' answers, names or codes of shape (n_texts,), like pert and gene.
+
+    1: they always agree, which has no interval; 0: as often as by chance. NaN if both give one and the same answer only, and
+    without a text.
+    """
+    a, b = np.asarray(first), np.asarray(second)
+    n = validate.same_length(first=a, second=b, pert=pert, gene=gene)
+    _, codes = validate.names_and_codes("answers", np.concatenate([a, b]))
+    a, b = codes[:n], codes[n:]
+    n_answers = int(codes.max(initial=0)) + 1
+    rates_a, rates_b = (sum_by_group(each, n_answers) / max(n, 1) for each in (a, b))
+    by_chance, agreed = float(rates_a @ rates_b), float((a == b).mean()) if n else float("nan")
+    room = 1 - by_chance
+    value = (agreed - by_chance) / room if n and room > 0 else float("nan")
+    drift = rates_b[a] + rates_a[b] - 2 * by_chance  # what a text adds to the agreement by chance
+    influence = ((a == b) - agreed - (1 - value) * drift) / room / n if room > 0 else np.zeros(n)
+    part = Part(value, influence, np.ones(n, dtype=np.bool_))
+    return sum_of_parts([part], validate.codes("pert", pert), validate.codes("gene", gene), (-1.0, 1.0))

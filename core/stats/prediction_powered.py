@@ -1,0 +1,268 @@
+"""The rate of an answer over all texts of a run, from a judge's readings of all of them and people's labels of a sample.
+
+The judge's rate is biased by its errors, the labels' rate is noisy; the prediction-powered one is unbiased whatever the judge
+does, and the less noisy the better the judge is. With weights w (one over the probability of being in the sample), f the mean
+reading of all texts, and y_w and f_w the weighted means of labels and readings of the labelled ones,
+
+    rate = y_w - λ (f_w - f),    λ in [0, 1] of the smallest variance, Cov(y_w, f_w - f) / Var(f_w - f).
+
+λ = 0 is the rate of the labels alone, so a judge that knows nothing costs nothing. Angelopoulos, Duchi and Zrnic 2023 (PPI++,
+arXiv:2311.01453); the same as the difference estimator of survey sampling (Särndal, Swensson and Wretman 1992, chapter 6).
+
+The variance is that of the sum of every text's influence, clustered by perturbation and gene. Two corrections make the interval
+hold with few labels of a rare answer, where rate ± 2 standard errors is too short and may be of length 0:
+
+- the variance of the labels is taken with one yes and one no more for each answer of the judge (Agresti and Caffo 2000; Price and
+  Bonett 2004), so that an answer all of whose labels agree still counts as uncertain;
+- the limits are Wilson's (1927) for as many independent labels as would have this variance, with Student's t for the clusters
+  (Korn and Graubard 1998; Franco et al. 2019), not symmetric ones around the rate.
+
+How often these intervals hold the truth: `soak/test_rubric_rates.py`. `ppi-python` does not serve: its interval of a mean takes
+weights, but no clusters, and is symmetric around the rate, which is too short for rare answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import fsum
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+from core.errors import InputError
+from core.stats import validate
+from core.stats.arrays import Bools, Codes, Floats
+from core.stats.clustered_mean import Part, sum_of_parts
+from core.stats.intervals import Interval
+
+PSEUDO_LABELS = 2  # a yes and a no for each answer of the judge
+ROUNDING = 1e-24  # a variance below it is that of rounding: texts by the million still bring 1e-12
+WILSON = "Wilson's limits for the effective number of texts, clustered by perturbation and gene, Student's t"
+DIFFERENCE = "limits of both rates and their correlation, clustered by perturbation and gene"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedTexts:
+    """What a judge and people say of texts, each array of shape (n_texts,).
+
+    reading: 1 for the answer, 0 for another one, or the judge's probability of the answer; NaN if unread. says_yes: whether it
+    is the judge's answer. label: 1 or 0 by people, NaN without. weight: one over the probability with which the text was to be
+    labelled, on any scale; 0 without a label. pert, gene: codes.
+    """
+
+    reading: Floats
+    says_yes: Bools
+    label: Floats
+    weight: Floats
+    pert: Codes
+    gene: Codes
+
+    @classmethod
+    def of(
+        cls,
+        reading: ArrayLike,
+        label: ArrayLike,
+        weight: ArrayLike,
+        pert: ArrayLike,
+        gene: ArrayLike,
+        says_yes: ArrayLike | None = None,
+    ) -> Self:
+        """The texts from arrays; says_yes: a reading of at least .5 without it; pert, gene: names or codes.
+
+        Raises InputError for a reading outside [0, 1], a label other than 0 and 1, and a label whose weight is not above 0.
+        """
+        readings, labels = (validate.numbers(name, each, missing=True) for name, each in (("reading", reading), ("label", label)))
+        weights, perts, genes = validate.numbers("weight", weight), validate.codes("pert", pert), validate.codes("gene", gene)
+        yes = readings >= 0.5 if says_yes is None else validate.flags("says_yes", says_yes)
+        validate.same_length(reading=readings, label=labels, weight=weights, pert=perts, gene=genes, says_yes=yes)
+        labelled = ~np.isnan(labels)
+        _refuse("reading", readings, (readings < 0) | (readings > 1), "a number in [0, 1] or NaN")
+        _refuse("label", labels, labelled & ~np.isin(labels, (0, 1)), "0, 1 or NaN")
+        _refuse("weight", weights, labelled & (weights <= 0), "a number above 0 for a text with a label")
+        return cls(readings, yes, labels, np.where(labelled, weights, 0.0), perts, genes)
+
+    def __len__(self) -> int:
+        return len(self.reading)
+
+    @property
+    def is_read(self) -> Bools:
+        """Flags of the texts that the judge could read."""
+        return ~np.isnan(self.reading)
+
+    @property
+    def is_labelled(self) -> Bools:
+        """Flags of the texts that people labelled."""
+        return self.weight > 0
+
+    def take(self, texts: Bools) -> JudgedTexts:
+        """The chosen texts."""
+        return JudgedTexts(
+            self.reading[texts], self.says_yes[texts], self.label[texts], self.weight[texts], self.pert[texts], self.gene[texts]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RateEstimate:
+    """A rate with its interval.
+
+    influence: of every text on it, of shape (n_texts,), 0 for those that do not count. counts: which do. power: λ.
+    effective_n: the number of independent texts that would say as much. All numbers are NaN without a text.
+    """
+
+    interval: Interval
+    influence: Floats
+    counts: Bools
+    effective_n: float
+    power: float = 0.0
+
+
+def _refuse(name: str, values: Floats, bad: Bools, expected: str) -> None:
+    if bad.any():
+        raise InputError(f"{name}: {validate.named_rows(bad)}: got {values[bad][0]}; expected {expected}")
+
+
+def raw_rate(texts: JudgedTexts) -> RateEstimate:
+    """The share of the read texts to which the judge gives the answer; its interval knows nothing of the judge's errors."""
+    return _weighted_share(texts, texts.says_yes, texts.is_read.astype(np.float64))
+
+
+def sensitivity(texts: JudgedTexts) -> RateEstimate:
+    """The share of the answer among what people call the answer, as the judge read it."""
+    return _weighted_share(texts, texts.says_yes, texts.weight * ((texts.label == 1) & texts.is_read))
+
+
+def specificity(texts: JudgedTexts) -> RateEstimate:
+    """The share of other answers among what people call another answer, as the judge read it."""
+    return _weighted_share(texts, ~texts.says_yes, texts.weight * ((texts.label == 0) & texts.is_read))
+
+
+def labels_only_rate(texts: JudgedTexts) -> RateEstimate:
+    """The rate from the labels and their weights alone. Raises InputError without a label."""
+    return _rate(texts, 0.0)
+
+
+def corrected_rate(texts: JudgedTexts) -> RateEstimate:
+    """The prediction-powered rate: with the power of the smallest variance, or without, where that says more.
+
+    Raises InputError without a label.
+    """
+    return max(_rate(texts, _best_power(texts)), labels_only_rate(texts), key=lambda found: found.effective_n)
+
+
+def rate_within(texts: JudgedTexts, part: Bools, rate: Callable[[JudgedTexts], RateEstimate]) -> RateEstimate:
+    """A rate of the chosen texts alone, with its influence over all."""
+    found = rate(texts.take(part))
+    influence, counts = np.zeros(len(texts)), np.zeros(len(texts), dtype=np.bool_)
+    influence[part], counts[part] = found.influence, found.counts
+    return replace(found, influence=influence, counts=counts)
+
+
+def rate_difference(texts: JudgedTexts, a: RateEstimate, b: RateEstimate) -> Interval:
+    """Rate b less rate a of the same texts, or of two parts of them; paired, since rows, perturbations and genes are shared.
+
+    The limits come from those of both rates and their correlation (Zou and Donner 2008), so that they suit rare answers too.
+    """
+    parts = [Part(b.interval.estimate, b.influence, b.counts), Part(-a.interval.estimate, -a.influence, a.counts)]
+    shown = sum_of_parts(parts, texts.pert, texts.gene, (-1.0, 1.0)).shown
+    own = a.interval.se**2 + b.interval.se**2
+    both = a.interval.se * b.interval.se
+    correlation = float(np.clip((own - shown.se**2) / (2 * both), -1.0, 1.0)) if both > 0 and np.isfinite(shown.se) else 0.0
+    change = b.interval.estimate - a.interval.estimate
+    if shown.se == 0:
+        return replace(shown, estimate=change, low=change, high=change, method=DIFFERENCE)
+    down = _distance(b.interval.estimate - b.interval.low, a.interval.high - a.interval.estimate, correlation)
+    up = _distance(b.interval.high - b.interval.estimate, a.interval.estimate - a.interval.low, correlation)
+    return replace(shown, estimate=change, low=max(-1.0, change - down), high=min(1.0, change + up), method=DIFFERENCE)
+
+
+def _distance(of_b: float, of_a: float, correlation: float) -> float:
+    return float(np.sqrt(max(of_b**2 + of_a**2 - 2 * correlation * of_b * of_a, 0.0)))
+
+
+def _weighted_share(texts: JudgedTexts, flags: Bools, weight: Floats) -> RateEstimate:
+    """The weighted share of `flags`, with Wilson's limits for Kish's effective number of texts; both of shape (n_texts,)."""
+    counts, total = weight > 0, weight.sum()
+    if total == 0:
+        nan = float("nan")
+        return RateEstimate(Interval(nan, nan, nan, nan, 0, "row", WILSON), np.zeros(len(texts)), counts, nan)
+    share = weight / total
+    rate = fsum(weight[flags & counts]) / fsum(weight[counts])  # exactly 1 where all have it
+    return _with_limits(texts, [Part(rate, share * (flags - rate), counts)], 1 / float(share @ share))
+
+
+def _readings_for_all(texts: JudgedTexts) -> Floats:
+    """The readings; an unread text has their mean, which brings no bias: any function of the texts may be the judge."""
+    read = texts.is_read
+    return np.where(read, texts.reading, texts.reading[read].mean() if read.any() else 0.0)
+
+
+def _shares(texts: JudgedTexts) -> Floats:
+    total = texts.weight.sum()
+    if total == 0:
+        raise InputError(f"labels: none of {len(texts):,} texts has one; expected a sample of them")
+    shares: Floats = texts.weight / total
+    return shares
+
+
+def _best_power(texts: JudgedTexts) -> float:
+    """The λ of the smallest variance of independent texts, cut to [0, 1]."""
+    share, readings, label = _shares(texts), _readings_for_all(texts), np.nan_to_num(texts.label)
+    of_labels = share * (label - share @ label)
+    of_gap = share * (readings - share @ readings) - (readings - readings.mean()) / len(texts)
+    variance = of_gap @ of_gap
+    return float(np.clip(of_labels @ of_gap / variance, 0.0, 1.0)) if variance > ROUNDING else 0.0
+
+
+def _rate(texts: JudgedTexts, power: float) -> RateEstimate:
+    share, scaled = _shares(texts), power * _readings_for_all(texts)
+    residual = np.nan_to_num(texts.label) - scaled
+    left, of_judge = float(share @ residual), float(scaled.mean())
+    parts = [Part(left, share * (residual - left), texts.is_labelled)]
+    if power > 0:
+        parts.append(Part(of_judge, (scaled - of_judge) / len(texts), np.ones(len(texts), dtype=np.bool_)))
+    smoothed, variance = _add_pseudo_labels(texts, share, scaled, left)
+    smoothed += of_judge - float(share @ scaled)
+    most = 1 - 1 / (int(texts.is_labelled.sum()) + PSEUDO_LABELS)
+    smoothed = float(np.clip(smoothed, 1 - most, most))
+    for part in parts[1:]:
+        variance += float(2 * parts[0].influence @ part.influence + part.influence @ part.influence)
+    return replace(_with_limits(texts, parts, smoothed * (1 - smoothed) / variance), power=power)
+
+
+def _add_pseudo_labels(texts: JudgedTexts, share: Floats, scaled: Floats, left: float) -> tuple[float, float]:
+    """The weighted rate of the labels, and the variance of their mean residual `left`, each with a yes and a no more for each
+    answer of the judge, which have the mean weight and the mean reading of the labelled texts with that answer."""
+    rate = variance = 0.0
+    for chosen in (texts.is_labelled & texts.says_yes, texts.is_labelled & ~texts.says_yes):
+        n = int(chosen.sum())
+        if n == 0:
+            continue
+        labels = np.append(texts.label[chosen], (1.0, 0.0))
+        readings = np.append(scaled[chosen], 2 * [scaled[chosen].mean()])
+        weights = np.append(share[chosen], 2 * [share[chosen].mean()]) * n / (n + PSEUDO_LABELS)
+        influence = weights * (labels - readings - left)
+        rate += float(weights @ labels)
+        variance += float(influence @ influence)
+    return rate, variance
+
+
+def _with_limits(texts: JudgedTexts, parts: list[Part], independent_n: float) -> RateEstimate:
+    """The sum of the parts with Wilson's limits; independent_n: its effective number if texts were independent.
+
+    Clusters divide it by how many times they make the variance larger (never smaller); the standard error is theirs.
+    """
+    shown = sum_of_parts(parts, texts.pert, texts.gene).shown
+    influence = np.sum([part.influence for part in parts], axis=0)
+    variance = float(influence @ influence)
+    inflation = max(1.0, shown.se**2 / variance) if variance > ROUNDING and np.isfinite(shown.se) else 1.0
+    n, rate = independent_n / inflation, float(np.clip(shown.estimate, 0.0, 1.0))
+    t = float(stdtrit(shown.df, 0.975))
+    spread = t**2 / n
+    middle = (rate + spread / 2) / (1 + spread)
+    half = t * float(np.sqrt(rate * (1 - rate) / n + spread / (4 * n))) / (1 + spread)
+    low, high = max(0.0, middle - half), min(1.0, middle + half)
+    interval = replace(shown, estimate=rate, low=low, high=high, method=WILSON)
+    return RateEstimate(interval, influence, np.any([part.counts for part in parts], axis=0), n)

@@ -1,0 +1,62 @@
+"""Rates of an answer by role, and what arguments are worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.errors import InputError
+from core.plots import rubric_rates, rubric_worth, theme
+
+NAN = np.nan
+RATES = pd.DataFrame(
+    [
+        ("EFFECT", "raw", 2000, 0.135, 0.12, 0.15),
+        ("EFFECT", "labels", 12, 0.05, 0.01, 0.2),
+        ("EFFECT", "corrected", 12, NAN, NAN, NAN),
+        ("all", "raw", 8000, 0.2, 0.18, 0.22),
+        ("all", "labels", 100, 0.1, 0.05, 0.17),
+        ("all", "corrected", 100, 0.11, 0.07, 0.16),
+    ],
+    columns=list(rubric_rates.COLUMNS),
+)
+WORTH = pd.DataFrame(
+    [
+        ("<b>names</b>", "hit rate", 900, 1600, -0.07, -0.11, -0.02, 0.02),
+        ("<b>names</b>", "DE contribution", 900, 1600, -0.03, -0.06, 0.01, 0.2),
+        ("never", "hit rate", 0, 2500, NAN, NAN, NAN, NAN),
+    ],
+    columns=list(rubric_worth.COLUMNS),
+)
+
+
+def test_each_role_has_a_block_with_its_three_rates() -> None:
+    chart = rubric_rates.figure(RATES, "yes")
+    names = ["judge, as read", "labels alone", "corrected"]
+    assert list(chart.layout.yaxis.ticktext) == ["<b>EFFECT</b>", *names, "<b>all</b>", *names]
+    words = list(chart.layout.yaxis2.ticktext)
+    assert words[1:4] == ["13.5% [12.0%, 15.0%]  2,000 texts read", "5.0% [1.0%, 20.0%]  12 labels", "–  12 labels"]
+    dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
+    assert dots == {theme.BASELINE: [0.135, 0.2], theme.WARNING: [0.05, 0.1], theme.CHOSEN: [0.11]}
+    assert chart.layout.xaxis.range[0] <= 0
+    assert chart.layout.xaxis.title.text == "share of texts: yes"
+
+
+def test_differences_that_are_left_after_the_correction_have_the_chosen_colour() -> None:
+    chart = rubric_worth.figure(WORTH)
+    dots = {trace.marker.color: list(trace.x) for trace in chart.data if trace.mode == "markers"}
+    assert dots == {theme.CHOSEN: [-0.07], theme.BASELINE: [-0.03]}
+    assert chart.layout.yaxis.ticktext[0] == "<b>&lt;b&gt;names&lt;/b&gt;</b>"  # a name is no markup
+    assert chart.layout.yaxis2.ticktext[0] == "900 rows yes, 1,600 no"
+    assert chart.layout.yaxis2.ticktext[1] == "−0.070 [−0.110, −0.020]  Holm p 0.02"
+    assert [note.text for note in chart.layout.annotations] == ["no difference"]
+
+
+def test_wrong_tables_are_refused() -> None:
+    with pytest.raises(InputError, match="rubric_rates: missing column high"):
+        rubric_rates.figure(RATES.drop(columns="high"), "yes")
+    with pytest.raises(InputError, match="rubric_rates: kind: got 'guess'"):
+        rubric_rates.figure(RATES.replace("raw", "guess"), "yes")
+    with pytest.raises(InputError, match="rubric_worth: missing column p_holm"):
+        rubric_worth.figure(WORTH.drop(columns="p_holm"))

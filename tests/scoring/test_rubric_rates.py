@@ -1,0 +1,207 @@
+"""Rates of an answer by role, from readings, labels and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.errors import InputError
+from core.scoring.rubric_rates import FEWEST_LABELS, RateTexts, compare_rates, join_answers, load_rate_texts, rubric_rates
+from core.scoring.rubric_words import change_lines, changes_shape, rate_lines, rates_shape
+from core.stats.prediction_powered import JudgedTexts, corrected_rate, labels_only_rate
+from core.store import rubrics, runs
+from core.store.rubrics import Sample, SampledText, TextLabel
+
+RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
+N = 400  # rows, each with a brief of EFFECT (seq 0) and one of NULL (seq 1)
+
+
+@pytest.fixture(scope="module")
+def texts() -> pd.DataFrame:
+    rows = np.repeat(np.arange(N), 2)
+    columns = {
+        "pair_id": [f"P{i % 40}_G{i // 8}" for i in rows],
+        "pert": [f"P{i % 40}" for i in rows],
+        "gene": [f"G{i // 8}" for i in rows],
+        "seq": np.tile(np.array([0, 1], dtype=np.int16), N),
+        "stage": "de",
+        "role": np.tile(["EFFECT", "NULL"], N),
+    }
+    return pd.DataFrame(columns)
+
+
+@pytest.fixture(scope="module")
+def readings(texts: pd.DataFrame) -> pd.DataFrame:
+    """EFFECT: half yes; NULL: a quarter. The last two texts could not be read."""
+    mixed = np.random.default_rng(0).permutation(N)[np.arange(len(texts)) // 2]
+    said = np.where(mixed % 4 < np.where(texts["role"] == "EFFECT", 2, 1), "yes", "no").astype(object)
+    said[-2:] = ""
+    return texts[["pair_id", "seq", "role", "stage"]].assign(answer=said, p=np.nan)
+
+
+def sample_of(texts: pd.DataFrame, size: int, seed: int = 0, name: str = "s") -> Sample:
+    """A sample at random, of 1 in len / size."""
+    drawn = texts.sample(size, random_state=seed)
+    chosen = [SampledText(row.pair_id, int(row.seq), row.role, size / len(texts)) for row in drawn.itertuples()]
+    return Sample(RUBRIC.name, RUBRIC.sha256, "run", "random", "", seed, "Ada", tuple(chosen), id=name)
+
+
+def label_all(sample: Sample, said: pd.DataFrame, first: int | None = None, wrong: int = 0) -> list[TextLabel]:
+    """Labels of the first texts of a sample that repeat the judge's answers, but the first `wrong`, which say no."""
+    answers = said.set_index(["pair_id", "seq"])["answer"].to_dict()
+    chosen = sample.texts[:first]
+    return [
+        TextLabel(
+            each.pair_id,
+            each.seq,
+            each.role,
+            "no" if i < wrong else answers[each.pair_id, each.seq] or "no",
+            "Ada",
+            sample=sample.id,
+        )
+        for i, each in enumerate(chosen)
+    ]
+
+
+def joined(
+    texts: pd.DataFrame, readings: pd.DataFrame, labels: Sequence[TextLabel] = (), samples: Sequence[Sample] = ()
+) -> RateTexts:
+    return join_answers(texts, readings, labels, samples, RUBRIC)
+
+
+def test_raw_rates_by_role_and_what_is_missing(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    found = rubric_rates(joined(texts, readings), "yes")
+    assert list(found.roles) == ["EFFECT", "NULL", "all"]
+    effect, whole = found.roles["EFFECT"], found.roles["all"]
+    n_yes = {role: int((part == "yes").sum()) for role, part in readings.groupby("role")["answer"]}
+    assert (effect.n, effect.unread, effect.yes, effect.labels) == (N, 1, n_yes["EFFECT"], 0)
+    assert effect.raw.estimate == pytest.approx(n_yes["EFFECT"] / 399)
+    assert (whole.n, whole.yes, whole.missing) == (2 * N, sum(n_yes.values()), FEWEST_LABELS)
+    assert effect.raw.low < effect.raw.estimate < effect.raw.high
+    assert (effect.labels_only, effect.corrected, effect.sensitivity, found.kappa) == (None, None, None, None)
+    assert f"0 of the {FEWEST_LABELS} labels that it takes, {FEWEST_LABELS} more are missing" in rate_lines(found, "rule")[1]
+    shape = rates_shape(found)["roles"]["NULL"]
+    assert shape["rate"]["estimate"] == pytest.approx(n_yes["NULL"] / 399)
+    assert (shape["corrected"], shape["missing_labels"]) == (None, FEWEST_LABELS)
+
+
+def test_corrected_rates_are_those_of_the_arrays(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    sample = sample_of(texts, 200)
+    labels = label_all(sample, readings, wrong=20)
+    found = rubric_rates(joined(texts, readings, labels, [sample]), "yes").roles["all"]
+    assert (found.labels, found.missing) == (200, 0)
+    label_of = {(each.pair_id, each.seq): float(each.answer == "yes") for each in labels}
+    label = [label_of.get(key, np.nan) for key in zip(texts["pair_id"], texts["seq"], strict=True)]
+    reading = readings["answer"].map({"yes": 1.0, "no": 0.0, "": np.nan})
+    plain = JudgedTexts.of(reading, label, np.isfinite(label).astype(float), texts["pert"], texts["gene"])
+    assert found.corrected is not None
+    assert found.labels_only is not None
+    assert found.corrected.estimate == pytest.approx(corrected_rate(plain).interval.estimate)
+    assert (found.labels_only.low, found.labels_only.high) == pytest.approx(
+        (labels_only_rate(plain).interval.low, labels_only_rate(plain).interval.high)
+    )
+    assert found.corrected.estimate < found.raw.estimate  # some of what the judge calls yes is no
+    assert found.corrected.high - found.corrected.low < found.labels_only.high - found.labels_only.low
+    assert found.sensitivity is not None
+    assert found.sensitivity.estimate == 1
+    assert found.sensitivity.low < 1  # Wilson's
+    assert found.specificity is not None
+    assert found.specificity.estimate < 1
+
+
+def test_half_a_sample_two_samples_and_labels_of_no_sample(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    whole, half = sample_of(texts, 200), sample_of(texts, 100, 1, "t")
+    weights = joined(texts, readings, label_all(whole, readings, 50), [whole]).frame
+    labelled = weights["weight"] > 0
+    assert labelled.sum() == 50  # of 200 in random order, 50 read: each text of 800 had one chance in 16
+    assert weights.loc[labelled, "weight"].tolist() == pytest.approx([16.0 * 50] * 50)
+    outside = replace(label_all(whole, readings, 60)[-1], sample=None)
+    both = joined(texts, readings, [*label_all(whole, readings, 50), *label_all(half, readings), outside], [whole, half]).frame
+    first, second = ({(each.pair_id, each.seq) for each in sample.texts} for sample in (whole, half))
+    reached = {(each.pair_id, each.seq) for each in whole.texts[:50]}
+    keys = list(zip(both["pair_id"], both["seq"], strict=True))
+    expected = [200 / 0.25 * (key in reached) + 100 / 0.125 * (key in second) for key in keys]
+    assert both["weight"].tolist() == pytest.approx(expected)
+    assert (outside.pair_id, outside.seq) in first
+
+
+def test_a_text_counts_once_with_its_first_label_and_a_models_label_never(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    sample = sample_of(texts, 40)
+    ada = label_all(sample, readings)
+    ben = [replace(each, author="Ben", answer="no") for each in ada[:20]]
+    machine = [replace(each, author="model", given_by="model", answer="no") for each in ada]
+    found = joined(texts, readings, [*machine, *ada, *ben], [sample])
+    assert found.frame["label"].notna().sum() == 40
+    alone = joined(texts, readings, ada, [sample])
+    pd.testing.assert_frame_equal(found.frame, alone.frame)
+    assert len(found.twice) == 20
+    assert set(found.twice["second"]) == {"no"}
+    rates = rubric_rates(found, "yes")
+    assert rates.twice == 20
+    assert rates.kappa is not None
+    assert rates.kappa.estimate == pytest.approx(0)  # one who always says no agrees by chance
+    assert any("20 texts: kappa 0.000" in line for line in rate_lines(rates, "rule"))
+
+
+def test_probabilities_are_used_where_the_judge_has_them(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    sure = readings.assign(p=np.where(readings["answer"] == "yes", 0.9, 0.2))
+    frame = joined(texts, sure).frame
+    assert frame.loc[frame["says_yes"], "reading"].unique().tolist() == [0.9]
+    assert frame["reading"].isna().sum() == 2
+    other = join_answers(texts, sure, [], [], RUBRIC, "no").frame  # p is of the first answer
+    assert set(other["reading"].dropna()) == {0.0, 1.0}
+
+
+def test_another_run_on_the_same_rows_is_compared_paired(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    a = joined(texts, readings)
+    is_turned = (np.arange(len(readings)) % 8 == 0) & (readings["answer"] == "yes")
+    less = readings.assign(answer=readings["answer"].mask(is_turned, "no"))
+    same, changed = compare_rates(a, a), compare_rates(a, joined(texts.iloc[:600], less.iloc[:600]))
+    for change in same.values():
+        assert (change.raw.estimate, change.raw.low, change.raw.high) == (0, 0, 0)
+    assert list(changed) == ["EFFECT", "NULL", "all"]
+    effect = changed["EFFECT"]
+    assert effect.n == 300
+    assert effect.raw.estimate == pytest.approx(-is_turned[:600].sum() / 300)
+    assert effect.raw.low < effect.raw.estimate < effect.raw.high < 0
+    assert effect.corrected is None
+    assert changed["NULL"].raw.estimate == 0
+    assert changes_shape(changed)["EFFECT"]["corrected"] is None
+    assert "300 texts: raw −0.1" in change_lines(changed, "a", "b")[1]
+    sample = sample_of(texts, 200)
+    labelled = joined(texts, readings, label_all(sample, readings, wrong=10), [sample])
+    corrected = compare_rates(labelled, labelled)["all"].corrected
+    assert corrected is not None
+    assert (corrected.low, corrected.high) == (0, 0)
+    with pytest.raises(InputError, match="no row has texts of the same role in both"):
+        compare_rates(a, joined(texts.assign(pair_id="x"), readings.assign(pair_id="x")))
+
+
+def test_what_cannot_be_asked_is_refused(texts: pd.DataFrame, readings: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="answer 'maybe', expected one of yes, no"):
+        join_answers(texts, readings, [], [], RUBRIC, "maybe")
+    with pytest.raises(InputError, match="no text that it asks about"):
+        rubric_rates(joined(texts.iloc[:0], readings.iloc[:0]), "yes")
+
+
+def test_texts_and_labels_of_the_store(small_workspace: Workspace) -> None:
+    with small_workspace.store.write() as db:
+        run = runs.find(db, "debate").id
+        whole = replace(RUBRIC, unit="row")
+        found = rubrics.texts(db, run, whole)
+        chosen = tuple(SampledText(row.pair_id, int(row.seq), row.role, 1.0) for row in found.itertuples())
+        sample = Sample(whole.name, whole.sha256, run, "random", "", 0, "Ada", chosen)
+        rubrics.add_sample(db, sample)
+        rubrics.put_labels(db, whole, run, [TextLabel(chosen[0].pair_id, -1, "", "yes", "Ada", sample=sample.id)])
+        said = found[["pair_id", "seq", "role", "stage"]].assign(answer="no", p=np.nan)
+        rates = rubric_rates(load_rate_texts(db, whole, run, said), "yes")
+    assert list(rates.roles) == ["all"]  # a whole row has no role
+    assert (rates.roles["all"].labels, rates.roles["all"].yes) == (1, 0)
+    assert rates.roles["all"].labels_only is not None
+    assert rates.roles["all"].labels_only.estimate == 1

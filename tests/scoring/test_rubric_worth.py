@@ -1,0 +1,136 @@
+"""What an argument is worth: rows with it against rows without, on a simulated debate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.errors import InputError
+from core.scoring.rubric_words import conclusion, worth_sentences, worth_shape
+from core.scoring.rubric_worth import MEASURES, RubricWorth, load_outcomes, rows_with_answer, rubric_worth
+from core.scoring.run_scores import RunRows
+from core.stats.multiplicity import holm
+from core.stats.scores_and_labels import outcome_of
+from tests.scoring.test_run_scores import CELLS, GENE, LABELS, P_DE, P_UP, PERT, loaded, rows_of
+
+ONE, TWO = Rubric("one", "Is it?"), Rubric("two", "Is it so?", unit="row")
+HITS = pd.Series(["hit", "miss", "hit", None, "hit", "hit", "miss", "miss"])
+IDS = [f"{pert}_{gene}" for pert, gene in zip(PERT, GENE, strict=True)]
+
+
+def said(answers: list[str], texts: int = 1) -> pd.DataFrame:
+    """Readings with one answer a text, rows in order."""
+    return pd.DataFrame({"pair_id": np.repeat(IDS[: len(answers) // texts], texts), "seq": 0, "answer": answers, "p": np.nan})
+
+
+def test_one_text_of_a_row_is_enough_and_an_unread_row_is_neither() -> None:
+    found = rows_with_answer(said(["yes", "no", "no", "", "", "", "no", "no"], 2), "yes")
+    assert found.to_dict() == {IDS[0]: True, IDS[1]: False, IDS[3]: False}
+
+
+@pytest.mark.parametrize("cells", [None, CELLS], ids=["all rows", "cells"])
+def test_means_equal_loops(cells: np.ndarray | None) -> None:
+    rows = rows_of(cells=cells)
+    answers = ["yes", "no", "yes", "no", "no", "yes", "no", ""]
+    [found] = rubric_worth(rows, HITS, [(ONE, said(answers))])
+    assert (found.n_yes, found.n_no, found.unread) == (3, 4, 1)
+    outcome = outcome_of(LABELS)
+    for side, word in (("yes", "yes"), ("no", "no")):
+        chosen = [i for i, each in enumerate(answers) if each == word]
+        hits = [HITS[i] == "hit" for i in chosen if HITS[i] in ("hit", "miss")]
+        assert getattr(found.measures["hit_rate"], side).value == pytest.approx(np.mean(hits))
+        for key, positive, scores, counts in (
+            ("de", outcome.effect, P_DE, outcome.labelled),
+            ("dir", outcome.up, P_UP, outcome.directed),
+        ):
+            values = [one_contribution(i, positive, scores, counts, cells) for i in chosen]
+            known = [value for value in values if value is not None]
+            expected = np.mean(known) if known else np.nan
+            assert getattr(found.measures[key], side).value == pytest.approx(expected, nan_ok=True)
+
+
+def one_contribution(
+    i: int, positive: np.ndarray, scores: np.ndarray, counts: np.ndarray, cells: np.ndarray | None
+) -> float | None:
+    if not counts[i]:
+        return None
+    others = [
+        j for j in range(len(scores)) if counts[j] and positive[j] != positive[i] and (cells is None or cells[j] == cells[i])
+    ]
+    sign = 1 if positive[i] else -1
+    return float(np.mean([(np.sign(sign * (scores[i] - scores[j])) + 1) / 2 for j in others])) if others else None
+
+
+@pytest.fixture(scope="module")
+def debate(demo_workspace: Workspace) -> tuple[RunRows, pd.Series]:
+    rows = loaded(demo_workspace, "simulated debate")
+    with demo_workspace.store.read() as db:
+        return rows, load_outcomes(db, rows)
+
+
+def by_row(rows: RunRows, yes: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({"pair_id": rows.frame["pair_id"], "seq": -1, "answer": np.where(yes, "yes", "no"), "p": np.nan})
+
+
+@pytest.fixture(scope="module")
+def tried(debate: tuple[RunRows, pd.Series]) -> list[RubricWorth]:
+    """A rubric that knows which rows are hits, and one that draws them by lot."""
+    rows, outcomes = debate
+    lot = np.random.default_rng(0).random(len(rows)) < 0.4
+    return rubric_worth(rows, outcomes, [(ONE, by_row(rows, outcomes.eq("hit").to_numpy())), (TWO, by_row(rows, lot))])
+
+
+def test_holm_counts_every_measure_of_every_rubric(tried: list[RubricWorth]) -> None:
+    p = [each.p[key].p for each in tried for key in MEASURES]
+    corrected = [each.p[key].holm for each in tried for key in MEASURES]
+    assert corrected == pytest.approx(holm(p).tolist(), nan_ok=True)
+    assert max(value / one for value, one in zip(corrected, p, strict=True) if value < 1) > 3  # more than one rubric's measures
+
+
+def test_hits_differ_where_they_are_chosen_and_not_by_lot(tried: list[RubricWorth]) -> None:
+    knowing, lot = tried
+    hit = knowing.measures["hit_rate"]
+    assert (hit.yes.value, hit.no.value, hit.change.value) == (1, 0, 1)
+    assert knowing.measures["de"].change.shown.low > 0
+    assert knowing.p["de"].holm < 0.05
+    assert all(lot.p[key].holm > 0.05 for key in MEASURES)
+    assert conclusion(lot).startswith("No difference is left")
+    assert "higher in DE contribution" in conclusion(knowing)
+
+
+def test_words_and_json(tried: list[RubricWorth], debate: tuple[RunRows, pd.Series]) -> None:
+    knowing, lot = tried
+    n = len(debate[0])
+    first = worth_sentences(knowing)[0]
+    assert first.startswith(
+        f"one: {knowing.n_yes:,} rows where at least one advocate's text is “yes”, {knowing.n_no:,} rows where"
+    )
+    assert "rows whose answer is “yes”" in worth_sentences(lot)[0]
+    both, single = worth_shape(tried), worth_shape([lot])
+    assert [each["rubric"] for each in both["rubrics"]] == ["one", "two"]
+    assert "yes" not in both
+    assert single["yes"]["n"] + single["no"]["n"] == n
+    assert set(single["delta"]) == set(single["p_holm"]) == set(MEASURES)
+    assert single["delta"]["de"]["low"] < single["delta"]["de"]["high"]
+
+
+def test_runs_without_labels_and_answers_that_are_none_are_refused(demo_workspace: Workspace) -> None:
+    without = loaded(demo_workspace, "simulated debate test")
+    with pytest.raises(InputError, match="simulated debate test: none of its 1,800 rows has a label"):
+        rubric_worth(without, pd.Series([None] * len(without)), [(ONE, said(["yes"] * 8))])
+    with pytest.raises(InputError, match="rubric one: answer 'maybe', expected one of yes, no"):
+        rubric_worth(rows_of(), HITS, [(ONE, said(["yes"] * 8))], "maybe")
+
+
+def test_an_answer_that_no_row_has_gives_no_difference() -> None:
+    [found] = rubric_worth(rows_of(), HITS, [(replace(ONE, name="never"), said(["no"] * 8))])
+    assert found.n_yes == 0
+    assert np.isnan(found.measures["de"].change.value)
+    assert np.isnan(found.p["de"].holm)
+    assert worth_shape([found])["delta"]["de"] is None
+    assert worth_sentences(found)[-1].startswith("No difference is left")

@@ -1,0 +1,50 @@
+"""The commands `rubric rate` and `rubric worth`."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from tests.commands import core, core_json
+
+rubrics = pytest.importorskip("core.actions.rubrics")
+pytest.importorskip("core.actions.readings")
+
+MEASURES = {"hit_rate", "de", "dir"}
+
+
+@pytest.fixture
+def asked(small_workspace: Workspace) -> Workspace:
+    """The small debate, and a rubric that a pattern answers."""
+    rubrics.add(small_workspace, Rubric("program", "Does it name a program?", pattern="shared program"))
+    return small_workspace
+
+
+def test_rates_and_worth_of_a_pattern(asked: Workspace) -> None:
+    place = asked.settings.workspace
+    rates = core_json(place, "rubric", "rate", "program", "debate", "--other", "debate")
+    assert rates["judge"] == "rule"
+    whole = rates["roles"]["all"]
+    assert {"n", "yes", "rate", "corrected", "labels"} <= set(whole)
+    assert (whole["n"], whole["yes"], whole["labels"], whole["corrected"], whole["missing_labels"]) == (12, 11, 0, None, 50)
+    assert rates["roles"]["UP"]["rate"]["estimate"] == pytest.approx(2 / 3)
+    assert rates["changes"]["all"]["rate"] | {"se": 0} == {"estimate": 0, "low": 0, "high": 0, "se": 0}
+    other = core_json(place, "rubric", "rate", "program", "debate", "--answer", "no")
+    assert other["roles"]["all"]["yes"] == 1
+    worth = core_json(place, "rubric", "worth", "program", "debate")
+    assert (worth["yes"]["n"], worth["no"]["n"], worth["unread"]) == (3, 0, 1)
+    assert set(worth["delta"]) == set(worth["p_holm"]) == MEASURES
+    assert len(core_json(place, "rubric", "worth", "program,genes", "debate")["rubrics"]) == 2
+    lines = core(place, "rubric", "rate", "program", "debate").out.splitlines()
+    assert lines[-1].startswith("all      11 of 12: raw 0.917 [")
+
+
+def test_what_is_not_there_is_one_error(asked: Workspace) -> None:
+    place = asked.settings.workspace
+    unknown = core(place, "rubric", "rate", "nothing", "debate")
+    assert (unknown.status, unknown.err.count("\n")) == (1, 1)
+    assert "rubric 'nothing': not known" in unknown.err
+    assert (
+        "answer 'maybe', expected one of yes, no" in core(place, "rubric", "rate", "program", "debate", "--answer", "maybe").err
+    )
