@@ -41,6 +41,7 @@ machine_names  what leaves with nothing that is sent to others: folders, address
 site           a run as a folder of plain files that a browser shows
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
+text_vectors   encoders of texts, by name
 packs          knowledge packs: import, read, delete
 prompt_files   files of prompts that runs ask: read, check, keep
 ablations      ready ablations: what each needs and has, and running one

@@ -4,6 +4,8 @@ brief_checks       does a brief argue for its side, or does it answer a multiple
 rules              one file a question that a rule can answer
 rubric             a question with a fixed set of answers, asked of texts of a run
 debate_audit       the briefs of a run, role by role
+argument_kinds     texts with similar words: kinds of arguments, and how well they hold
+argument_words     which words of an argument count, and which tell kinds apart
 shared_symbols     perturbations and target genes that two splits share
 concerns           what a person should look at before believing a number
 """
