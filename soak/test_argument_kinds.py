@@ -1,4 +1,4 @@
-"""The kinds of arguments of the 7,497 answers of the published run over the labelled pool: seconds, memory, and how well they hold."""
+"""The kinds of arguments of the 7,497 answers over the labelled pool: seconds, memory, and how well they hold."""
 
 from __future__ import annotations
 

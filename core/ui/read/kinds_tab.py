@@ -48,8 +48,10 @@ def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
     texts, role, method, number, seed = st.columns([0.22, 0.2, 0.22, 0.2, 0.16])
     names = {kind: f"{TEXT_NAMES[kind]} ({sum(roles.values()):,})" for kind, roles in counts.items()}
     kind = choose_one(texts.selectbox, "texts", "Texts", names, next(iter(names))) or next(iter(names))
-    roles = {"": "all", **{name: f"{name} ({n:,})" for name, n in counts[kind].items()}} if len(counts[kind]) > 1 else {"": "all"}
-    by = choose_one(role.selectbox, "of_role", "Of the role", roles, "") or ""
+    by = ""
+    if len(counts[kind]) > 1:
+        roles = {"": "all", **{name: f"{name} ({n:,})" for name, n in counts[kind].items()}}
+        by = choose_one(role.selectbox, "of_role", "Of the role", roles, "") or ""
     how = choose_one(method.selectbox, "sorted_by", "Sorted by", METHODS, "kmeans") or "kmeans"
     k = _BY_RULE
     if how == "kmeans":
