@@ -33,6 +33,7 @@ benchmark_process  a benchmark in a process of its own
 benchmark_plans  what a plan of a benchmark is made from
 benchmark_baselines  what simple methods score on a split with labels
 benchmark_ledger  a benchmark's hypothesis in the ledger: registered before its arms are made, its result recorded after
+rubric_ledger  a rubric's worth in the ledger: registered, and its result recorded
 ledger         the ledger of hypotheses: registers, records results, imports what others published
 target_ranking  target rankings: creates, evaluates, finds and deletes them; target_process trains them
 finetunes      plans, starts, stops and resumes fine-tunes, and finds those that are there
@@ -42,6 +43,7 @@ machine_names  what leaves with nothing that is sent to others: folders, address
 site           a run as a folder of plain files that a browser shows
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
+text_vectors   encoders of texts, by name
 packs          knowledge packs: import, read, delete
 prompt_files   files of prompts that runs ask: read, check, keep
 rubrics        questions about texts of runs: finds them, adds one's own

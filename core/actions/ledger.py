@@ -67,24 +67,25 @@ def register(workspace: Workspace, wanted: Registration) -> Entry:
     A second registration of the same name is added and linked to the first, whose rule goes on deciding. An entry whose runs
     have their result already says so. Raises InputError for texts that are empty or too long, ReadOnly.
     """
-    _check_texts(wanted)
+    check_texts(wanted.name, wanted.hypothesis, wanted.prediction, wanted.note)
     with workspace.store.read() as db:
         workspace.refuse_if_read_only("register hypothesis", wanted.name)
         entry = _registration_entry(db, wanted)
     return add_once(workspace, "register hypothesis", entry)
 
 
-def _check_texts(wanted: Registration) -> None:
-    check_name("hypothesis", wanted.name)
-    for what, text in (("hypothesis", wanted.hypothesis), ("prediction", wanted.prediction)):
+def check_texts(name: str, hypothesis: str, prediction: str, note: str) -> None:
+    """Raises InputError for texts of a registration that are empty or too long."""
+    check_name("hypothesis", name)
+    for what, text in (("hypothesis", hypothesis), ("prediction", prediction)):
         if not 0 < len(text.strip()) <= MAX_TEXT:
-            raise InputError(f"{wanted.name}: {what}: {len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}")
-    if len(wanted.note) > MAX_TEXT:
-        raise InputError(f"{wanted.name}: note: {len(wanted.note):,} characters, expected at most {MAX_TEXT:,}")
+            raise InputError(f"{name}: {what}: {len(text.strip()):,} characters, expected 1 to {MAX_TEXT:,}")
+    if len(note) > MAX_TEXT:
+        raise InputError(f"{name}: note: {len(note):,} characters, expected at most {MAX_TEXT:,}")
 
 
 def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
-    a, b = (_run_of(db, name) if name and not wanted.benchmark else None for name in (wanted.a, wanted.b))
+    a, b = (run_of(db, name) if name and not wanted.benchmark else None for name in (wanted.a, wanted.b))
     if a is not None and b is not None and a.dataset != b.dataset:
         raise InputError(f"{a.name} and {b.name}: on different datasets; expected runs on one dataset")
     if b is not None:
@@ -95,7 +96,7 @@ def _registration_entry(db: Cursor, wanted: Registration) -> Entry:
         name=wanted.name.strip(),
         hypothesis=wanted.hypothesis.strip(),
         prediction=wanted.prediction.strip(),
-        dataset=_dataset_name(db, wanted.dataset, a or b),
+        dataset=dataset_name(db, wanted.dataset, a or b),
         **asdict(wanted.rule),
         run_a=a.id if a else None,
         run_b=b.id if b else None,
@@ -116,7 +117,7 @@ def _has_result(db: Cursor, a: Run, b: Run) -> bool:
     return has_labels or (a.public_score is not None and b.public_score is not None)
 
 
-def _run_of(db: Cursor, name: str) -> Run | None:
+def run_of(db: Cursor, name: str) -> Run | None:
     """The run of a name or id; None if there is none yet."""
     try:
         return runs.find_predicting(db, name)
@@ -124,7 +125,8 @@ def _run_of(db: Cursor, name: str) -> Run | None:
         return None
 
 
-def _dataset_name(db: Cursor, name: str, run: Run | None) -> str:
+def dataset_name(db: Cursor, name: str, run: Run | None) -> str:
+    """The name of a run's dataset, else of the one of a name or id, else of the default one. Raises NotFound, StateError."""
     found = datasets.find(db, run.dataset if run else name) if run or name else datasets.default(db)
     if found is None:
         raise StateError("ledger: there is no dataset yet, so nothing to have a hypothesis about; import one")
@@ -140,6 +142,8 @@ def record_result(workspace: Workspace, name: str, wanted: Recording) -> Entry:
     workspace.refuse_if_read_only("record result", name)
     with workspace.store.read() as db:
         registration = find_registration(db, name)
+        if registration.rubric is not None:
+            raise InputError(f"{name}: registered about the rubric {registration.rubric!r}, not about two runs")
         if registration.benchmark is not None:
             raise InputError(
                 f"{name}: registered by the benchmark {registration.benchmark!r}, which records its result when it is done"

@@ -8,6 +8,8 @@ rubric             a question with a fixed set of answers, asked of texts of a r
 pattern            regular expressions that people write
 answer_counts      how often each answer to a rubric was given, by role
 debate_audit       the briefs of a run, role by role
+argument_kinds     texts with similar words: kinds of arguments, and how well they hold
+argument_words     which words of an argument count, and which tell kinds apart
 shared_symbols     perturbations and target genes that two splits share
 concerns           what a person should look at before believing a number
 """

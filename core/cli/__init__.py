@@ -13,6 +13,7 @@ controls    controls
 baselines   baselines
 benchmark   benchmark, plan
 audit       audit: debates, leakage
+clusters    clusters
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces

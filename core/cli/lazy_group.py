@@ -19,6 +19,7 @@ MODULES = (
     "backup",
     "baselines",
     "benchmark",
+    "clusters",
     "controls",
     "engine",
     "files",

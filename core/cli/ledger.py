@@ -8,13 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from core.actions import ledger
+from core.actions import ledger, rubric_ledger
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, show
 from core.errors import InputError
 from core.experiments.decision import DecisionRule
 from core.experiments.ledger import LedgerLine, ledger_lines
 from core.experiments.ledger_words import detectable_text, line_record, result_text, summary_sentences, verdict_text
+from core.experiments.rubric_hypothesis import WorthRule
 from core.file_io import read_file
 from core.methods.base import split_names
 from core.store.hypotheses import Entry
@@ -44,20 +45,34 @@ def add(
     name: Name,
     hypothesis: Annotated[str, typer.Option(help="What is claimed.")],
     prediction: Annotated[str, typer.Option(help="What will be seen if it is true.")],
-    smallest: Annotated[float, typer.Option(help="The smallest difference worth having, in AUROC.")],
-    metric: Annotated[str, typer.Option(metavar="de|dir|mean", help="The primary metric.")] = "mean",
+    smallest: Annotated[float, typer.Option(help="The smallest difference worth having, in AUROC or hit rate.")],
+    metric: Annotated[
+        str,
+        typer.Option(metavar="de|dir|mean|hit_rate", help="The primary metric: by default the mean, hit_rate with --rubric."),
+    ] = "",
     level: Annotated[
         str, typer.Option(metavar="fused|embedding|other", help="The level that decides: what ships is fused.")
     ] = "fused",
     unit: Annotated[str, typer.Option(metavar="two-way|pert|gene|row", help="What is resampled.")] = "two-way",
     pair: Pair = "",
+    rubric: Annotated[
+        str, typer.Option(help="A rubric in the place of two runs: rows of --run that it says yes of against the others.")
+    ] = "",
+    run: Annotated[str, typer.Option(help="The run whose texts the rubric asks about, by name or id.")] = "",
     dataset: Annotated[str, typer.Option(help="By default that of the runs.")] = "",
     note: Note = "",
     as_json: Json = False,
 ) -> None:
     """Register a hypothesis with the rule that decides it, before its result is seen."""
+    if bool(rubric) != bool(run) or (rubric and pair):
+        raise InputError("ledger add: expected --rubric and --run together, without --runs")
+    if rubric:
+        worth = WorthRule(metric or "hit_rate", unit, smallest)  # type: ignore[arg-type]  # which it checks
+        about = rubric_ledger.RubricRegistration(name, hypothesis, prediction, rubric, run, worth, dataset, note)
+        _show_entry(context.obj, rubric_ledger.register(context.obj, about), as_json)
+        return
     a, b = _split_pair(pair) if pair else ("", "")
-    rule = DecisionRule(metric, level, unit, smallest)  # type: ignore[arg-type]  # which it checks
+    rule = DecisionRule(metric or "mean", level, unit, smallest)  # type: ignore[arg-type]  # which it checks
     wanted = ledger.Registration(name, hypothesis, prediction, rule, a, b, dataset, note)
     _show_entry(context.obj, ledger.register(context.obj, wanted), as_json)
 
@@ -72,10 +87,22 @@ def result(
         typer.Option(metavar="A,B", help="Compare public scores; two labelled runs made alike say what those can show."),
     ] = "",
     benchmark: Annotated[str, typer.Option(help="The benchmark that the runs are arms of.")] = "",
+    reading: Annotated[
+        str, typer.Option(help="About a rubric: the reading whose answers count, by default its rule or the newest.")
+    ] = "",
     note: Note = "",
     as_json: Json = False,
 ) -> None:
-    """Record the result of a registered hypothesis, computed from two runs; it is never typed in."""
+    """Record the result of a registered hypothesis, computed from runs; it is never typed in."""
+    with context.obj.store.read() as db:
+        is_about_rubric = ledger.find_registration(db, name).rubric is not None
+    if is_about_rubric:
+        if pair or public_noise or benchmark:
+            raise InputError(f"{name}: registered about a rubric, expected no --runs, --public-noise or --benchmark")
+        _show_entry(context.obj, rubric_ledger.record_result(context.obj, name, reading, note), as_json)
+        return
+    if reading:
+        raise InputError(f"{name}: registered about two runs, expected no --reading")
     a, b = _split_pair(pair) if pair else ("", "")
     wanted = ledger.Recording(a, b, _split_pair(public_noise) if public_noise else None, benchmark, note)
     _show_entry(context.obj, ledger.record_result(context.obj, name, wanted), as_json)

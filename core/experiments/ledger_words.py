@@ -9,6 +9,7 @@ from typing import Any
 from core.experiments.decision import ALPHA, METRICS, POWER
 from core.experiments.ledger import Family, LedgerLine, family_of
 from core.experiments.published_ladder import ON_PUBLIC
+from core.experiments.rubric_hypothesis import WORTH_METRICS
 from core.stats.power import detectable_difference
 from core.store.hypotheses import HERE, Entry
 from core.texts import estimate_text, number_text, quantity_text
@@ -48,6 +49,8 @@ def compared_text(entry: Entry) -> str:
     """What was compared: b against a."""
     if entry.name_b is None:
         return "–"
+    if entry.rubric is not None:
+        return f"rows of {entry.name_b} that {entry.rubric} says yes of against the others"
     return f"{entry.name_b} against {entry.name_a or 'a score that was not published'}"
 
 
@@ -63,6 +66,8 @@ def rule_text(entry: Entry) -> str:
     """The rule that was registered, in words."""
     if entry.smallest_effect is None:
         return "none"
+    if entry.rubric is not None:
+        return f"{WORTH_METRICS[entry.metric or 'hit_rate']}, by {entry.unit}, at least {entry.smallest_effect:+g}"
     metric = METRICS.get(entry.metric or "mean", "")
     return f"{metric}, level {entry.level}, by {entry.unit}, at least {entry.smallest_effect:+g}"
 
@@ -146,6 +151,7 @@ def line_record(line: LedgerLine) -> Mapping[str, Any]:
         "words": verdict_text(line),
         "reason": entry.reason,
         "rule": {key: getattr(rule, key) for key in ("metric", "level", "unit", "smallest_effect")},
+        "rubric": entry.rubric,
         "a": entry.name_a,
         "b": entry.name_b,
         "runs": [entry.run_a, entry.run_b] if entry.run_a and entry.run_b else None,

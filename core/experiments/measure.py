@@ -118,7 +118,12 @@ def _public_se(noise: tuple[RunRows, RunRows], rows: int, rule: DecisionRule) ->
 
 def result_was_there(a: Run, b: Run, registered_at: datetime) -> bool:
     """Whether both runs had ended when the hypothesis was registered. registered_at: local, as all times of a run are."""
-    return all(_ended(run) <= registered_at for run in (a, b))
+    return has_ended_by(a, registered_at) and has_ended_by(b, registered_at)
+
+
+def has_ended_by(run: Run, moment: datetime) -> bool:
+    """Whether the answers of a run were there at a moment, local, as all times of a run are."""
+    return _ended(run) <= moment
 
 
 def _ended(run: Run) -> datetime:

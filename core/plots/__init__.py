@@ -19,4 +19,5 @@ volcano           what a perturbation changes                effect_counts     h
 rubric_rates      rates of an answer by role                 rubric_worth      what arguments are worth
 knockdown         what is left of a target's expression
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
+argument_kinds    hit rates of kinds of arguments
 """

@@ -13,6 +13,7 @@ from core.errors import NotFound
 from core.experiments.published.reproduce import Reproduced
 from core.report.captioned import CaptionedFigure
 from core.scoring import run_scores
+from core.scoring.argument_kinds import RunTexts, load_texts
 from core.scoring.compare_runs import RunComparison, compare_runs
 from core.scoring.controls import RunControls, control_run
 from core.scoring.other_scores import OtherScores, other_scores_of_run
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 # What a kNN's run scores on some rows with permuted vectors, if that was computed before.
 FindVectors = Callable[[Run, Sequence[str]], Floats | None]
+ARGUMENT_KINDS = "argument_kinds"  # the figure that alone needs the texts of runs
 Reproduce = Callable[[], tuple[Reproduced, ...]]
 R = TypeVar("R")
 
@@ -50,7 +52,8 @@ class Material:
 
     runs: those that were chosen; ancestors: what they were made from. counts: `datasets.counts` of the dataset; dataset_rows:
     `pairs.frame`. rows, audits: by run, of all that are shown or compared. chosen_rows: by id, each in the chosen runs that
-    have it. files: what was imported. ledger: every hypothesis. find_vectors: what permuted vectors score, if that was computed
+    have it. files: what was imported. ledger: every hypothesis. texts: by run, of those that have any, if a
+    figure shows their kinds. find_vectors: what permuted vectors score, if that was computed
     before. reproduce: computes the published numbers anew.
     """
 
@@ -65,6 +68,7 @@ class Material:
     chosen_rows: Mapping[str, Sequence[ChosenRow]]
     files: Sequence[Import]
     ledger: Sequence[Entry]
+    texts: Mapping[str, RunTexts]
     find_vectors: FindVectors
     reproduce: Reproduce
     _known: dict[tuple[str, ...], Any] = field(default_factory=dict)
@@ -138,9 +142,14 @@ def load_material(db: Cursor, selection: ReportSelection, find_vectors: FindVect
         chosen_rows={pair_id: tuple(_rows_of(db, selection, chosen, pair_id)) for pair_id in selection.rows},
         files=imports.behind(db, selection.dataset, [*shown, *(run.id for run in ancestors)]),
         ledger=hypotheses.list_all(db),
+        texts=_texts_of(db, chosen) if ARGUMENT_KINDS in selection.figure_names else {},
         find_vectors=find_vectors,
         reproduce=reproduce,
     )
+
+
+def _texts_of(db: Cursor, chosen: Sequence[Run]) -> dict[str, RunTexts]:
+    return {run.id: load_texts(db, run.id) for run in chosen if traces.text_counts(db, run.id)}
 
 
 def _ancestors_of(db: Cursor, shown: Mapping[str, Run]) -> tuple[Run, ...]:

@@ -22,6 +22,8 @@ class Entry:
     first: the id of the first entry about the hypothesis, its own if it is that one. name, hypothesis, prediction: what is
     claimed, and what would be seen if it were true. dataset: a name. metric, level, unit, smallest_effect: the rule. run_a,
     run_b: ids of the runs compared, b - a; name_a, name_b: their names then, or those of the methods. benchmark: its name.
+    rubric, rubric_sha256: of a hypothesis about one, what it is called and the hash of its content; rows of run b that answer it
+    with yes are then compared with those that answer no, and there is no run a.
     measured_on: "labelled rows" or "public leaderboard". scored: how both were scored. score_a, score_b: in the metric;
     score_se: standard error of one of them. estimate, low, high, se: of the difference. df: of Student's t, None for the normal
     distribution. z: the difference in standard errors. n: rows behind it. detectable: the smallest difference that would have
@@ -48,6 +50,8 @@ class Entry:
     name_a: str | None = None
     name_b: str | None = None
     benchmark: str | None = None
+    rubric: str | None = None
+    rubric_sha256: str | None = None
     measured_on: str | None = None
     scored: str | None = None
     score_a: float | None = None

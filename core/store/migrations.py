@@ -230,5 +230,7 @@ def rubrics_and_labels(cursor: duckdb.DuckDBPyConnection) -> None:
         """CREATE TABLE text_label (rubric VARCHAR NOT NULL, rubric_sha256 VARCHAR NOT NULL, run VARCHAR NOT NULL,
            pair_id VARCHAR NOT NULL, seq SMALLINT NOT NULL, role VARCHAR NOT NULL, answer VARCHAR NOT NULL,
            given_by VARCHAR NOT NULL, author VARCHAR NOT NULL, sample VARCHAR, labelled_at TIMESTAMP NOT NULL)""",
+        "ALTER TABLE hypothesis ADD COLUMN rubric VARCHAR",
+        "ALTER TABLE hypothesis ADD COLUMN rubric_sha256 VARCHAR",
     ):
         cursor.execute(statement)

@@ -112,3 +112,30 @@ def rows(cursor: Cursor, run: str) -> dict[str, RowResult]:
     )
     predictions = [record_from_json(Prediction, values) for values in prediction_rows]
     return {row.pair_id: RowResult(row, tuple(events.get(row.pair_id, ()))) for row in predictions}
+
+
+# What kinds of arguments are found among, the kinds of events that argue first.
+TEXT_KINDS = ("brief", "rebuttal", "answer", "thought", "text", "verdict")
+
+
+def text_counts(cursor: Cursor, run: str) -> dict[str, dict[str, int]]:
+    """How many texts of each of TEXT_KINDS a run has: kind → role → number; kinds that it lacks are left out."""
+    found = cursor.execute(
+        """SELECT kind, role, count(*) FROM trace_event WHERE run = ? AND list_contains(?, kind)
+           GROUP BY kind, role ORDER BY list_position(?, kind), list_position(['EFFECT', 'NULL', 'UP', 'DOWN'], role), role""",
+        [run, list(TEXT_KINDS), list(TEXT_KINDS)],
+    ).fetchall()
+    counts: dict[str, dict[str, int]] = {}
+    for kind, role, n in found:
+        counts.setdefault(kind, {})[role] = n
+    return counts
+
+
+def texts(cursor: Cursor, run: str, kind: str, role: str = "") -> pd.DataFrame:
+    """The texts of one kind, rows in file order: pair_id, pert, gene, seq, stage, role, content. role: "" for all."""
+    return cursor.execute(
+        """SELECT e.pair_id, p.pert, p.gene, e.seq, e.stage, e.role, e.content
+           FROM trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id
+           WHERE e.run = ? AND e.kind = ? AND ? IN ('', e.role) ORDER BY p.position, e.seq""",
+        [run, kind, role],
+    ).df()

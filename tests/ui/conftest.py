@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from core.actions.workspace import Workspace
 from core.config import REPOSITORY
 from core.ui.experiments import baselines_tab
+from core.ui.read import kinds_tab
 from core.ui.shared import space_numbers
 from core.ui.shared.background import Background, Result
 from core.ui.shared.loaders import rows
@@ -82,6 +83,7 @@ def visit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit]:
     monkeypatch.setattr(space_numbers, "background", Idle)
     monkeypatch.setattr(results, "background", Idle)
     monkeypatch.setattr(baselines_tab, "background", Idle)
+    monkeypatch.setattr(kinds_tab, "background", Idle)
     monkeypatch.setattr("streamlit.testing.v1.app_test.PagesManager", RoutedPages)
     monkeypatch.delenv("PERTURBDESK_READ_ONLY", raising=False)
     monkeypatch.setenv("PERTURBDESK_AUTHOR", "tester")

@@ -8,5 +8,6 @@ slices           the slices that cost most        roc_curves       ROC of DE and
 score_ways       AUROCs of the same rows          score_spread     a score by label
 reliability      calibration of probabilities     brief_lengths    lengths of each role's briefs
 published        published numbers, computed anew
+argument_kinds   kinds of arguments and their hit rates
 paired_changes   paired differences of two runs   rank_scatter     ranks in two runs
 """

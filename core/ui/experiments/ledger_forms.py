@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core.actions import ledger
+from core.actions import ledger, rubric_ledger
 from core.actions.ledger import Recording, Registration
 from core.errors import DeskError
 from core.experiments.decision import LEVELS, METRICS, UNITS, DecisionRule
@@ -93,6 +93,9 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
         st.markdown(as_text(f"The benchmark {registration.benchmark} records it when it is done: start or resume it there."))
         links.to_page(links.EXPERIMENTS, "Benchmark", tab="Benchmark", benchmark=registration.benchmark)
         return
+    if registration.rubric is not None:
+        _show_rubric_recording(context, registration)
+        return
     has_runs = registration.name_a is not None and registration.name_b is not None
     if has_runs:
         st.markdown(as_text(f"It was registered for {registration.name_b} against {registration.name_a}."))
@@ -110,13 +113,27 @@ def _show_recording(context: PageContext, waiting: Mapping[str, Entry]) -> None:
         _record(context, registration, Recording(a, b, noise))
 
 
+def _show_rubric_recording(context: PageContext, registration: Entry) -> None:
+    st.markdown(as_text(f"It is about the rubric {registration.rubric} on the run {registration.name_b}."))
+    st.caption("The result is computed from the rubric's rule, or from the newest reading by a model; it cannot be typed in.")
+    if st.button("Record result", type="primary", key="record-rubric-result"):
+        with explain_errors():
+            with st.spinner("Comparing …"):
+                entry = rubric_ledger.record_result(context.workspace, registration.first)
+            _confirm_result(entry)
+
+
 def _record(context: PageContext, registration: Entry, wanted: Recording) -> None:
     with explain_errors():
         with st.spinner("Comparing …"):
             entry = ledger.record_result(context.workspace, registration.first, wanted)
-        late = f", {SEEN}" if entry.seen_before else ""
-        confirm(f"{entry.name}: {entry.verdict}{late}.", _link_to_changes)
-        st.rerun()
+        _confirm_result(entry)
+
+
+def _confirm_result(entry: Entry) -> None:
+    late = f", {SEEN}" if entry.seen_before else ""
+    confirm(f"{entry.name}: {entry.verdict}{late}.", _link_to_changes)
+    st.rerun()
 
 
 def _show_import(context: PageContext) -> None:

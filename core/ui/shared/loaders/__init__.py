@@ -47,6 +47,7 @@ from core.ui.shared.loaders.rows import (
     runs_with_row,
     shared_row_counts,
     symbol_rows,
+    text_counts,
 )
 from core.ui.shared.loaders.scores import (
     cell_evaluation,
@@ -137,6 +138,7 @@ __all__ = [
     "space_vectors",
     "standing",
     "symbol_rows",
+    "text_counts",
     "tokens_by_run",
     "versions_of",
     "workspace",

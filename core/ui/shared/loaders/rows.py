@@ -105,6 +105,13 @@ def debate_audit(run: str) -> tuple[DebateAudit, pd.DataFrame]:
     return audit_debate(facts), lengths
 
 
+@cache_by("run:{0}")
+def text_counts(run: str) -> dict[str, dict[str, int]]:
+    """How many texts a run has: kind → role → number."""
+    with reading() as db:
+        return traces.text_counts(db, run)
+
+
 def runs_with_row(dataset: str, pair_id: str) -> list[str]:
     """Ids of the runs that predict a row of a dataset (id)."""
     with reading() as db:

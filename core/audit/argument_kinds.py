@@ -1,0 +1,254 @@
+"""Kinds of arguments: texts with similar words, found by clustering, and how well the clusters hold when they are found anew.
+
+TF-IDF of the words that count (`argument_words`), reduced by a truncated SVD, or vectors of an encoder; then k-means, or HDBSCAN
+(Campello, Moulavi and Sander 2013), which leaves texts that resemble no others without a kind. Vectors have length 1, so
+distances are those of angles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from core.audit.argument_words import WordTable, words_of
+from core.errors import InputError
+from core.stats.arrays import Bools, Codes, Floats
+
+Method = Literal["kmeans", "hdbscan"]
+METHODS: dict[str, str] = {"kmeans": "k-means", "hdbscan": "HDBSCAN"}
+NOISE, WORDLESS = -1, -2  # the kinds of texts that are like no others, and of those without a word that counts
+LEAST_K, MOST_K = 3, 12  # among which the number of kinds is chosen
+HOLDS = 0.8  # the adjusted Rand index from which clusters are said to hold
+COLUMNS, STARTS = 50, 3  # of the SVD; of each k-means, of which the best is taken
+REPEATS = 5  # other seeds, and samples of the rows, under which kinds are found anew
+SAMPLED = 0.8  # share of the rows in a sample
+SMALLEST_SHARE, SMALLEST = 0.01, 10  # the smallest kind of HDBSCAN: a share of the texts, and texts
+WORDS, TYPICAL = 6, 5  # telling words and typical texts of a kind
+RULE = (
+    f"the largest number from {LEAST_K} to {MOST_K} whose kinds hold under other seeds and on samples of the rows (mean adjusted "
+    f"Rand index {HOLDS} or more), else the one that holds best"
+)
+Encoder = Callable[[Sequence[str]], Floats]  # texts in, vectors of shape (n_texts, n_columns) out
+
+
+@dataclass(frozen=True, slots=True)
+class KindSettings:
+    """How kinds are found. k: their number, None for the one that RULE chooses; only for k-means. Raises InputError."""
+
+    method: Method = "kmeans"
+    k: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in get_args(Method):
+            raise InputError(f"kinds of arguments: method: got {self.method!r}, expected {', '.join(get_args(Method))}")
+        if self.k is not None and self.method != "kmeans":
+            raise InputError(f"kinds of arguments: k: got {self.k} with {self.method}, which finds the number itself")
+        if self.k is not None and self.k < 2:
+            raise InputError(f"kinds of arguments: k: got {self.k}, expected 2 or more")
+        if not 0 <= self.seed < 2**31:
+            raise InputError(f"kinds of arguments: seed: got {self.seed}, expected a whole number from 0 below 2³¹")
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How well kinds that were found anew agree with the first: adjusted Rand index, 1 for the same kinds, 0 for chance.
+
+    mean, low, high: over the `repeats`, the smallest and the largest of them. over: what differed.
+    """
+
+    mean: float
+    low: float
+    high: float
+    repeats: int
+    over: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether the same kinds are found again."""
+        return self.mean >= HOLDS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArgumentKinds:
+    """The kinds of some texts, the largest first.
+
+    kinds: of each text, of shape (n_texts,), NOISE or WORDLESS for those of none. words: telling words of each kind. typical:
+    positions of the texts nearest to each kind's mean, of different rows. by_seed: None for HDBSCAN, which has none.
+    """
+
+    kinds: Codes
+    words: tuple[tuple[str, ...], ...]
+    typical: tuple[tuple[int, ...], ...]
+    by_seed: Agreement | None
+    by_rows: Agreement
+
+    @property
+    def n_kinds(self) -> int:
+        return len(self.words)
+
+    @property
+    def agreements(self) -> tuple[Agreement, ...]:
+        return (self.by_rows,) if self.by_seed is None else (self.by_seed, self.by_rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arguments:
+    """Texts to sort. content, pert, gene: of shape (n_texts,); rows: codes of the texts' rows, of the same shape."""
+
+    content: Sequence[str]
+    pert: Sequence[str]
+    gene: Sequence[str]
+    rows: Codes
+
+
+def find_argument_kinds(texts: Arguments, settings: KindSettings, encode: Encoder | None = None) -> ArgumentKinds:
+    """Sort texts into kinds; the same texts and settings give the same kinds.
+
+    encode: in the place of TF-IDF; it is given the words that count. Raises InputError for fewer texts with words than kinds.
+    """
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn, which is slow to import
+
+    documents = [words_of(*one) for one in zip(texts.content, texts.pert, texts.gene, strict=True)]
+    table = WordTable(documents)
+    with threadpool_limits(1):  # on a busy machine its threads wait for each other, many times as long as one needs
+        vectors = _svd_vectors(table, len(documents)) if encode is None else _encoded(documents, encode)
+        has_words = np.linalg.norm(vectors, axis=1) > 0
+        distinct, least = len(np.unique(vectors[has_words], axis=0)), max(LEAST_K, settings.k or 0)
+        if distinct < least:
+            raise InputError(f"kinds of arguments: {distinct:,} different texts with words that several share, expected {least}")
+        found = _Search(vectors[has_words], texts.rows[has_words], settings)
+        labels, by_seed, by_rows = found.sort()
+    kinds = np.full(len(documents), WORDLESS, dtype=np.intp)
+    kinds[has_words] = _largest_first(labels)
+    n_kinds = int(kinds.max(initial=-1)) + 1
+    typical = tuple(_nearest_to_mean(vectors, kinds == kind, texts.rows) for kind in range(n_kinds))
+    return ArgumentKinds(kinds, tuple(table.tell_apart(kinds, n_kinds, WORDS)), typical, by_seed, by_rows)
+
+
+def _svd_vectors(table: WordTable, n_texts: int) -> Floats:
+    """Vectors of length 1 of shape (n_texts, COLUMNS or fewer); of length 0 for a text without a word that counts."""
+    from sklearn.decomposition import TruncatedSVD
+
+    if table.counts is None or len(table.terms) < 2:
+        return np.zeros((n_texts, 1))
+    weights = table.weigh()
+    columns = min(COLUMNS, len(table.terms) - 1, n_texts)
+    # Seed 0 always: a seed is asked for other kinds, not for another picture of the same texts.
+    return _unit_length(TruncatedSVD(columns, random_state=0).fit_transform(weights))
+
+
+def _encoded(documents: Sequence[Sequence[str]], encode: Encoder) -> Floats:
+    """Vectors of length 1 of the encoder, of length 0 for a text without a word."""
+    has_words = np.array([bool(words) for words in documents])
+    if not has_words.any():
+        return np.zeros((len(documents), 1))
+    vectors = np.asarray(encode([" ".join(words) for words in documents if words]), dtype=np.float64)
+    if vectors.ndim != 2 or len(vectors) != has_words.sum():
+        raise InputError(f"kinds of arguments: vectors of shape {vectors.shape} for {int(has_words.sum()):,} texts")
+    found = np.zeros((len(documents), vectors.shape[1]))
+    found[has_words] = _unit_length(vectors)
+    return found
+
+
+def _unit_length(vectors: Floats) -> Floats:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Floats = np.divide(vectors, length, out=np.zeros_like(vectors), where=length > 1e-9)
+    return unit
+
+
+class _Search:
+    """Clusters vectors by one method, again under other seeds and on samples of the rows."""
+
+    def __init__(self, vectors: Floats, rows: Codes, settings: KindSettings) -> None:
+        self.vectors = vectors.astype(np.float32)
+        self.rows = rows
+        self.settings = settings
+        self.most_k = min(MOST_K, len(np.unique(self.vectors, axis=0)))
+
+    def sort(self) -> tuple[Codes, Agreement | None, Agreement]:
+        """The cluster of each text, and how it holds under other seeds and on samples of the rows."""
+        if self.settings.method == "hdbscan":
+            labels = self._hdbscan(self.vectors)
+            return labels, None, self._agree_on_samples(labels, self._hdbscan)
+        if self.settings.k:
+            return self._sort_into(self.settings.k, -np.inf)
+        best = self._sort_into(self.most_k, -np.inf)
+        for k in range(self.most_k - 1, LEAST_K - 1, -1):
+            if _worst(best) >= HOLDS:
+                break
+            found = self._sort_into(k, _worst(best))
+            best = max(best, found, key=_worst)
+        return best
+
+    def _sort_into(self, k: int, least: float) -> tuple[Codes, Agreement, Agreement]:
+        """`sort` by k-means; where the kinds hold no better than `least` under other seeds, samples are not drawn."""
+        seed = self.settings.seed
+        labels = self._kmeans(k, seed)(self.vectors)
+        others = [(labels, self._kmeans(k, seed + i)(self.vectors)) for i in range(1, REPEATS + 1)]
+        by_seed = _agreement(others, "other seeds")
+        if by_seed.mean <= least:
+            return labels, by_seed, _agreement([], "")
+        return labels, by_seed, self._agree_on_samples(labels, self._kmeans(k, seed))
+
+    def _agree_on_samples(self, labels: Codes, cluster: Callable[[Any], Codes]) -> Agreement:
+        """How the clusters of samples of the rows agree with those of all, on the texts of each sample."""
+        rng = np.random.default_rng(self.settings.seed)
+        every = np.unique(self.rows)
+        found = []
+        for _ in range(REPEATS):
+            drawn = np.isin(self.rows, rng.choice(every, max(1, round(SAMPLED * len(every))), replace=False))
+            found.append((labels[drawn], cluster(self.vectors[drawn])))
+        return _agreement(found, f"samples of {SAMPLED:.0%} of the rows")
+
+    def _kmeans(self, k: int, seed: int) -> Callable[[Any], Codes]:
+        from sklearn.cluster import KMeans
+
+        def cluster(vectors: Any) -> Codes:
+            fewer = min(k, len(np.unique(vectors, axis=0)))  # a sample of few rows may not have as many different texts
+            found: Codes = KMeans(fewer, n_init=STARTS, random_state=seed).fit_predict(vectors).astype(np.intp)
+            return found
+
+        return cluster
+
+    def _hdbscan(self, vectors: Any) -> Codes:
+        from sklearn.cluster import HDBSCAN
+
+        smallest = max(SMALLEST, round(SMALLEST_SHARE * len(vectors)))
+        if len(vectors) < smallest:
+            return np.full(len(vectors), NOISE, dtype=np.intp)
+        found: Codes = HDBSCAN(min_cluster_size=smallest, copy=True).fit_predict(vectors).astype(np.intp)
+        return found
+
+
+def _agreement(pairs: Sequence[tuple[Codes, Codes]], over: str) -> Agreement:
+    from sklearn.metrics import adjusted_rand_score
+
+    found = [float(adjusted_rand_score(one, other)) for one, other in pairs]
+    if not found:
+        return Agreement(-np.inf, -np.inf, -np.inf, 0, over)
+    return Agreement(float(np.mean(found)), min(found), max(found), len(found), over)
+
+
+def _worst(found: tuple[Codes, Agreement | None, Agreement]) -> float:
+    """The mean by which kinds hold worst, under other seeds or on samples."""
+    return min(each.mean for each in found[1:] if each is not None)
+
+
+def _largest_first(labels: Codes) -> Codes:
+    """The same clusters with codes by size, the largest 0; NOISE stays."""
+    used, counts = np.unique(labels[labels >= 0], return_counts=True)
+    place = np.full(int(labels.max(initial=-1)) + 2, NOISE, dtype=np.intp)  # the last is that of NOISE, -1
+    place[used[np.argsort(-counts, kind="stable")]] = np.arange(len(used))
+    return place[labels]
+
+
+def _nearest_to_mean(vectors: Floats, members: Bools, rows: Codes) -> tuple[int, ...]:
+    """Positions of the texts nearest to the mean of a kind, the nearest first, one of a row, at most TYPICAL."""
+    at = np.flatnonzero(members)
+    order = at[np.argsort(-(vectors[at] @ vectors[at].mean(axis=0)), kind="stable")]
+    _, first = np.unique(rows[order], return_index=True)
+    return tuple(int(i) for i in order[np.sort(first)][:TYPICAL])

@@ -1,0 +1,129 @@
+"""Read, tab Kinds: kinds of arguments among the texts of a run, how often their rows are hits, and typical texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.audit.argument_kinds import LEAST_K, METHODS, MOST_K, KindSettings
+from core.report.figures import argument_kinds as figures
+from core.scoring.argument_kinds import (
+    TEXT_NAMES,
+    Kind,
+    RunKinds,
+    describe_kinds,
+    describe_masking,
+    describe_stability,
+    find_kinds,
+    load_texts,
+)
+from core.scoring.sentences import interval_text
+from core.store.runs import Run
+from core.texts import estimate_text
+from core.ui.shared import links, loaders, tables
+from core.ui.shared.background import Result, background
+from core.ui.shared.linked import bind, choose_one
+from core.ui.shared.method_words import method_text
+from core.ui.shared.shell import draw_until_ready
+from core.ui.shared.widgets import as_text, pair_text, show_captioned, show_empty
+
+_Wanted = tuple[str, str, KindSettings]  # kind of text, role, settings
+_BY_RULE = 0  # the number of kinds that the rule chooses
+_LONGEST = 700  # characters of a typical text
+
+
+def show(run: Run) -> None:
+    """Show the choice of texts and of how they are sorted, and the kinds once they are found."""
+    counts = loaders.text_counts(run.id)
+    if not counts:
+        show_empty(f"This run's method is {as_text(method_text(run.method))}: its traces hold no texts, so no arguments to sort.")
+        return
+    wanted = _choose(counts)
+    draw_until_ready(lambda: _draw(run, wanted), lambda: _ask(run, wanted).ready)
+
+
+def _choose(counts: dict[str, dict[str, int]]) -> _Wanted:
+    """Show one row of controls."""
+    texts, role, method, number, seed = st.columns([0.22, 0.2, 0.22, 0.2, 0.16])
+    names = {kind: f"{TEXT_NAMES[kind]} ({sum(roles.values()):,})" for kind, roles in counts.items()}
+    kind = choose_one(texts.selectbox, "texts", "Texts", names, next(iter(names))) or next(iter(names))
+    by = ""
+    if len(counts[kind]) > 1:
+        roles = {"": "all", **{name: f"{name} ({n:,})" for name, n in counts[kind].items()}}
+        by = choose_one(role.selectbox, "of_role", "Of the role", roles, "") or ""
+    how = choose_one(method.selectbox, "sorted_by", "Sorted by", METHODS, "kmeans") or "kmeans"
+    k = _BY_RULE
+    if how == "kmeans":
+        choices = {str(_BY_RULE): "the most that hold", **{str(n): f"{n}" for n in range(2, 2 * MOST_K + 1)}}
+        help_ = (
+            f"By itself: the most, from {LEAST_K} to {MOST_K}, that are found again under other seeds and on samples of the rows."
+        )
+        k = int(choose_one(number.selectbox, "kinds", "Number of kinds", choices, str(_BY_RULE), help=help_) or _BY_RULE)
+    seeded = int(seed.number_input("Seed", 0, 2**31 - 1, 0, 1, **bind("kinds_seed")))
+    return kind, by, KindSettings(how, k or None, seeded)  # type: ignore[arg-type]  # one of those offered
+
+
+def _ask(run: Run, wanted: _Wanted) -> Result:
+    kind, role, settings = wanted
+
+    def compute(_progress: Callable[[float], object]) -> RunKinds:
+        with loaders.workspace().store.read() as db:
+            texts = load_texts(db, run.id, kind, role)
+        return find_kinds(texts, settings)
+
+    return background().ask(("kinds", run.id, *wanted, loaders.run_version(run.id)), compute)
+
+
+def _draw(run: Run, wanted: _Wanted) -> None:
+    found = _ask(run, wanted)
+    if not found.ready:
+        st.caption("The texts are being sorted, which takes a quarter of a minute for some thousands.")
+    elif found.value is None:
+        st.error("The texts could not be sorted: the log says why.")
+    else:
+        _show(run, found.value)
+
+
+def _show(run: Run, found: RunKinds) -> None:
+    holds = found.stability.holds and found.by_rows.holds
+    st.markdown(f"{'' if holds else ':material/warning: '}**{as_text(describe_stability(found))}**")
+    st.markdown(as_text(describe_kinds(found)))
+    show_captioned(figures.of_run(found), "argument-kinds")
+    _show_table(found)
+    st.markdown("### Typical texts")
+    st.caption(f"The texts nearest to the mean of their kind, of different rows. {as_text(describe_masking())}")
+    for place, kind in enumerate(found.kinds):
+        if kind.typical:
+            _show_typical(run, kind, place)
+
+
+def _show_table(found: RunKinds) -> None:
+    table = figures.kinds_table(found)
+    numbers = table[["estimate", "low", "high"]].to_numpy(dtype=float).tolist()
+    rates = [estimate_text(estimate, low, high, ".2f") for estimate, low, high in numbers]
+    shown = table.assign(rate=rates)[["kind", "n", "share", "rows", "rate"]]
+    column = st.column_config
+    tables.show_table(
+        shown,
+        "kinds of arguments",
+        {
+            "kind": column.TextColumn("kind, by its telling words"),
+            "n": column.NumberColumn("texts", format="localized"),
+            "share": column.NumberColumn("share", format="percent"),
+            "rows": column.NumberColumn("rows with a label", format="localized", help="Each counted once in a kind."),
+            "rate": column.TextColumn("hit rate", help="Share of these rows whose most probable outcome is the label."),
+        },
+        alt="Kinds of arguments",
+    )
+
+
+def _show_typical(run: Run, kind: Kind, place: int) -> None:
+    rate = "" if kind.hit is None else f", hit rate {interval_text(kind.hit.shown)}"
+    with st.expander(as_text(f"{kind.name}: {kind.n:,} texts{rate}"), expanded=place == 0):
+        for text in kind.typical:
+            who = " · ".join(filter(None, (text.role, text.stage, text.outcome)))
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{pair_text(text.pert, text.gene)} :small[{as_text(who)}]", width="content")
+                links.to_row(run, text.pair_id, "open in Debates")
+            st.text(text.content if len(text.content) <= _LONGEST else f"{text.content[: _LONGEST - 1]}…")

@@ -1,0 +1,43 @@
+"""Which words count, and which tell kinds apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.audit.argument_words import PRIOR_WORDS, WordTable, log_odds_z, words_of
+
+
+def test_names_of_genes_do_not_count() -> None:
+    text = "Knockdown of Cbfb lowers runx1, RUNX1, NF-κB and Tnf; set is down-regulated, don't say (B) beta-2 or SET."
+    assert words_of(text, "Cbfb", "Set") == ["of", "lowers", "and", "is", "down-regulated", "don't", "say", "or"]
+    assert words_of("rest of the rest-like", "Rest", "x") == ["of", "the"]
+
+
+def test_words_that_say_which_way_stay_among_stop_words() -> None:
+    table = WordTable([["there", "is", "no", "change"], ["it", "goes", "up"], ["it", "goes", "up"], ["no", "change"]])
+    assert set(table.terms) == {"no", "change", "no change", "goes", "up", "goes up"}
+    assert table.counts.shape == (4, 6)
+    assert np.linalg.norm(table.weigh().toarray(), axis=1) == pytest.approx(np.ones(4))
+
+
+def test_texts_without_words_have_no_table() -> None:
+    table = WordTable([[], []])
+    assert table.counts is None
+    assert table.tell_apart(np.array([0, 0]), 1, 3) == [()]
+
+
+def test_log_odds_by_hand() -> None:
+    here, elsewhere = np.array([3.0, 1.0]), np.array([1.0, 5.0])
+    # Prior: 500 · (4, 6) / 10 = (200, 300). Word 0: a = 203 of 504, b = 201 of 506.
+    ratio = np.log(203 / 301) - np.log(201 / 305)
+    assert PRIOR_WORDS == 500
+    assert log_odds_z(here, elsewhere)[0] == pytest.approx(ratio / np.sqrt(1 / 203 + 1 / 201))
+    assert log_odds_z(here, elsewhere) == pytest.approx(-log_odds_z(elsewhere, here))
+
+
+def test_telling_words_repeat_none() -> None:
+    documents = [["stress", "response"]] * 4 + [["no", "effect"]] * 4
+    told = WordTable(documents).tell_apart(np.repeat([0, 1], 4), 2, 3)
+    assert [set(" ".join(words).split()) for words in told] == [{"stress", "response"}, {"no", "effect"}]
+    assert all(len(" ".join(words).split()) == 2 for words in told)

@@ -1,0 +1,55 @@
+"""Kinds of arguments as a figure of reports."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.actions.workspace import Workspace
+from core.audit.argument_kinds import KindSettings
+from core.report.figures import argument_kinds
+from core.report.material import load_material
+from core.report.selection import select
+from core.scoring.argument_kinds import RunTexts, find_kinds
+from core.store import runs
+from tests.audit.argument_texts import write_texts
+
+RUN = "simulated debate"
+
+
+@pytest.fixture(scope="module")
+def texts(demo_workspace: Workspace) -> RunTexts:
+    with demo_workspace.store.read() as db:
+        run = runs.find(db, RUN)
+    made, _ = write_texts(30)
+    ids = [f"row{row}" for row in made.rows]
+    outcome = np.where(made.rows % 3 == 0, "hit", "miss").astype(object)
+    frame = pd.DataFrame({"pair_id": ids, "pert": made.pert, "gene": made.gene, "seq": 0, "stage": "de", "role": "UP"})
+    return RunTexts(run, "brief", "UP", frame.assign(content=made.content, outcome=outcome))
+
+
+def test_the_figure_says_whether_the_kinds_hold(texts: RunTexts) -> None:
+    found = argument_kinds.of_run(find_kinds(texts, KindSettings(k=3)))
+    assert found.sentence.startswith("The kinds hold.")
+    assert "60 briefs of UP of 30 rows" in found.sentence
+    assert "30 rows with a label" in found.caption
+    assert found.chart is not None
+    assert found.table["n"].sum() == 60
+    assert found.table["share"].sum() == pytest.approx(1)
+
+
+def test_without_labels_a_sentence_stands_in_its_place(texts: RunTexts) -> None:
+    silent = replace(texts, frame=texts.frame.assign(outcome=None))
+    found = argument_kinds.of_run(find_kinds(silent, KindSettings(k=3)))
+    assert found.chart is None
+    assert "so there is no hit rate" in found.sentence
+
+
+def test_texts_are_loaded_for_this_figure_alone(demo_workspace: Workspace) -> None:
+    with demo_workspace.store.read() as db:
+        for figures, loaded in ((("labels",), 0), (("argument_kinds",), 1)):
+            material = load_material(db, select(db, [RUN], figures=figures), lambda _run, _ids: None)
+            assert len(material.texts) == loaded
