@@ -42,6 +42,8 @@ site           a run as a folder of plain files that a browser shows
 submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 packs          knowledge packs: import, read, delete
+labels         draws texts of a run to read for a rubric; stores what people answer
+label_files    labels as CSV: export, import
 prompt_files   files of prompts that runs ask: read, check, keep
 ablations      ready ablations: what each needs and has, and running one
 gene_sets      gene sets summarised by a model, a phrase for each

@@ -16,6 +16,7 @@ audit       audit: debates, leakage
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces
+label       label: draws texts to read, exports and imports answers
 ledger      ledger: list, add, result, import
 report      report: new, list, build, delete
 transfer    knn, neighbours, fuse, decompose

@@ -24,6 +24,7 @@ MODULES = (
     "files",
     "finetune",
     "gene_sets",
+    "label",
     "numbers",
     "reproduce",
     "runs",

@@ -28,8 +28,8 @@ def latest(cursor: Cursor, limit: int = 50) -> pd.DataFrame:
 def bump(cursor: Cursor, *scopes: str) -> None:
     """Increase the counters of what changed, in the transaction that changes it.
 
-    Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", "ledger", and "run:ID" for
-    the rows of one run.
+    Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", "ledger",
+    "labels" (and samples of texts), and "run:ID" for the rows of one run.
     """
     for scope in scopes:
         cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])

@@ -64,7 +64,9 @@ def test_strata_get_equal_numbers_as_far_as_they_reach() -> None:
     # 9 from 10 yes, 2 no, 1 unclear: 3 each, of which unclear has 1 and no has 2; the 3 that are left go to yes, 6 in all.
     strata = ["yes"] * 10 + ["no"] * 2 + ["unclear"]
     drawn = draw_stratified(strata, 9, np.random.default_rng(0))
-    by_stratum = {name: [p for at, p in zip(drawn.places, drawn.probabilities, strict=True) if strata[at] == name] for name in strata}
+    by_stratum = {
+        name: [p for at, p in zip(drawn.places, drawn.probabilities, strict=True) if strata[at] == name] for name in strata
+    }
     assert by_stratum == {"yes": [0.6] * 6, "no": [1.0] * 2, "unclear": [1.0]}
     # 3 from 6 yes and 2 no: one each, and the third from the larger.
     assert sorted(draw_stratified(STRATA, 3, np.random.default_rng(0)).probabilities) == pytest.approx([1 / 3, 1 / 3, 0.5])
