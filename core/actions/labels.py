@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DESIGNS: tuple[Design, ...] = get_args(Design)
-# (workspace, rubric, run) → the columns of `core.store.rubrics.readings`, and the run that answered, "rule" for a rule.
-FindAnswers = Callable[[Workspace, Rubric, str], "tuple[pd.DataFrame, str]"]
+# (workspace, rubric, run, design) → the columns of `core.store.rubrics.readings`, and the run that answered, "rule" for a rule.
+FindAnswers = Callable[[Workspace, Rubric, str, Design], "tuple[pd.DataFrame, str]"]
 
 
-def answers_by_judge(workspace: Workspace, rubric: Rubric, run: str) -> tuple[pd.DataFrame, str]:
-    """What the rubric's rule answers, else what the newest reading by a model did. Raises StateError if there is neither."""
+def answers_by_judge(workspace: Workspace, rubric: Rubric, run: str, design: Design) -> tuple[pd.DataFrame, str]:
+    """What the rubric's rule answers, else what the newest reading by a model did; always the model's for `unsure`, since a rule
+    is sure of all it says. Raises NotFound if there is none."""
     from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
 
-    found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, None)
+    found: tuple[pd.DataFrame, str] = readings.answers(workspace, rubric, run, "model" if design == "unsure" else None)
     return found
 
 
@@ -61,7 +62,7 @@ def draw_sample(
     if design == "random":
         drawn = text_sampling.draw_random(len(texts), size, rng)
     else:
-        answers, reading = find_answers(workspace, rubric, found.id)
+        answers, reading = find_answers(workspace, rubric, found.id, design)
         drawn = _draw_by_answers(texts, answers, design, size, rng)
     chosen = texts.iloc[drawn.places]
     sampled = tuple(

@@ -14,13 +14,13 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.errors import InputError, NotFound
 from core.store import changes, rubrics, runs
-from core.store.rubrics import Sample, SampledText, TextLabel
+from core.store.rubrics import Design, Sample, SampledText, TextLabel
 
 RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?", answers=("yes", "no", "unclear"))
 TEXT = ("Pa_Ga", 0, "EFFECT")  # of the run "debate" in tests/cases.py
 
 
-def judged(workspace: Workspace, rubric: Rubric, run: str) -> tuple[pd.DataFrame, str]:
+def judged(workspace: Workspace, rubric: Rubric, run: str, _: Design = "random") -> tuple[pd.DataFrame, str]:
     """As if a model had read: it is unsure of the briefs for EFFECT, and says no to those for NULL."""
     with workspace.store.read() as db:
         texts = rubrics.texts(db, run, rubric)
@@ -64,7 +64,7 @@ def test_the_judge_decides_the_strata_and_where_it_is_unsure(small_workspace: Wo
 
 
 def test_a_rule_has_no_probabilities_to_be_unsure_by(small_workspace: Workspace) -> None:
-    def by_rule(workspace: Workspace, rubric: Rubric, run: str) -> tuple[pd.DataFrame, str]:
+    def by_rule(workspace: Workspace, rubric: Rubric, run: str, _: Design) -> tuple[pd.DataFrame, str]:
         return judged(workspace, rubric, run)[0].assign(p=np.nan), "rule"
 
     with pytest.raises(InputError, match="no probabilities, expected a reading by a model with log-probabilities"):
