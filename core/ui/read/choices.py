@@ -1,4 +1,4 @@
-"""Read: which rubric is asked; a link carries it."""
+"""Read: which rubric is asked, and whose answers are shown; a link carries both."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from core.actions.workspace import Workspace
 from core.audit.rubric import Rubric
 from core.store.rubrics import Design
 from core.store.runs import Run
+from core.ui.read.numbers import RULE
 from core.ui.shared.linked import choose_one
 from core.ui.shared.loaders.cache import reading
 
@@ -32,12 +33,29 @@ def choose_rubric(workspace: Workspace, place: Any = st) -> Rubric | None:
     return known[choose_one(place.selectbox, "rubric", "Rubric", titles, first) or first]
 
 
-def designs_for(run: Run, rubric: Rubric) -> list[Design]:
-    """The designs of a sample that go by nothing, or by answers that there are."""
+def finished_readings(run: Run, rubric: Rubric) -> list[Run]:
+    """The runs in which a model answered a rubric about this run, newest first."""
     from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
 
     with reading() as db:
-        has_reading = any(each.status == "done" for each in readings.list_readings(db, rubric, run.id))
-    if has_reading:
+        return [each for each in readings.list_readings(db, rubric, run.id) if each.status == "done"]
+
+
+def judges_of(run: Run, rubric: Rubric) -> dict[str, str]:
+    """What has answered a rubric about a run: "rule" or a reading's id → its title."""
+    rule = {RULE: "its pattern" if rubric.pattern else "its rule"} if rubric.is_answered_by_rule else {}
+    return rule | {each.id: f"{each.model or 'a model'}: {each.name}" for each in finished_readings(run, rubric)}
+
+
+def choose_judge(run: Run, rubric: Rubric, place: Any = st) -> str | None:
+    """Show the choice of whose answers are shown: "rule" or a reading's id; None if nothing has answered yet."""
+    titles = judges_of(run, rubric)
+    first = next(iter(titles), None)
+    return choose_one(place.selectbox, "judge", "Answered by", titles, first, disabled=not titles, placeholder="nothing yet")
+
+
+def designs_for(run: Run, rubric: Rubric) -> list[Design]:
+    """The designs of a sample that go by nothing, or by answers that there are."""
+    if finished_readings(run, rubric):
         return ["random", "stratified", "unsure"]
     return ["random", "stratified"] if rubric.is_answered_by_rule else ["random"]

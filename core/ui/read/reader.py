@@ -115,7 +115,7 @@ def own_labels(reading: Reading) -> list[TextLabel]:
 
 def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
     """The texts that are left as they are to be read: one that was taken back first, skipped ones last."""
-    first = [progress.first] if progress.first in left else []
+    first = [key for key in left if key == progress.first]
     skipped = [key for key in progress.skipped if key in left and key not in first]
     return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
 
