@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from core import log
@@ -25,7 +26,7 @@ from core.store.runs import Run
 from core.ui.read import revealed
 from core.ui.shared import loaders
 
-AHEAD = 20  # texts that the browser holds
+AHEAD, AHEAD_CHARACTERS = 60, 200_000  # texts that the browser holds, at most: nobody types faster than the store can follow
 _HERE = Path(__file__)
 _HTML = """<div class="reader"><div class="bar"><span class="progress" role="status"></span>
 <span class="line"><span></span></span><span class="state"></span>
@@ -99,7 +100,7 @@ def content(reading: Reading, progress: Progress) -> dict[str, Any]:
         "answers": list(reading.rubric.answers),
         "done": len(sampled) - len(left),
         "total": len(sampled),
-        "texts": [_as_json(key, texts[key]) for key in left[:AHEAD]],
+        "texts": _ahead([_as_json(key, texts[key]) for key in left[:AHEAD]]),
         "last": _as_json(last, texts[last]) if last else None,
         "revealed": revealed.describe(reading.workspace, reading.rubric, reading.run, answered[progress.revealed], texts)
         if progress.revealed in answered
@@ -118,6 +119,12 @@ def _in_order(left: Sequence[Key], progress: Progress) -> list[Key]:
     first = [key for key in left if key == progress.first]
     skipped = [key for key in progress.skipped if key in left and key not in first]
     return [*first, *(key for key in left if key not in first and key not in skipped), *skipped]
+
+
+def _ahead(texts: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The first texts, as many as are not too long together, at least two."""
+    ends = np.cumsum([len(text["content"]) for text in texts])
+    return list(texts[: max(2, int((ends <= AHEAD_CHARACTERS).sum()))])
 
 
 def _as_json(key: Key, text: Mapping[str, str]) -> dict[str, str]:

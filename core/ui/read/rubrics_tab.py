@@ -10,6 +10,7 @@ import streamlit as st
 
 from core.audit.brief_checks import FINDINGS
 from core.audit.rubric import YES_NO, Rubric
+from core.plots import theme
 from core.scoring.sentences import interval_text
 from core.store.runs import Run
 from core.ui.debates import filters
@@ -20,8 +21,9 @@ from core.ui.shared.shell import PageContext
 from core.ui.shared.widgets import as_text, show_captioned, show_empty
 
 LISTED = 100  # texts below the rates
-EXCERPT = 300  # characters of each
+EXCERPT = 160  # characters of each
 ALL = "all"  # of the roles
+ROLES = tuple(theme.ROLE_COLOURS)  # in the order of a debate
 _WIDTHS = (0.09, 0.09, 0.13, 0.19, 0.08, 0.2, 0.22)
 _HEAD = {
     "role": "",
@@ -155,14 +157,16 @@ def _show_difference(run: Run, other: Run, rubric: Rubric, texts: Any, answer: s
         }
         for role, change in changes.items()
     ]
-    tables.show_table(pd.DataFrame(rows), "rubric-difference")
+    n_texts = st.column_config.NumberColumn("texts", format="localized")
+    tables.show_table(pd.DataFrame(rows), "rubric-difference", {"texts": n_texts})
 
 
 def _show_texts(run: Run, rubric: Rubric, judged_by: str, answer: str) -> None:
     """Show the first texts with the answer, of one role if one is chosen, each with a link to its row."""
     found = numbers.texts_with(run.id, rubric, judged_by, answer)
-    counts = found["role"].value_counts(sort=False).to_dict()
-    st.markdown(as_text(f"### Texts with the answer “{answer}”"))
+    of_role = found["role"].value_counts().to_dict()
+    counts = {role: of_role[role] for role in sorted(of_role, key=lambda role: (ROLES.index(role) if role in ROLES else 9, role))}
+    st.markdown(f"### Texts with the answer “{as_text(answer)}”")
     if found.empty:
         st.markdown("None.")
         return

@@ -69,4 +69,5 @@ def _show_table(found: Sequence[Any]) -> None:
         for worth in found
         for key, words in MEASURES.items()
     ]
-    tables.show_table(pd.DataFrame(lines), "rubric-worth", height=min(420, 60 + 36 * len(lines)))
+    counts = {name: st.column_config.NumberColumn(name, format="localized") for name in ("rows with it", "rows without")}
+    tables.show_table(pd.DataFrame(lines), "rubric-worth", counts)

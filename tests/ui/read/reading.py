@@ -13,30 +13,27 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 RUBRIC = Rubric("names-a-program", "Does the text name a program?", pattern="program")
-# Notes when a key came and when the next text was drawn: each as milliseconds, one entry for each key that changed the text.
+# Notes the milliseconds from each key that changed the text to the moment after the next one was drawn.
 STOPWATCH = """
   window.waits = [];
+  const readerIn = (root) => {
+    for (const each of root.querySelectorAll('*')) {
+      const found = each.classList.contains('reader') ? each : each.shadowRoot && readerIn(each.shadowRoot);
+      if (found) return found;
+    }
+  };
+  let reader;
+  const shown = () => {
+    if (!reader?.isConnected) reader = readerIn(document);
+    return reader && reader.querySelector('.about').textContent + reader.querySelector('.text').textContent;
+  };
   window.addEventListener('keydown', () => {
-    const at = performance.now();
-    const text = () => document.querySelector('.st-key-reader [data-testid=stBidiComponentRegular], .st-key-reader')
-      && window.readerText();
-    const before = text();
+    const at = performance.now(), before = shown();
     (function look() {
-      if (text() !== before) requestAnimationFrame(() => setTimeout(() => window.waits.push(performance.now() - at)));
+      if (shown() !== before) setTimeout(() => window.waits.push(performance.now() - at));
       else if (performance.now() - at < 5000) requestAnimationFrame(look);
     })();
   }, true);
-  window.readerText = () => {
-    const find = (root) => {
-      for (const each of root.querySelectorAll('*')) {
-        if (each.classList.contains('reader')) return each;
-        const inner = each.shadowRoot && find(each.shadowRoot);
-        if (inner) return inner;
-      }
-    };
-    const reader = find(document.querySelector('.st-key-reader') ?? document.body);
-    return reader && reader.querySelector('.about').textContent + reader.querySelector('.text').textContent;
-  };
 """
 # Everything that a page holds: the text of every element, its attributes and value, in shadow roots too, address and title.
 # Left out are names that a browser makes anew at every visit.
@@ -46,7 +43,8 @@ CONTENT = r"""() => {
     for (const each of root.querySelectorAll('*')) {
       if (['SCRIPT', 'STYLE', 'LINK', 'META'].includes(each.tagName)) continue;
       for (const { name, value } of each.attributes) {
-        if (!own.has(name) && !/^aria-(controls|labelledby|describedby|owns)$/.test(name)) parts.push(`${name}=${value.replace(/(stAppEmbeddingId-|react-aria)\w+/, '')}`);
+        if (own.has(name) || /^aria-(controls|labelledby|describedby|owns)$/.test(name)) continue;
+        parts.push(`${name}=${value.replace(/(stAppEmbeddingId-|react-aria)\w+/, '')}`);
       }
       if ('value' in each) parts.push(String(each.value));
       for (const node of each.childNodes) if (node.nodeType === Node.TEXT_NODE) parts.push(node.data);
