@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.actions import labels, rubrics
+from core.actions import labels
 from core.actions.workspace import Workspace
 from core.store import runs
 from soak.conftest import Record
@@ -26,6 +26,8 @@ PACES_MS = {"as one reads": 400, "as fast as one types": 60}  # between two keys
 
 
 def test_fifty_labels(browser: Browser, demo_copy: Workspace, record: Record) -> None:
+    from core.actions import rubrics
+
     rubrics.add(demo_copy, RUBRIC)
     sample = labels.draw_sample(demo_copy, RUBRIC, RUN, LABELS)
     with demo_copy.store.read() as db:
