@@ -148,7 +148,7 @@ def page(open_tab: OpenTab, server: Server, own: Workspace) -> Page:
         db.execute("DELETE FROM text_label")
         changes.bump(db, "labels")
     opened = open_tab()
-    opened.goto(server.url("read", run="debate", tab="Label"))
+    opened.goto(server.url("read", run="debate", tab="Label", rubric=RUBRIC.name))
     wait_for_text(opened)
     settle(opened)
     return opened
@@ -192,7 +192,7 @@ def test_a_tab_that_is_closed_at_once_loses_no_answer(page: Page, own: Workspace
         page.keyboard.press(key)
     again = page.context.new_page()
     page.close()
-    again.goto(server.url("read", run="debate", tab="Label"))
+    again.goto(server.url("read", run="debate", tab="Label", rubric=RUBRIC.name))
     wait_for_text(again)
     wait_until_stored(again)
     assert [label.answer for label in stored(own, "debate")] == ["yes", "no", "yes", "no"]
@@ -203,7 +203,7 @@ def test_the_page_holds_nothing_of_label_prediction_and_judge_before_the_answer(
     page: Page, own: Workspace, server: Server
 ) -> None:
     def content() -> list[str]:
-        page.goto(server.url("read", run="debate", tab="Label"))
+        page.goto(server.url("read", run="debate", tab="Label", rubric=RUBRIC.name))
         wait_for_text(page)
         settle(page)
         page.mouse.move(0, 0)
