@@ -10,6 +10,7 @@ shell.route(
             st.Page("pages/overview.py", title="Overview", icon=":material/dashboard:", default=True),
             st.Page("pages/debates.py", title="Debates", icon=":material/forum:"),
             st.Page("pages/search.py", title="Search", icon=":material/search:"),
+            st.Page("pages/read.py", title="Read", icon=":material/fact_check:"),
             st.Page("pages/neighbours.py", title="Neighbours", icon=":material/hub:"),
             st.Page("pages/breakdown.py", title="Breakdown", icon=":material/bar_chart:"),
             st.Page("pages/what_if.py", title="What-if", icon=":material/tune:"),

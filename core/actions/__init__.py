@@ -45,6 +45,8 @@ submissions    checks and packages submissions
 spaces         gene spaces: build, load, delete
 text_vectors   encoders of texts, by name
 packs          knowledge packs: import, read, delete
+labels         draws texts of a run to read for a rubric; stores what people answer
+label_files    labels as CSV: export, import
 prompt_files   files of prompts that runs ask: read, check, keep
 rubrics        questions about texts of runs: finds them, adds one's own
 ablations      ready ablations: what each needs and has, and running one

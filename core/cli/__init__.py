@@ -17,6 +17,7 @@ clusters    clusters
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate
 embed       embed: gene spaces
+label       label: draws texts to read, exports and imports answers
 ledger      ledger: list, add, result, import
 report      report: new, list, build, delete
 transfer    knn, neighbours, fuse, decompose

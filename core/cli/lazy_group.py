@@ -25,6 +25,7 @@ MODULES = (
     "files",
     "finetune",
     "gene_sets",
+    "label",
     "numbers",
     "reproduce",
     "runs",

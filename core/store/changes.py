@@ -29,7 +29,7 @@ def bump(cursor: Cursor, *scopes: str) -> None:
     """Increase the counters of what changed, in the transaction that changes it.
 
     Scopes: "runs" (the list of runs), "datasets", "notes", "spaces" (and knowledge packs), "presets", "ledger", "rubrics" (of
-    one's own), and "run:ID" for the rows of one run.
+    one's own), "labels" (and samples of texts), and "run:ID" for the rows of one run.
     """
     for scope in scopes:
         cursor.execute("INSERT INTO version VALUES (?, 1) ON CONFLICT (scope) DO UPDATE SET n = n + 1", [scope])

@@ -50,12 +50,13 @@ def list_own(cursor: Cursor) -> list[Rubric]:
     return [Rubric.from_json(json.loads(content)) for (content,) in rows]
 
 
-def texts(cursor: Cursor, run: str, rubric: Rubric) -> pd.DataFrame:
+def texts(cursor: Cursor, run: str, rubric: Rubric, pair_ids: Sequence[str] | None = None) -> pd.DataFrame:
     """The texts of a run that a rubric asks about, rows in file order: pair_id, pert, gene, seq, stage, role, content, findings,
     flags, briefs, has_dossier.
 
-    findings: a list of the keys of `core.audit.brief_checks.FINDINGS`; empty for whole rows. A whole row's content joins its
-    events, each under a line "ROLE (kind)"; roles and stages then choose among the events. flags, briefs, has_dossier: as of
+    pair_ids: of the rows whose texts are wanted, None for all. findings: a list of the keys of
+    `core.audit.brief_checks.FINDINGS`; empty for whole rows. A whole row's content joins its events, each under a line
+    "ROLE (kind)"; roles and stages then choose among the events. flags, briefs, has_dossier: as of
     `core.audit.rule_text.RuleText`.
     """
     kinds = {"brief": ("brief",), "verdict": ("verdict",), "row": ("brief", "verdict", "thought", "answer", "text")}[rubric.unit]
@@ -65,6 +66,9 @@ def texts(cursor: Cursor, run: str, rubric: Rubric) -> pd.DataFrame:
         if chosen:
             conditions.append(f"list_contains(?, e.{column})")
             values.append(list(chosen))
+    if pair_ids is not None:
+        conditions.append("list_contains(?, e.pair_id)")
+        values.append(list(pair_ids))
     where = " AND ".join(conditions)
     source = f"""FROM trace_event e JOIN run r ON r.id = e.run JOIN pair p ON p.dataset = r.dataset AND p.pair_id = e.pair_id
                  LEFT JOIN prediction q ON q.run = e.run AND q.pair_id = e.pair_id WHERE {where}"""

@@ -28,6 +28,8 @@ from core.actions import (
     gene_sets,
     imports,
     inspect_log,
+    label_files,
+    labels,
     launch,
     ledger,
     page_imports,
@@ -62,6 +64,7 @@ from core.errors import ReadOnly
 from core.experiments.benchmark_spec import parse_benchmark
 from core.store import runs as stored_runs
 from core.store.hypotheses import Entry
+from core.store.rubrics import TextLabel
 from core.store.runs import Run
 from core.target_ranking.evaluate import EvaluationSettings
 from tests import cases
@@ -70,6 +73,7 @@ from tests.engine.killed import killed_run
 from tests.target_ranking import cases as targets
 
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
+RUBRIC, LABEL = Rubric("q", "Is it?"), TextLabel("Pa_Ga", 0, "EFFECT", "yes", "Ada")
 ACTIONS = REPOSITORY / "core" / "actions"
 GUARDS = ("change", "refuse_if_read_only")
 
@@ -165,6 +169,11 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "imports.import_upload": lambda s: imports.import_upload(s.plain, cases.DEBATES, "d.csv"),
     "imports.import_uploads": lambda s: imports.import_uploads(s.plain, [("d.csv", cases.DEBATES)]),
     "inspect_log.build_log": lambda s: inspect_log.build_log(s.crashed, "r"),
+    "label_files.import_csv": lambda s: label_files.import_csv(s.crashed, RUBRIC, "r", b"", "l.csv"),
+    "labels.draw_sample": lambda s: labels.draw_sample(s.crashed, RUBRIC, "r", 5),
+    "labels.give_label": lambda s: labels.give_label(s.crashed, RUBRIC, "r", LABEL),
+    "labels.give_labels": lambda s: labels.give_labels(s.crashed, RUBRIC, "r", [LABEL]),
+    "labels.take_back": lambda s: labels.take_back(s.crashed, RUBRIC, "r", LABEL),
     "launch.start": lambda s: launch.start(s.plain, RunRequest("evidence_rules", "bmdm")),
     "ledger.add_once": lambda s: ledger.add_once(
         s.plain, "record result", Entry(kind="result", name="h", hypothesis="it helps", source="here")

@@ -27,6 +27,7 @@ TABS = {  # below the first one: parameter and titles
     "experiments": ("tab", ("Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
     "targets": ("tab", ("Conditions", "Training", "Published")),
     "submit": ("tab", ("Check a file",)),
+    "read": ("tab", ("Label", "Worth", "Kinds")),
     "launch": ("tab", ("Fine-tune",)),
     "data": ("tab", ("Cells", "Leakage", "Spaces", "Imported files", "Rejected rows", "Runs", "Notes", "Changes")),
     "breakdown": ("part", ("Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration")),

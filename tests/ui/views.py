@@ -25,6 +25,7 @@ TABS = {
         ("Slices", "Baselines", "Other ways to score", "Top of the list", "Curves", "Distributions", "Calibration"),
     ),
     "experiments": ("tab", ("Ledger", "Benchmark", "Plan", "Controls", "Baselines", "Ablations", "Published numbers")),
+    "read": ("tab", ("Rubrics", "Label", "Worth", "Kinds")),
     "launch": ("tab", ("Runs", "Fine-tune")),
     "targets": ("tab", ("Table", "Conditions", "Training", "Published")),
     "submit": ("tab", ("Package a run", "Check a file")),

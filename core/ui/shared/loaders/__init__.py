@@ -3,6 +3,7 @@
 cache     one reading of the store's counters a page run, and the caches that are keyed by them
 settling  a thread that brings the store up to date with runs whose worker has died
 records   datasets, runs, imports, changes, presets
+labels    samples of texts that people read, and what they answered
 rows      the rows of one run: filters, lists, and all that Debates shows of one row
 texts     the texts of all runs of a dataset that hold a phrase
 scores    scores, controls and protocols of runs
@@ -13,6 +14,7 @@ spaces    gene spaces, knowledge packs and what is computed from them
 
 from core.ui.shared.loaders.benchmarks import benchmark_plan, benchmark_report, saved_benchmarks
 from core.ui.shared.loaders.cache import refresh, run_version, versions_of, workspace
+from core.ui.shared.loaders.labels import labels, samples, texts_by_place
 from core.ui.shared.loaders.leakage import leakage_audit
 from core.ui.shared.loaders.records import (
     all_datasets,
@@ -105,6 +107,7 @@ __all__ = [
     "is_training_row",
     "knn_contents",
     "labelled_counts",
+    "labels",
     "latest_changes",
     "leakage_audit",
     "ledger_entries",
@@ -127,6 +130,7 @@ __all__ = [
     "run_score",
     "run_version",
     "runs_with_row",
+    "samples",
     "saved_benchmarks",
     "scored_rows",
     "search_texts",
@@ -139,6 +143,7 @@ __all__ = [
     "standing",
     "symbol_rows",
     "text_counts",
+    "texts_by_place",
     "tokens_by_run",
     "versions_of",
     "workspace",

@@ -1,0 +1,93 @@
+"""The command that draws texts for people to read, and exports and imports what they answered: label."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.cli.base import Json, RunName, show
+from core.errors import InputError
+from core.file_io import read_file, replace_file
+
+if TYPE_CHECKING:
+    from core.actions.workspace import Workspace
+    from core.audit.rubric import Rubric
+    from core.store.rubrics import Design, Sample
+
+app = typer.Typer()
+MOST_BYTES = 1 << 28  # of a file of labels
+
+
+@app.command()
+def label(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A rubric.")],
+    run: RunName,
+    sample: Annotated[int | None, typer.Option(metavar="N", help="Draw N texts to read.")] = None,
+    by: Annotated[
+        str, typer.Option(help="random, stratified (by the judge's answer) or unsure (where the judge is).")
+    ] = "random",
+    seed: Annotated[int, typer.Option(help="The same draws the same again.")] = 0,
+    export: Annotated[Path | None, typer.Option(metavar="FILE", help="Write all labels as CSV.")] = None,
+    import_: Annotated[Path | None, typer.Option("--import", metavar="FILE", help="Import labels from CSV.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Draw texts of a run that people read for a rubric; export and import their answers."""
+    from core.actions import rubrics  # type: ignore[attr-defined,unused-ignore]
+
+    asked = [option for option, value in (("--sample", sample), ("--export", export), ("--import", import_)) if value is not None]
+    if len(asked) != 1:
+        raise InputError(f"label: got {', '.join(asked) or 'nothing to do'}, expected one of --sample, --export and --import")
+    rubric: Rubric = rubrics.find(context.obj, name)
+    if sample is not None:
+        _draw(context.obj, rubric, run, sample, _design(by), seed, as_json)
+    elif export is not None:
+        _export(context.obj, rubric, run, export, as_json)
+    elif import_ is not None:
+        _import(context.obj, rubric, run, import_, as_json)
+
+
+def _design(by: str) -> Design:
+    from core.actions.labels import DESIGNS
+
+    found = next((design for design in DESIGNS if design == by), None)
+    if found is None:
+        raise InputError(f"--by: got {by!r}, expected {', '.join(DESIGNS)}")
+    return found
+
+
+def _draw(workspace: Workspace, rubric: Rubric, run: str, size: int, design: Design, seed: int, as_json: bool) -> None:
+    from core.actions.labels import draw_sample
+
+    sample = draw_sample(workspace, rubric, run, size, design, seed)
+    roles = Counter(text.role or rubric.unit for text in sample.texts)
+    text = [
+        f"{len(sample.texts):,} texts of {run} for {rubric.name}, {design}, seed {seed}: sample {sample.id}",
+        *(f"{n:>9,}  {role}" for role, n in roles.items()),
+        "Read them on the page Read, tab Label (perturbdesk app).",
+    ]
+    show(_as_json(sample, roles), as_json, "\n".join(text))
+
+
+def _as_json(sample: Sample, roles: Counter[str]) -> dict[str, Any]:
+    facts = {"rubric": sample.rubric, "run": sample.run, "sample": sample.id, "by": sample.design, "seed": sample.seed}
+    return {**facts, "reading": sample.reading or None, "n": len(sample.texts), "roles": dict(roles)}
+
+
+def _export(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json: bool) -> None:
+    from core.actions.label_files import export_csv
+
+    content, n = export_csv(workspace, rubric, run)
+    replace_file(file, content)
+    show({"file": str(file), "labels": n}, as_json, f"{file}: {n:,} labels")
+
+
+def _import(workspace: Workspace, rubric: Rubric, run: str, file: Path, as_json: bool) -> None:
+    from core.actions.label_files import import_csv
+
+    done = import_csv(workspace, rubric, run, read_file(file, MOST_BYTES), file.name)
+    text = f"{file}: {done.new:,} new labels, {done.changed:,} changed, {done.known:,} known already"
+    show({"file": str(file), "new": done.new, "changed": done.changed, "known": done.known}, as_json, text)

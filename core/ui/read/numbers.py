@@ -1,0 +1,70 @@
+"""What the tabs Rubrics and Worth show of a rubric, kept until the run, its readings or its labels change.
+
+judged_by: "rule", or the id of a reading by a model.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.audit.rubric import Rubric
+from core.store import rubrics
+from core.ui.shared import loaders
+from core.ui.shared.loaders.cache import cache_by, reading, workspace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RULE = "rule"
+
+
+@cache_by("run:{0}", "runs", entries=40, shared=True)
+def answers(run: str, rubric: Rubric, judged_by: str) -> pd.DataFrame:
+    """What the judge answered of a run's texts: the columns of `store.rubrics.readings`."""
+    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
+
+    is_rule = judged_by == RULE
+    found: pd.DataFrame
+    found, _ = readings.answers(workspace(), rubric, run, RULE if is_rule else "model", None if is_rule else judged_by)
+    return found
+
+
+@cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
+def rate_texts(run: str, rubric: Rubric, judged_by: str, answer: str) -> Any:
+    """A run's texts with the judge's answers and the labels of people: `core.scoring.rubric_rates.RateTexts`."""
+    from core.scoring.rubric_rates import load_rate_texts  # type: ignore[import-untyped,unused-ignore]
+
+    said = answers(run, rubric, judged_by)
+    with reading() as db:
+        return load_rate_texts(db, rubric, run, said, answer)
+
+
+@cache_by("run:{0}", "runs", "labels", entries=20, shared=True)
+def rates(run: str, rubric: Rubric, judged_by: str, answer: str) -> Any:
+    """The rates of an answer by role: `core.scoring.rubric_rates.RubricRates`."""
+    from core.scoring.rubric_rates import rubric_rates
+
+    return rubric_rates(rate_texts(run, rubric, judged_by, answer), answer)
+
+
+@cache_by("run:{0}", "runs", "datasets", entries=10, shared=True)
+def worth(run: str, judged: tuple[tuple[Rubric, str], ...]) -> Any:
+    """What rubrics are worth on a run, all of them tried together: records of `core.scoring.rubric_worth.RubricWorth`."""
+    from core.scoring.rubric_worth import load_outcomes, rubric_worth  # type: ignore[import-untyped,unused-ignore]
+
+    rows = loaders.scored_rows(run)
+    said = [(rubric, answers(run, rubric, judged_by)) for rubric, judged_by in judged]
+    with reading() as db:
+        outcomes = load_outcomes(db, rows)
+    return rubric_worth(rows, outcomes, said)
+
+
+@cache_by("run:{0}", "runs", entries=20, shared=True)
+def texts_with(run: str, rubric: Rubric, judged_by: str, answer: str) -> pd.DataFrame:
+    """The texts of a run to which the judge gave an answer: pair_id, pert, gene, seq, role, p, content."""
+    said = answers(run, rubric, judged_by)
+    chosen = said.loc[said["answer"] == answer, ["pair_id", "seq", "p"]]
+    with reading() as db:
+        texts = rubrics.texts(db, run, rubric)
+    found: pd.DataFrame = texts.merge(chosen, on=["pair_id", "seq"])
+    return found[["pair_id", "pert", "gene", "seq", "role", "p", "content"]]

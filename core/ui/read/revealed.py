@@ -1,0 +1,49 @@
+"""What else is known of a text that a person has answered: the row's label, the run's prediction, and the judge's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.errors import DeskError
+from core.store.rubrics import TextLabel
+from core.store.runs import Run
+from core.ui.shared import loaders
+from core.ui.shared.widgets import label_text, percent_text
+
+
+def describe(
+    workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel, texts: Mapping[tuple[str, int], Mapping[str, str]]
+) -> dict[str, Any]:
+    """key, title, and lines of (name, value)."""
+    numbers = loaders.row_details(run.id, label.pair_id).numbers
+    text = texts[label.pair_id, label.seq]
+    predicted = f"P(DE) {percent_text(numbers['p_de'])}, P(up | DE) {percent_text(numbers['p_up_given_de'])}"
+    return {
+        "key": f"{label.pair_id}/{label.seq}",
+        "title": " · ".join(filter(None, (f"{text['pert']} ⟶ {text['gene']}", text["role"]))),
+        "lines": [
+            ("your answer", label.answer),
+            ("the judge's answer", _judged(workspace, rubric, run, label)),
+            ("label", label_text(numbers["label"])),
+            ("prediction", predicted),
+        ],
+    }
+
+
+def _judged(workspace: Workspace, rubric: Rubric, run: Run, label: TextLabel) -> str:
+    """What the rule or the newest reading answered, in words; why there is none."""
+    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
+
+    try:
+        answers, made_by = readings.answers(workspace, rubric, run.id)
+    except DeskError:
+        return "none: neither a rule nor a finished reading by a model answers it"
+    found = answers[(answers["pair_id"] == label.pair_id) & (answers["seq"] == label.seq)]
+    if found.empty:
+        return "none for this text"
+    answer, p = found.iloc[0][["answer", "p"]]
+    sure = f", P({rubric.answers[0]}) {percent_text(p)}" if p == p else ""
+    return f"{answer or 'could not be read'}{sure} ({'rule' if made_by == 'rule' else 'model'})"

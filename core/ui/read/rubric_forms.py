@@ -1,0 +1,109 @@
+"""Read, tab Rubrics: forms that add a rubric and start a model's reading."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import streamlit as st
+
+from core.audit.rubric import Rubric, Unit
+from core.store.runs import Run
+from core.ui.shared import links, loaders
+from core.ui.shared.confirmation import confirm
+from core.ui.shared.linked import bind
+from core.ui.shared.shell import PageContext, explain_errors
+from core.ui.shared.widgets import as_text, describe_duration
+
+_UNITS = {"brief": "each brief", "verdict": "each verdict", "row": "each whole row"}
+assert set(_UNITS) == set(get_args(Unit))
+_PLAN = "_reading_plan"  # session key: (rubric's hash, run, server, model) → its plan and estimate
+
+
+def show(context: PageContext, run: Run, rubric: Rubric | None) -> None:
+    """Show both forms, folded."""
+    if rubric is not None:
+        with st.expander("Let a model read this run", key="read-by-model"):
+            _show_reading(context, run, rubric)
+    with st.expander("Add a rubric", key="add-rubric"):
+        _show_rubric(context, run)
+
+
+def _show_rubric(context: PageContext, run: Run) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        name = st.text_input("Name", key="note-rubric-name", max_chars=60, placeholder="names-a-pathway")
+        question = st.text_area("Question", key="note-rubric-question", height=80, placeholder="Does the brief name a pathway?")
+        answers = st.text_input("Answers, with commas between", "yes, no", key="note-rubric-answers")
+    with right:
+        unit = st.selectbox("Asked of", list(_UNITS), format_func=lambda unit: _UNITS[unit], key="note-rubric-unit")
+        known = ("EFFECT", "NULL", "UP", "DOWN") if run.method == "debate" else ()
+        roles = st.multiselect("Roles", known, key="note-rubric-roles", placeholder="all", accept_new_options=True)
+        pattern = st.text_input(
+            "Pattern, if one can answer it",
+            key="note-rubric-pattern",
+            placeholder="pathway|signalling",
+            help="A regular expression, case ignored: yes where it is found. Without one, people and models answer.",
+        )
+        dossier = st.toggle("A model sees the row's dossier too", key="note-rubric-dossier")
+    if st.button("Add rubric", type="primary", key="add-rubric-now", disabled=not (name and question)):
+        from core.actions import rubrics  # type: ignore[attr-defined,unused-ignore]
+
+        with explain_errors():
+            rubric = Rubric(
+                name.strip(),
+                question.strip(),
+                tuple(filter(None, (answer.strip() for answer in answers.split(",")))),
+                next(each for each in get_args(Unit) if each == unit),
+                tuple(roles),
+                dossier=dossier,
+                pattern=pattern.strip(),
+            )
+            is_new = rubrics.add(context.workspace, rubric)
+            confirm(f"{rubric.name}: {'added' if is_new else 'was there already'}.")
+            links.set_parameter("rubric", rubric.name)
+            st.session_state.pop("id-rubric", None)
+            st.rerun()
+
+
+def _show_reading(context: PageContext, run: Run, rubric: Rubric) -> None:
+    from core.actions import readings  # type: ignore[attr-defined,unused-ignore]
+
+    left, right = st.columns(2)
+    server = left.text_input("Model server", context.workspace.settings.endpoint, key="endpoint-reading", help="Ends in /v1.")
+    model = right.text_input("Model", placeholder="the first that the server has", **bind("reading_model"))
+    wanted = (rubric.sha256, run.id, server, model)
+    if st.button("See what it takes", key="plan-reading"):
+        with explain_errors(), st.spinner("Asking the server …"):
+            plan = readings.plan_reading(context.workspace, rubric, run.id, endpoint=server, model=model or None)
+            st.session_state[_PLAN] = (wanted, plan, readings.estimate(context.workspace, plan))
+    planned = st.session_state.get(_PLAN)
+    if planned is None or planned[0] != wanted:
+        st.caption("A reading is a run: it is kept, can be paused and resumed, and is said beforehand what it takes.")
+        return
+    _, plan, estimate = planned
+    st.markdown(_describe(plan, estimate))
+    if st.button("Start reading", type="primary", icon=":material/play_arrow:", key="start-reading"):
+        known = {each.id for each in loaders.all_runs()}
+        with explain_errors(), st.spinner("Starting …"):
+            started = readings.start_reading(context.workspace, rubric, run.id, detach=True, plan=plan)
+            said = "was there already" if started.id in known else "started"
+            st.session_state.pop(_PLAN)
+            confirm(f"{started.name}: {said}.", lambda: links.to_launch(started, "Watch"))
+            st.rerun()
+
+
+def _describe(plan: Any, estimate: Any) -> str:
+    """What a reading is expected to take, in a line of Markdown."""
+    expected = estimate.expected
+    parts = [
+        f"**{estimate.texts:,} texts** by {as_text(plan.request.model)}",
+        f"**{expected.calls:,} calls**",
+        f"about {expected.prompt_tokens:,.0f} + {expected.completion_tokens:,.0f} tokens",
+    ]
+    if not estimate.measured:
+        parts[-1] += ", answers counted as a letter each"
+    if expected.seconds is not None:
+        parts.append(f"about {describe_duration(expected.seconds)}")
+    if expected.money is not None:
+        parts.append(f"about {expected.money:,.2f} at the price in the settings")
+    return " · ".join(parts)

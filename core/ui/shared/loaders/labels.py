@@ -1,0 +1,38 @@
+"""Samples of texts, the texts themselves, and what people answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from core.audit.rubric import Rubric
+from core.store import rubrics
+from core.store.rubrics import Sample, TextLabel
+from core.ui.shared.loaders.cache import cache_by, reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@cache_by("run:{0}", "labels")
+def samples(run: str, rubric: Rubric) -> list[Sample]:
+    """The samples that were drawn from a run (id) for a rubric, the first drawn first."""
+    with reading() as db:
+        return rubrics.samples(db, rubric, run)
+
+
+@cache_by("run:{0}", "labels")
+def labels(run: str, rubric: Rubric) -> list[TextLabel]:
+    """What was answered about texts of a run (id), in the order in which it was."""
+    with reading() as db:
+        return rubrics.labels(db, rubric, run)
+
+
+@cache_by("run:{0}", entries=4, shared=True)
+def texts_by_place(run: str, rubric: Rubric, pair_ids: Sequence[str]) -> Mapping[tuple[str, int], Mapping[str, str]]:
+    """(pair_id, seq) → pert, gene, stage, role, content of the texts of these rows that a rubric asks about."""
+    with reading() as db:
+        found: pd.DataFrame = rubrics.texts(db, run, rubric, pair_ids)
+    columns = found[["pert", "gene", "stage", "role", "content"]].to_dict("records")
+    keys = zip(found["pair_id"], found["seq"].astype(int), strict=True)
+    return {key: {str(name): str(value) for name, value in row.items()} for key, row in zip(keys, columns, strict=True)}

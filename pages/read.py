@@ -1,0 +1,30 @@
+"""Read: what do they all say?"""
+
+import streamlit as st
+
+from core.ui.read import label_tab, rubrics_tab, worth_tab
+from core.ui.shared import run_browser, shell, widgets
+
+context = shell.open_page(__file__)
+st.markdown("## Read")
+run = context.run
+if run is None:
+    run_browser.show_no_run(context)
+    st.stop()
+
+
+def kinds() -> None:
+    from core.ui.read import kinds_tab  # type: ignore[attr-defined,unused-ignore]
+
+    kinds_tab.show(run)
+
+
+widgets.show_tabs(
+    "tab",
+    {
+        "Rubrics": lambda: rubrics_tab.show(context, run),
+        "Label": lambda: label_tab.show(context, run),
+        "Worth": lambda: worth_tab.show(context, run),
+        "Kinds": kinds,
+    },
+)

@@ -1,0 +1,58 @@
+"""The command label, in this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.actions import labels
+from core.actions.workspace import Workspace
+from core.audit.rubric import Rubric
+from core.store.rubrics import TextLabel
+from tests.commands import core, core_json
+
+rubrics = pytest.importorskip("core.actions.rubrics", reason="needs rubrics")
+RUBRIC = Rubric("names-a-pathway", "Does the text name a pathway?")
+
+
+def test_label_draws_exports_and_imports(small_workspace: Workspace, tmp_path: Path) -> None:
+    place = small_workspace.settings.workspace
+    rubrics.add(small_workspace, RUBRIC)
+    found = core_json(place, "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3")
+    assert (found["rubric"], found["by"], found["seed"], found["n"]) == (RUBRIC.name, "random", 3, 5)
+    assert sum(found["roles"].values()) == 5
+    text = core(place, "label", RUBRIC.name, "debate", "--sample", "5", "--seed", "3").out
+    assert f"5 texts of debate for names-a-pathway, random, seed 3: sample {found['sample']}" in text
+    assert "page Read" in text
+    sample = labels.find_sample(small_workspace, RUBRIC, "debate", found["sample"])
+    first = sample.texts[0]
+    given = TextLabel(first.pair_id, first.seq, first.role, "yes", "Ada", sample=sample.id)
+    labels.give_label(small_workspace, RUBRIC, "debate", given)
+    file = tmp_path / "labels.csv"
+    assert core_json(place, "label", RUBRIC.name, "debate", "--export", str(file)) == {"file": str(file), "labels": 1}
+    assert first.pair_id in file.read_text()
+    labels.take_back(small_workspace, RUBRIC, "debate", given)
+    done = core_json(place, "label", RUBRIC.name, "debate", "--import", str(file))
+    assert (done["new"], done["changed"], done["known"]) == (1, 0, 0)
+
+
+def test_label_says_what_is_wrong(small_workspace: Workspace, tmp_path: Path) -> None:
+    place = small_workspace.settings.workspace
+    rubrics.add(small_workspace, RUBRIC)
+    file = tmp_path / "labels.csv"
+    file.write_text("pair_id,role,answer,author\nPa_Ga,EFFECT,maybe,Ada\n")
+    for arguments, message in (
+        (("names-a-pathway", "debate"), "got nothing to do, expected one of --sample, --export and --import"),
+        (("names-a-pathway", "debate", "--sample", "3", "--export", str(file)), "got --sample, --export, expected one of"),
+        (("names-a-pathway", "debate", "--sample", "3", "--by", "mood"), "--by: got 'mood', expected random, stratified, unsure"),
+        (("names-a-pathway", "debate", "--sample", "0"), "0 texts, expected at least 1"),
+        (("names-a-pathway", "nobody", "--sample", "3"), "'nobody'"),
+        (("nothing", "debate", "--sample", "3"), "'nothing'"),
+        (("names-a-pathway", "debate", "--import", str(file)), "labels.csv, line 2: answer 'maybe', expected yes, no"),
+        (("names-a-pathway", "debate", "--import", str(tmp_path / "none.csv")), "none.csv"),
+    ):
+        done = core(place, "label", *arguments)
+        assert (done.status, done.out) == (1, "")
+        assert message in done.err
+        assert done.err.count("\n") == 1
