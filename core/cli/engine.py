@@ -140,7 +140,7 @@ def _new_settings(
     workspace: Workspace, run: str, endpoint: str | None, token_budget: int | None, concurrency: int | None
 ) -> ExecutionSettings | None:
     """Returns the run's settings with those that are given; None if none is."""
-    given = {"base_url": endpoint, "token_budget": token_budget, "concurrency": concurrency}
+    given = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
     changes = {name: value for name, value in given.items() if value is not None}
     return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 

@@ -144,13 +144,13 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
     """
     present = run_control.settings_of(workspace, run.id)
     over = status.state == "done" and not status.counts.failed
-    if over or not present.base_url or status.state in (*LIVE_STATES, "waiting"):
+    if over or not present.servers or status.state in (*LIVE_STATES, "waiting"):
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         address, budget, calls = st.columns([0.5, 0.25, 0.25])
         return {
-            "base_url": address.text_input(
-                "Model server", present.base_url, key=f"address-{run.id}", help=as_text(f"It has to serve {run.model}.")
+            "servers": address.text_input(
+                "Model server", present.servers, key=f"address-{run.id}", help=as_text(f"It has to serve {run.model}.")
             ),
             "token_budget": budget.number_input(
                 "Token budget",
