@@ -66,8 +66,8 @@ def summarise_gene_sets(
     """Asks a model for a phrase on every gene set of a file, and writes the table below the workspace's data.
 
     model: by default the first of the server. Raises InputError for a file that is no list of gene sets, a table that is there
-    unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model. A call that fails leaves its set
-    without a phrase, with the error in the table.
+    unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model. A call that fails
+    leaves its set without a phrase, with the error in the table.
     """
     workspace.refuse_if_read_only("gene-sets", file.name)
     sets = read_gene_sets(file)

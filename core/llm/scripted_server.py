@@ -29,9 +29,9 @@ CHAT, MODELS, COUNTS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/v1/coun
 
 
 @contextmanager
-def serving(script: Script | None = None) -> Iterator[str]:
-    """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1."""
-    with testing.serve_in_thread(_ScriptedModel(script or Script()).answer, MODEL) as address:
+def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
+    """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1. port: 0 for any."""
+    with testing.serve_in_thread(_ScriptedModel(script or Script()).answer, MODEL, port) as address:
         yield f"{address}/v1"
 
 
