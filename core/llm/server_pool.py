@@ -176,7 +176,7 @@ class ServerPool:
         if difference:
             self._refuse(server, difference)
         elif health.problem:
-            self._rest(server, health.problem.removeprefix(f"{server.address}: ").partition("; start a server")[0])
+            self._rest(server, health.problem.removeprefix(f"{server.address}: ").partition(", expected a list of models")[0])
         else:
             self._reference = self._reference or (server.address, health)
             self._make_ready(server)
