@@ -144,9 +144,11 @@ def _show_each(found: Mapping[str, Health]) -> None:
         if not health.problem:
             st.markdown(f":material/check: {as_text(address)}", width="content")
         else:
-            why = health.problem.removeprefix(f"{address}: ").partition("; start a server")[0]
+            why = health.problem.removeprefix(f"{address}: ").partition(", expected a list of models")[0]
             icon = ":material/block:" if health.models else ":material/cloud_off:"
             st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
+    if any(health.models and health.problem for health in found.values()):
+        st.markdown("Take those out that differ from the first: no run starts with them.")
 
 
 def _read_health(workspace: Workspace, address: str) -> dict[str, Health]:
