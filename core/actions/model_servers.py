@@ -19,24 +19,35 @@ async def check_each(workspace: Workspace, servers: str, model: str | None = Non
     servers: one address, several joined by commas, or a file of them. model: by default the first of the first server that
     answers. timeout_s: for each request. Raises InputError if there is no usable address.
     """
-    key = workspace.settings.api_key
     if not asks_several(servers):
-        return {servers: await check_health(Endpoint(servers, key), model, timeout_s)}
-    endpoints = [Endpoint(address, key) for address in read_addresses(normalise(servers))]
+        return {servers: await check_health(Endpoint(servers, workspace.settings.api_key), model, timeout_s)}
+    found, differences = await _compare(workspace, servers, model, timeout_s)
+    return {
+        address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
+        for address, health in found.items()
+    }
+
+
+async def _compare(
+    workspace: Workspace, servers: str, model: str | None, timeout_s: float
+) -> tuple[dict[str, Health], dict[str, str]]:
+    """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
+    endpoints = [Endpoint(address, workspace.settings.api_key) for address in read_addresses(normalise(servers))]
     if model is None:
         listed = await asyncio.gather(*(list_models(endpoint, timeout_s) for endpoint in endpoints))
         model = next((found.models[0] for found in listed if found.models), None)
     checks = await asyncio.gather(*(check_health(endpoint, model, timeout_s) for endpoint in endpoints))
     found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
-    at = next((address for address, health in found.items() if health.models and not health.problem), None)
+    at = _first_fit(found)
     if at is None or model is None:
-        return found
-    return {address: _with_difference(address, health, model, found[at], at) for address, health in found.items()}
+        return found, {}
+    differences = {key: describe_difference(health, model, found[at], at) for key, health in found.items() if health.models}
+    return found, {address: difference for address, difference in differences.items() if difference}
 
 
-def _with_difference(address: str, health: Health, model: str, reference: Health, at: str) -> Health:
-    difference = describe_difference(health, model, reference, at) if health.models else ""
-    return replace(health, problem=f"{address}: {difference}") if difference else health
+def _first_fit(found: Mapping[str, Health]) -> str | None:
+    """Returns the address of the first server that can be used."""
+    return next((address for address, health in found.items() if health.models and not health.problem), None)
 
 
 def combine(found: Mapping[str, Health]) -> Health:
@@ -51,11 +62,11 @@ def refuse_unfit(workspace: Workspace, servers: str, model: str, timeout_s: floa
 
     Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
     """
-    found = asyncio.run(check_each(workspace, servers, model, timeout_s))
-    differing = [health.problem for health in found.values() if health.models and health.problem]
-    if differing:
-        raise InputError(f"{'; '.join(differing)}; expected the same model and limits at each server")
-    fit = next((address for address, health in found.items() if health.models), None)
+    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s))
+    fit = _first_fit(found)
     if fit is None:
         raise Unreachable(f"none of {len(found)} model servers can be used: {combine(found).problem}")
+    if differences:
+        named = "; ".join(f"{address}: {difference}" for address, difference in differences.items())
+        raise InputError(f"{named}; expected the same model and limits at each server")
     return fit

@@ -101,6 +101,8 @@ def describe_difference(health: Health, model: str, reference: Health, at: str) 
     """What differs between a server that answers and the first one, which is `at` an address: "" if both can be in one run."""
     if model not in health.models:
         return f"serves {', '.join(health.models) or 'no model'}, expected {model} as {at} does"
+    if health.problem:  # no completion came, which says nothing of what it can do
+        return ""
     if health.logprobs != reference.logprobs:
         gives = {True: "gives log-probabilities", False: "gives no log-probabilities"}
         return f"{gives[health.logprobs]}, but {at} {gives[reference.logprobs]}"
