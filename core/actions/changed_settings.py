@@ -9,19 +9,24 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from core.actions.model_servers import refuse_unfit
 from core.actions.workspace import Workspace
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Status
 from core.engine.spec import ExecutionSettings
 from core.errors import InputError, StateError, Unreachable
+from core.llm.endpoint import asks_several
 from core.llm.health import list_models
+from core.llm.server_addresses import normalise
 
 PATIENCE_S = 10.0  # with a new server that is asked for its models
 
 
 def change_settings(settings: ExecutionSettings, **changes: Any) -> ExecutionSettings:
-    """Returns settings with other values of base_url, token_budget and concurrency, which is also that of rows in flight; what is
+    """Returns settings with other values of servers, token_budget and concurrency, which is also that of rows in flight; what is
     left out stays. Raises InputError as the start of a run does."""
+    if asks_several(changes.get("servers", "")):
+        changes["servers"] = normalise(changes["servers"])
     if "concurrency" in changes:
         changes["rows_in_flight"] = changes["concurrency"]
     return replace(settings, **changes)
@@ -31,19 +36,22 @@ def check_change(workspace: Workspace, folder: RunFolder, status: Status, settin
     """Raises an error if a run cannot go on with these settings.
 
     StateError while a worker is on it, which keeps the settings it began with; InputError if its method asks no model, if the
-    budget is spent already, or if a new server does not serve its model; Unreachable if a new server does not answer.
+    budget is spent already, if a new server does not serve its model, or if new ones differ; Unreachable if a new server does not
+    answer, or none of several.
     """
     present = folder.execution_settings()
     if settings == present:
         return
     if status.state in LIVE_STATES:
         raise StateError(f"run {folder.run}: its worker keeps the settings it began with; cancel the run, then resume it")
-    if settings.base_url and not present.base_url:
+    if settings.servers and not present.servers:
         raise InputError(f"run {folder.run}: its method asks no model, expected no model server")
     budget, spent = settings.token_budget, status.counts.spent
     if budget is not None and budget <= spent and budget != present.token_budget:
         raise InputError(f"token budget: got {budget:,}, but {spent:,} tokens are spent already; expected more")
-    if settings.base_url != present.base_url:
+    if settings.servers != present.servers and settings.has_several:
+        refuse_unfit(workspace, settings.servers, folder.spec().model)
+    elif settings.servers != present.servers:
         _check_model(workspace, settings, folder.spec().model)
 
 

@@ -18,6 +18,7 @@ from core.config import REPOSITORY, Settings
 from core.errors import DeskError, StoreBusy, StoreError
 from core.llm import health
 from core.llm.endpoint import Endpoint
+from core.llm.server_addresses import read_addresses
 from core.store import Store, runs
 from core.version import commit_of
 
@@ -75,7 +76,7 @@ def examine(settings: Settings) -> Diagnosis:
         cells=cell_problems,
         targets=_target_states(settings),
         lock=lock,
-        endpoints=[asyncio.run(_endpoint_state(settings))],
+        endpoints=asyncio.run(_endpoint_states(settings)),
         disk_free_mb=int(shutil.disk_usage(_existing(settings.data)).free / _MB),
         last_errors=log.last_problems(settings),
         packages={name: version_of_package(name) for name in PACKAGES},
@@ -109,15 +110,23 @@ def _target_states(settings: Settings) -> Mapping[str, int]:
     return dict(states)
 
 
-async def _endpoint_state(settings: Settings) -> EndpointState:
+async def _endpoint_states(settings: Settings) -> list[EndpointState]:
+    try:
+        addresses = read_addresses(settings.endpoint)
+    except DeskError as error:
+        return [EndpointState(settings.endpoint, False, problem=str(error))]
+    return list(await asyncio.gather(*(_endpoint_state(address, settings.api_key) for address in addresses)))
+
+
+async def _endpoint_state(address: str, api_key: str) -> EndpointState:
     try:
         async with asyncio.timeout(PATIENCE_S):
-            found = await health.list_models(Endpoint(settings.endpoint, settings.api_key), PATIENCE_S)
+            found = await health.list_models(Endpoint(address, api_key), PATIENCE_S)
     except TimeoutError:
-        return EndpointState(settings.endpoint, False, problem=f"no answer within {PATIENCE_S:g} s")
+        return EndpointState(address, False, problem=f"no answer within {PATIENCE_S:g} s")
     except DeskError as error:
-        return EndpointState(settings.endpoint, False, problem=str(error))
-    return EndpointState(settings.endpoint, found.reachable, found.models, found.problem)
+        return EndpointState(address, False, problem=str(error))
+    return EndpointState(address, found.reachable, found.models, found.problem)
 
 
 def _existing(folder: Path) -> Path:

@@ -18,7 +18,7 @@ from core.errors import InputError, Unreachable
 from core.evidence.packs import Packs
 from core.file_io import replace_file
 from core.llm.client import Client, ReplyCache
-from core.llm.endpoint import Endpoint
+from core.llm.endpoint import Endpoint, asks_several
 from core.llm.errors import ModelError
 from core.methods.gene_set_summaries import rouge_1_recall, summary_request
 
@@ -65,9 +65,9 @@ def summarise_gene_sets(
 ) -> SummarisedSets:
     """Asks a model for a phrase on every gene set of a file, and writes the table below the workspace's data.
 
-    model: by default the first of the server. Raises InputError for a file that is no list of gene sets, or a table that is there
-    unless `replace`; MissingPackage before anything is asked; Unreachable without a model. A call that fails leaves its set
-    without a phrase, with the error in the table.
+    model: by default the first of the server. Raises InputError for a file that is no list of gene sets, a table that is there
+    unless `replace`, or several servers; MissingPackage before anything is asked; Unreachable without a model. A call that fails
+    leaves its set without a phrase, with the error in the table.
     """
     workspace.refuse_if_read_only("gene-sets", file.name)
     sets = read_gene_sets(file)
@@ -75,7 +75,10 @@ def summarise_gene_sets(
     if path.exists() and not replace:
         raise InputError(f"{path}: is there already; --replace writes it anew")
     rouge_1_recall("a", "a")  # a missing package is told before the model is asked
-    server = Endpoint(endpoint or workspace.settings.endpoint, workspace.settings.api_key)
+    address = endpoint or workspace.settings.endpoint
+    if asks_several(address):
+        raise InputError(f"gene-sets: got {address!r}, expected the address of one model server")
+    server = Endpoint(address, workspace.settings.api_key)
     chosen = model or _first_model(workspace, server)
     # The sets of PerturbQA are human; packs about mouse genes find them by their orthologs.
     known = packs.read_packs(workspace, packs.pack_hashes(workspace, "human", or_another=True))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from core.actions import prompt_files, run_control, run_states
+from core.actions import model_servers, prompt_files, run_control, run_states
 from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.packs import pack_hashes
 from core.actions.workspace import Workspace
@@ -17,8 +17,9 @@ from core.engine.resolve import resolve as resolve_request
 from core.engine.spec import ExecutionSettings, RunSpec
 from core.errors import InputError, Unreachable
 from core.llm import health as llm_health
-from core.llm.endpoint import Endpoint
+from core.llm.endpoint import Endpoint, asks_several
 from core.llm.health import Health
+from core.llm.server_addresses import normalise
 from core.methods.base import DerivedMethod, Method, ReadsOtherOrganisms, ReadsPacks, is_sha256, method_named
 from core.methods.fusion_components import ComponentLoader
 from core.store import calls, datasets, runs
@@ -87,7 +88,8 @@ def start(
     its name, if the specification is the same.
 
     spec: as `resolve` returned it. Raises StateError if the name is another run's, unless `replace`, and, before anything is
-    written, what the prediction of a derived method would raise, and InputError for prompts of a file that are too long.
+    written, what the prediction of a derived method would raise, InputError for prompts of a file that are too long, and what
+    `refuse_unfit` raises for several model servers.
     """
     workspace.refuse_if_read_only("run", request.name or request.method)
     if request.method in READING_METHODS:
@@ -100,8 +102,9 @@ def start(
         [existing] = run_states.with_present_states(workspace, [existing])
     settings = execution_settings(workspace, request, found)
     _, prompts = _name_prompts_by_hash(request, found)
+    one_server = _with_one_server(workspace, settings, spec.model) if existing is None else settings
     if existing is None and spec.prompt_file:
-        prompt_files.check_lengths(workspace, spec, prompts, settings)
+        prompt_files.check_lengths(workspace, spec, prompts, one_server)
     if prompts is not None:
         prompt_files.keep(workspace, prompts)  # for a run that is there too: its file may have gone
     if existing is not None and (existing.status == "done" or not isinstance(found, DerivedMethod)):
@@ -119,6 +122,13 @@ def start(
     return run_control.start(workspace, spec, name_of(request), settings, calls=expected, replace=replace, begin=begin)
 
 
+def _with_one_server(workspace: Workspace, settings: ExecutionSettings, model: str) -> ExecutionSettings:
+    """Returns settings with one of several servers that can be used. Raises what `refuse_unfit` raises for several."""
+    if not settings.has_several:
+        return settings
+    return replace(settings, servers=model_servers.refuse_unfit(workspace, settings.servers, model))
+
+
 def name_of(request: RunRequest) -> str:
     """Returns the name of a request's run: the chosen one, else made from method and rows."""
     rows = request.rows if isinstance(request.rows, str) else f"{len(request.rows):,} rows"
@@ -128,7 +138,7 @@ def name_of(request: RunRequest) -> str:
 def execution_settings(workspace: Workspace, request: RunRequest, method: Method) -> ExecutionSettings:
     """Returns how a request is carried out."""
     return ExecutionSettings(
-        base_url=(request.endpoint or workspace.settings.endpoint) if method.needs_model else "",
+        servers=_servers_of(workspace, request) if method.needs_model else "",
         concurrency=request.concurrency,
         rows_in_flight=request.concurrency,
         token_budget=request.token_budget,
@@ -138,6 +148,12 @@ def execution_settings(workspace: Workspace, request: RunRequest, method: Method
     )
 
 
+def _servers_of(workspace: Workspace, request: RunRequest) -> str:
+    """Returns the model server of a request, or its several ones, as settings hold them."""
+    text = request.endpoint or workspace.settings.endpoint
+    return normalise(text) if asks_several(text) else text
+
+
 def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: FindMethod = method_named) -> Expectation:
     """Returns what a run is expected to take, from what calls of its method and model took so far."""
     n_calls = expected_calls(method(spec.method), spec.options, len(spec.rows))
@@ -145,8 +161,11 @@ def estimate(workspace: Workspace, spec: RunSpec, concurrency: int, method: Find
 
 
 async def health(workspace: Workspace, base_url: str | None = None, model: str | None = None) -> Health:
-    """Returns what a model server can do; by default the one of the settings."""
-    return await llm_health.check_health(Endpoint(base_url or workspace.settings.endpoint, workspace.settings.api_key), model)
+    """Returns what a model server can do, or several together; by default those of the settings."""
+    address = base_url or workspace.settings.endpoint
+    if asks_several(address):
+        return model_servers.combine(await model_servers.check_each(workspace, address, model))
+    return await llm_health.check_health(Endpoint(address, workspace.settings.api_key), model)
 
 
 def rate_of(workspace: Workspace, method: str, model: str) -> Rate | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from core.actions import launch, run_control
+from core.actions import launch, model_servers, run_control
 from core.actions.changed_settings import change_settings
 from core.actions.workspace import Workspace
 from core.cli.base import Json, RunName, say, say_if_named_otherwise, show
@@ -18,15 +19,24 @@ from core.cli.runs import list_records
 from core.engine.request import RunRequest
 from core.engine.spec import ExecutionSettings
 from core.llm.endpoint import MAX_ANSWER_MB
+from core.llm.health import Health
 from core.llm.serve import PORT, ServerOptions
 from core.llm.serve import serve as serve_model
+from core.llm.serve_replicas import serve_replicas
 from core.methods.base import method_named
 
 app = typer.Typer()
 
-Address = Annotated[str | None, typer.Option("--endpoint", help="A model server's address ending in /v1.")]
+_SERVERS = (
+    "A model server's address ending in /v1; several, joined by commas; or a file of one address a line, which is read again "
+    "while the run goes on."
+)
+
+Address = Annotated[str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=_SERVERS)]
 Model = Annotated[str | None, typer.Option("--model", help="By default the first that the server lists.")]
-NewAddress = Annotated[str | None, typer.Option("--endpoint", help="Go on at this address, ending in /v1; kept for the run.")]
+NewAddress = Annotated[
+    str | None, typer.Option("--endpoint", metavar="URL[,URL…]|FILE", help=f"Go on elsewhere; kept for the run. {_SERVERS}")
+]
 NewBudget = Annotated[int | None, typer.Option("--token-budget", help="Tokens that the run may spend in all; kept for the run.")]
 NewConcurrency = Annotated[int | None, typer.Option("--concurrency", help="Calls to wait for at once; kept for the run.")]
 Detach = Annotated[bool, typer.Option("--detach", help="Return at once; a worker process goes on by itself.")]
@@ -140,7 +150,7 @@ def _new_settings(
     workspace: Workspace, run: str, endpoint: str | None, token_budget: int | None, concurrency: int | None
 ) -> ExecutionSettings | None:
     """Returns the run's settings with those that are given; None if none is."""
-    given = {"base_url": endpoint, "token_budget": token_budget, "concurrency": concurrency}
+    given = {"servers": endpoint, "token_budget": token_budget, "concurrency": concurrency}
     changes = {name: value for name, value in given.items() if value is not None}
     return change_settings(run_control.settings_of(workspace, run), **changes) if changes else None
 
@@ -159,22 +169,37 @@ def log(
     """Show the last lines of a run's log."""
     found = run_control.log_tail(context.obj, run, lines)
     _, status = _status_record(context.obj, run)
-    show({"run": run, "status": status["status"], "lines": found}, as_json, "\n".join(found) or "the log is empty")
+    servers = status.get("servers", [])
+    lines_of_servers = ["model servers:", *map(_server_line, servers)] if servers else []
+    record = {"run": run, "status": status["status"], "lines": found} | ({"servers": servers} if servers else {})
+    show(record, as_json, "\n".join([*found, *lines_of_servers]) or "the log is empty")
 
 
 @app.command()
 def endpoint(context: typer.Context, endpoint: Address = None, model: Model = None, as_json: Json = False) -> None:
-    """Check a model server: whether it answers, and what it can do."""
-    health = asyncio.run(launch.health(context.obj, endpoint, model))
-    result = asdict(health) | {"models": list(health.models)}
-    lines = [
+    """Check a model server, or several: whether each answers, what it can do, and whether they can be in one run."""
+    found = asyncio.run(model_servers.check_each(context.obj, endpoint or context.obj.settings.endpoint, model))
+    health = model_servers.combine(found)
+    if len(found) == 1:
+        show(_health_record(health), as_json, "\n".join(_health_lines(health)))
+        return
+    each = [{"address": address, **_health_record(one)} for address, one in found.items()]
+    lines = [line for address, one in found.items() for line in (address, *(f"  {line}" for line in _health_lines(one)))]
+    show(_health_record(health) | {"servers": each}, as_json, "\n".join(lines))
+
+
+def _health_record(health: Health) -> dict[str, Any]:
+    return asdict(health) | {"models": list(health.models)}
+
+
+def _health_lines(health: Health) -> list[str]:
+    return [
         f"reachable: {'yes' if health.reachable else 'no'}",
         f"models: {', '.join(health.models) or 'none'}",
         f"log-probabilities: {'yes' if health.logprobs else 'no'}",
         f"longest context: {health.max_model_len or 'unknown'}",
         *([health.problem] if health.problem else []),
     ]
-    show(result, as_json, "\n".join(lines))
 
 
 def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]:
@@ -193,6 +218,7 @@ def _status_record(workspace: Workspace, run: str) -> tuple[str, dict[str, Any]]
         "spent_tokens": counts.spent,
         "unanswered": counts.unanswered,
         "left_s": status.left_s,
+        **({"notice": status.notice, "servers": [asdict(server) for server in status.servers]} if status.servers else {}),
     }
 
 
@@ -200,7 +226,14 @@ def _show(workspace: Workspace, run: str, as_json: bool) -> None:
     run_control.settle(workspace, run)
     _, record = _status_record(workspace, run)
     summary = f"{record['run']}: {record['status']}, {record['done']:,} of {record['total']:,} rows, {record['failed']:,} failed"
-    show(record, as_json, f"{summary}{'; ' + record['cause'] if record['cause'] else ''}")
+    notes = [text for text in (record["cause"], record.get("notice", "")) if text]
+    show(record, as_json, "\n".join(["; ".join([summary, *notes]), *map(_server_line, record.get("servers", ()))]))
+
+
+def _server_line(server: Mapping[str, Any]) -> str:
+    """Returns how one of several servers is doing in a run, in a line."""
+    numbers = f"{server['done']:,} answers, {server['in_flight']:,} in flight, {server['tokens_per_s']:,.0f} tokens/s"
+    return f"  {server['address']}: {server['state']}, {numbers}{', ' + server['problem'] if server['problem'] else ''}"
 
 
 @app.command()
@@ -210,7 +243,9 @@ def serve(
     gpus: Annotated[int, typer.Option(help="How many GPUs to spread it over.")] = 1,
     max_model_len: Annotated[int | None, typer.Option(help="The longest context in tokens.")] = None,
     python: Annotated[Path | None, typer.Option(help="The interpreter that has vLLM.")] = None,
+    replicas: Annotated[int, typer.Option(help="How many servers to start, on free ports from --port on.")] = 1,
 ) -> None:
-    """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C."""
-    stopped_by = serve_model(ServerOptions(model, port, python, gpus, max_model_len))
+    """Start vLLM with the flags that a run needs, and supervise it until Ctrl-C; --replicas prints what --endpoint takes."""
+    options = ServerOptions(model, port, python, gpus, max_model_len)
+    stopped_by = serve_model(options) if replicas == 1 else serve_replicas(options, replicas, typer.echo)
     raise typer.Exit(130 if stopped_by is signal.SIGINT else 0)

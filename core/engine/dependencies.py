@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.engine.run_state import HEARTBEAT_EVERY_S
-from core.engine.spec import RunSpec, dataset_sha256
+from core.engine.spec import ExecutionSettings, RunSpec, dataset_sha256
 from core.errors import InputError, NotFound, StateError
 from core.evidence.label_view import LabelView, all_training, blinded_view, fold_views
 from core.evidence.packs import Packs
 from core.evidence.source_client import SourceClient
 from core.evidence.sources import SourceSettings
 from core.llm.client import Client, ReplyCache
+from core.llm.endpoint import Endpoint
 from core.llm.messages import Reply
+from core.llm.server_pool import ServerPool
 from core.methods.base import Context, Method, ReadsTexts, RowText, TextsOfRun, method_named, packs_read
 from core.methods.fusion_components import ComponentLoader
 from core.store import Store, evidence, pairs, rubrics, runs, spaces
@@ -91,6 +93,13 @@ def source_client(dependencies: Dependencies, spec: RunSpec) -> SourceClient | N
     return SourceClient(
         dependencies.source_settings(), "live" if sources == "web" else "offline", spec.options.get("literature", "passage")
     )
+
+
+def open_pool(settings: ExecutionSettings, endpoint: Endpoint, model: str, say: Callable[[str], object]) -> ServerPool | None:
+    """Returns the model servers of a run that has several; None for one. say: takes a line about what happens to them."""
+    if not settings.has_several:
+        return None
+    return ServerPool(settings.servers, endpoint, model, connections=settings.concurrency, say=say)
 
 
 def build_context(

@@ -21,6 +21,7 @@ from core.engine.row_codec import Entry, RetryMark, calls_tokens, pair_id_of
 from core.engine.run_folder import RunFolder
 from core.engine.run_state import LIVE_STATES, Counts, Ending, Heartbeat, State, write_heartbeat
 from core.errors import DiskFull, NotFound, StoreBusy
+from core.llm.server_pool import ServerPool
 from core.log import record_error
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
@@ -133,12 +134,14 @@ class RunReporter:
     """Reports on the work on a run of `total` rows: to the log, by heartbeats, and to the store.
 
     state: of the run now. missing: how many rows were not finished when the work began. scrub: takes secrets out of a text.
+    pool: of several model servers, if there are.
     """
 
     def __init__(self, folder: RunFolder, store: Store, progress: Progress, total: int, scrub: Callable[[str], str]) -> None:
         self.state: State = "running"
         self.missing = total - len(progress.finished)
         self._folder, self._store, self._progress, self._total, self._scrub = folder, store, progress, total, scrub
+        self.pool: ServerPool | None = None
         self._begun_at = time.time()
         self._unforeseen_kinds: set[str] = set()
 
@@ -174,7 +177,9 @@ class RunReporter:
         rows = len(self._progress.finished) - (self._total - self.missing)
         seconds = time.time() - self._begun_at
         rate = rows / seconds if rows > 0 and seconds > 0 else None
-        heartbeat = Heartbeat(self.state, self.counts, self._total, self._progress.bytes, self._begun_at, rate)
+        servers, notice = (self.pool.statuses, self.pool.notice) if self.pool else ((), "")
+        size = self._progress.bytes
+        heartbeat = Heartbeat(self.state, self.counts, self._total, size, self._begun_at, rate, servers, notice)
         write_heartbeat(self._folder, heartbeat)
 
     async def ingest_until(self, stop: asyncio.Event, every_s: float) -> None:

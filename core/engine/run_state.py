@@ -28,6 +28,7 @@ from filelock import FileLock, Timeout
 from core.engine.journal import Progress, Spending, read_progress, read_spending
 from core.engine.run_folder import RunFolder, read_json, write_json
 from core.errors import InputError, StateError
+from core.llm.server_addresses import ServerStatus
 
 State = Literal["waiting", "running", "pausing", "paused", "crashed", "interrupted", "stopped", "budget", "cancelled", "done"]
 Ending = Literal["interrupted", "stopped", "budget", "cancelled", "done"]
@@ -63,7 +64,8 @@ class Status:
     """A run's state and counts. cause: why it stopped, "" if it did not. pid: of its live worker, None without one.
 
     begun_at: when the last worker began, in seconds since 1970; None before the first. rows_per_s: of that worker, None
-    before its first row.
+    before its first row. servers: of a run that has several; those of the last worker. notice: what a live worker waits for, ""
+    if it does not.
     """
 
     state: State
@@ -73,6 +75,8 @@ class Status:
     pid: int | None = None
     begun_at: float | None = None
     rows_per_s: float | None = None
+    servers: tuple[ServerStatus, ...] = ()
+    notice: str = ""
 
     @property
     def done_with_failures(self) -> bool:
@@ -88,7 +92,8 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """What a live worker records. size: of the journal in bytes. begun_at: when it began, in seconds since 1970."""
+    """What a live worker records. size: of the journal in bytes. begun_at: when it began, in seconds since 1970. servers and
+    notice: as in `Status`."""
 
     state: State
     counts: Counts
@@ -96,6 +101,8 @@ class Heartbeat:
     size: int
     begun_at: float
     rows_per_s: float | None = None
+    servers: tuple[ServerStatus, ...] = ()
+    notice: str = ""
 
 
 def write_heartbeat(folder: RunFolder, heartbeat: Heartbeat) -> None:
@@ -128,7 +135,10 @@ def status_of(folder: RunFolder) -> Status:
         counts = Counts.of(folder, read_progress(folder.rows)) if folder.rows.exists() else Counts()
         record = {"counts": asdict(counts), "total": len(folder.spec().rows)}
     begun_at, rows_per_s = worker.get("begun_at"), worker.get("rows_per_s")
-    return Status(found.state, record["total"], Counts(**record["counts"]), found.cause, found.pid, begun_at, rows_per_s)
+    servers = tuple(ServerStatus(**server) for server in worker.get("servers", ()))
+    notice = worker.get("notice", "") if found.state in LIVE_STATES else ""
+    counts = Counts(**record["counts"])
+    return Status(found.state, record["total"], counts, found.cause, found.pid, begun_at, rows_per_s, servers, notice)
 
 
 class _Observed(NamedTuple):

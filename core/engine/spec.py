@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, Self
 
 from core.errors import InputError
-from core.llm.endpoint import MAX_ANSWER_MB, Endpoint
+from core.llm.endpoint import EXAMPLE, MAX_ANSWER_MB, Endpoint, asks_several
 from core.types import Pair
 
 ViewKind = Literal["all", "blinded", "folds"]
@@ -116,13 +117,15 @@ class RunSpec:
 class ExecutionSettings:
     """How a run is carried out, which is no part of its identity and holds no secret.
 
-    base_url: of the model server, "" if none is needed. concurrency: how many calls to wait for at once; rows_in_flight: how
+    servers: the address of the model server; several, joined by commas; the absolute path of a file that lists them and is read
+    again while the run goes on; "" if none is needed. longest_outage_s: for so long a run waits while none of several servers
+    can be used, before it is stopped. concurrency: how many calls to wait for at once; rows_in_flight: how
     many rows. token_budget: no further row is begun once this run has spent so many; None for no limit. cached: whether
     answers of the response cache are used. unanswered_limit: so many rows in succession without an answer stop the run. The
     others are those of `Endpoint`.
     """
 
-    base_url: str = ""
+    servers: str = ""
     concurrency: int = 16
     rows_in_flight: int = 16
     token_budget: int | None = None
@@ -134,6 +137,7 @@ class ExecutionSettings:
     longest_backoff_s: float = 30.0
     longest_wait_s: float = 120.0
     max_answer_mb: float = MAX_ANSWER_MB
+    longest_outage_s: float = 3600.0
 
     def __post_init__(self) -> None:
         for name in ("concurrency", "rows_in_flight", "unanswered_limit"):
@@ -141,13 +145,25 @@ class ExecutionSettings:
                 raise InputError(f"{name}: got {getattr(self, name)}, expected 1 or more")
         if self.token_budget is not None and self.token_budget < 1:
             raise InputError(f"token budget: got {self.token_budget}, expected 1 or more")
-        if self.base_url:
+        if not 0 <= self.longest_outage_s < math.inf:
+            raise InputError(f"longest_outage_s: got {self.longest_outage_s}, expected 0 or more seconds")
+        if self.has_several:
+            from core.llm.server_addresses import check_addresses
+
+            check_addresses(self.servers)
+        if self.servers:
             self.endpoint("")
 
+    @property
+    def has_several(self) -> bool:
+        """Whether there may be more than one model server."""
+        return asks_several(self.servers)
+
     def endpoint(self, api_key: str) -> Endpoint:
-        """Returns the model server with its key, which is never written to a file."""
+        """Returns the model server with its key, which is never written to a file; the limits alone, at an example of an address,
+        if there may be several."""
         limits = ("timeout_s", "retries", "backoff_s", "longest_backoff_s", "longest_wait_s", "max_answer_mb")
-        return Endpoint(self.base_url, api_key, **{name: getattr(self, name) for name in limits})
+        return Endpoint(EXAMPLE if self.has_several else self.servers, api_key, **{name: getattr(self, name) for name in limits})
 
     def as_json(self) -> dict[str, Any]:
         """Returns plain data from which `from_json` makes an equal record."""
@@ -155,9 +171,11 @@ class ExecutionSettings:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Returns the record that `as_json` was made from. Raises InputError for other data."""
+        """Returns the record that `as_json` was made from, also by a version that knew one server. Raises InputError for other
+        data."""
+        known = {("servers" if name == "base_url" else name): value for name, value in values.items()}
         try:
-            return cls(**values)
+            return cls(**known)
         except TypeError as error:
             raise InputError(f"settings of a run: cannot be read ({error}), expected version {VERSION}") from error
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
 
-from core.engine.dependencies import Dependencies, RetryCache, build_context, source_client
+from core.engine.dependencies import Dependencies, RetryCache, build_context, open_pool, source_client
 from core.engine.ingest import RunReporter, record_start
 from core.engine.journal import Journal, SpendingLog
 from core.engine.row_prediction import CircuitBreaker, describe_traceback, lacks_prediction, predict_row
@@ -21,6 +21,7 @@ from core.engine.run_state import Ending, State, Status, exclusive_lock, status_
 from core.errors import DeskError, InputError, NotFound
 from core.llm.client import Client
 from core.llm.messages import Outcome
+from core.llm.server_pool import ServerPool
 from core.log import LOGGER, record_error
 from core.methods.base import BatchMethod, Context, DerivedMethod, RowMethod
 from core.system_errors import explain
@@ -51,7 +52,7 @@ class _Worker:
     def __init__(self, folder: RunFolder, dependencies: Dependencies) -> None:
         self.folder, self.dependencies = folder, dependencies
         self.spec, self.settings = folder.spec(), folder.execution_settings()
-        self.endpoint = self.settings.endpoint(dependencies.api_key) if self.settings.base_url else None
+        self.endpoint = self.settings.endpoint(dependencies.api_key) if self.settings.servers else None
         self.scrub: Callable[[str], str] = self.endpoint.scrub if self.endpoint else str
         self.journal = Journal(folder, self.scrub)
         self.spending = SpendingLog(folder.spending, self.journal.progress.spent)
@@ -59,6 +60,7 @@ class _Worker:
         self.ending: tuple[Ending, str] | None = None
         self.in_flight = 0
         self.breaker = CircuitBreaker(self.settings.unanswered_limit)
+        self.pool: ServerPool | None = None  # of several model servers
 
     async def run(self) -> None:
         """Works until the end, and records how it ended."""
@@ -84,6 +86,9 @@ class _Worker:
                 ending, cause = self.ending or ("done", "")
                 await self.reporter.ingest_ending(ending, cause)
                 heartbeats.cancel()
+        if self.pool is not None:
+            with contextlib.suppress(OSError):  # a full disk, which is told by the ending
+                self.reporter.write_heartbeat()  # the last numbers of each server
         self.folder.release_reserve()  # so that the ending can be written on a full disk
         write_ending(self.folder, ending, self.reporter.counts, len(self.spec.rows), cause)
         self.reporter.log(f"ended: {ending}{f' ({cause})' if cause else ''}")
@@ -134,9 +139,16 @@ class _Worker:
             raise InputError(f"method {self.spec.method}: needs a model server, got none; give its address")
         path = self.dependencies.cache if self.settings.cached else None
         cache = None if path is None else RetryCache(path, self.journal.progress.rejected_keys)
-        client = Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache)
+        self.pool = self.reporter.pool = open_pool(self.settings, self.endpoint, self.spec.model, self.reporter.log)
+        client = Client(self.endpoint, concurrency=self.settings.concurrency, cache=cache, servers=self.pool)
         client.on_call = self._count_spending
         return client
+
+    def _stop_after_long_outage(self) -> None:
+        """Stops the run if none of several servers could be used for too long."""
+        longest_s = self.settings.longest_outage_s
+        if self.pool is not None and self.pool.waited_s > longest_s:
+            self._stop("stopped", f"no server could be used for {longest_s:,.0f} s: {self.pool.describe_problems()}")
 
     def _count_spending(self, outcome: Outcome) -> None:
         try:
@@ -234,6 +246,7 @@ class _Worker:
         while True:
             try:
                 self._carry_out_command()
+                self._stop_after_long_outage()
                 if time.monotonic() - last_at >= self.dependencies.heartbeat_every_s:
                     self.reporter.write_heartbeat()
                     last_at = time.monotonic()

@@ -3,6 +3,9 @@
 messages          a request, a reply, what it cost
 endpoint          a server's address, key and limits, and one exchange with it
 client            concurrency, retries, replies on disk
+server_addresses  several servers: their addresses in a text or a file, whether they serve the same, how each is doing
+server_pool       several servers behind one client: the one with the fewest requests is asked, those that fail rest
+pooled_server     one of them
 errors            how a call can fail
 answers           reads the JSON of one answer
 health            whether a server is fit for a run
@@ -11,6 +14,7 @@ logprobs          probabilities of the answer letters
 tokens            the number of tokens of a text
 prompts/          the prompt texts
 serve             a vLLM server of one's own
+serve_replicas    several of them on one machine
 scripted_server   a server without a model, for tests and demos; its answers and faults: scripted_replies, scripted_text,
                   scripted_faults
 """

@@ -10,10 +10,11 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from core.errors import InputError
 from core.llm.answers import Answer, read_answer
@@ -82,12 +83,30 @@ def _reply(request: bytes, raw: bytes, usage: str) -> Reply:
     )
 
 
+class Server(Protocol):
+    """A model server that was chosen for one exchange; `record` is told what came of it, and may make it worth a retry."""
+
+    @property
+    def address(self) -> str: ...
+    async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault: ...
+    def record(self, outcome: Answer | Fault) -> Answer | Fault: ...
+
+
+class Servers(Protocol):
+    """Where a client sends its requests: one server, or several of which one is chosen for each exchange."""
+
+    def choose(self) -> AbstractAsyncContextManager[Server]: ...
+    async def close(self) -> None: ...
+
+
 @dataclass(slots=True)
 class _Call:
-    """The state of one call: the request to send next, the cost so far, the failed attempts, and the last raw answer."""
+    """The state of one call: the request to send next, the server asked last, the cost so far, the failed attempts, and the last
+    raw answer."""
 
     request: Request
     text: str
+    address: str
     usage: Usage = field(default_factory=lambda: Usage(calls=1))
     failures: int = 0
     raw: str = ""
@@ -100,10 +119,11 @@ class _Call:
 
 
 class Client:
-    """A client of one model server, for one event loop; `async with` closes its connections.
+    """A client of one model server, or of several, for one event loop; `async with` closes its connections.
 
     concurrency: the most requests at the same time. cache: where replies are stored; None sends every request. rng: draws
-    the jitter of waits. sleep: waits for so many seconds.
+    the jitter of waits. sleep: waits for so many seconds. servers: asked in place of the endpoint's one server (see
+    `ServerPool`); key, time limits and retries are the endpoint's.
     """
 
     def __init__(
@@ -114,11 +134,12 @@ class Client:
         cache: ReplyCache | None = None,
         rng: random.Random | None = None,
         sleep: Sleep = asyncio.sleep,
+        servers: Servers | None = None,
     ) -> None:
         if concurrency < 1:
             raise InputError(f"client: concurrency is {concurrency}, expected 1 or more")
         self.endpoint, self.cache = endpoint, cache
-        self._transport = ModelTransport(endpoint, concurrency)
+        self._servers: Servers = servers or ModelTransport(endpoint, concurrency)
         self._policy = endpoint.retry_policy
         self._slots = asyncio.Semaphore(concurrency)
         self._rng = rng or random.Random()
@@ -133,7 +154,7 @@ class Client:
         return self
 
     async def __aexit__(self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None) -> None:
-        await self._transport.close()
+        await self._servers.close()
 
     async def complete(self, request: Request) -> Reply:
         """The reply to a request, from the cache if it is there.
@@ -148,19 +169,20 @@ class Client:
             self.cache.put(request.key, reply)
         return reply
 
-    async def fetch(self, method: Method, url: str, body: str | None = None) -> str | Fault:
-        """The answer to any other request, sent once. url: a path below the endpoint's, or a whole address."""
-        async with self._slots:
-            return await self._transport.send(method, url, body)
+    async def fetch(self, method: Method, url: str, body: str | None = None, *, beside: bool = False) -> str | Fault:
+        """The answer to any other request, sent once. url: a path below the endpoint's, or beside its /v1, or a whole address."""
+        async with self._slots, self._servers.choose() as server:
+            root = server.address.rstrip("/").removesuffix("/v1") if beside else ""
+            return await server.send(method, f"{root}{url}", body)
 
     async def _request_reply(self, request: Request) -> Reply:
-        call = _Call(request, request.text)
+        call = _Call(request, request.text, self.endpoint.base_url)
         self._check_logprobs_possible(call)
         answer = await self._request_answer(call)
         if not answer.is_complete:
-            answer = await self._request_with_twice_the_limit(call, self._describe_truncation(answer, request))
+            answer = await self._request_with_twice_the_limit(call, self._describe_truncation(call, answer, request))
         if not answer.is_complete or answer.content is None:
-            raise call.error(Truncated, self._describe_truncation(answer, request))
+            raise call.error(Truncated, self._describe_truncation(call, answer, request))
         logprobs = self._require_logprobs(call, answer)
         return Reply(answer.content, answer.reasoning, answer.finish_reason, call.usage, logprobs, call.text, call.raw)
 
@@ -187,23 +209,22 @@ class Client:
             await self._sleep(self._policy.wait_s(outcome, call.failures, self._rng))
 
     async def _attempt(self, call: _Call) -> Answer | Fault:
-        async with self._slots:
+        async with self._slots, self._servers.choose() as server:
             start = time.perf_counter()
             most = self.endpoint.max_answer_bytes(call.request)
+            call.address = server.address
             self.on_call("asked")
-            text = await self._transport.send("POST", "/chat/completions", call.text, most)
+            text = await server.send("POST", "/chat/completions", call.text, most)
             call.usage += Usage(attempts=1, latency_ms=1000 * (time.perf_counter() - start))
-        call.raw = text.raw if isinstance(text, Fault) else text
-        answer = text if isinstance(text, Fault) else read_answer(text)
-        self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
-        if isinstance(answer, Fault):
-            return answer
-        if not isinstance(answer, Answer):
-            return Fault("malformed", answer, retryable=True)
-        self._record_model(call.request.model, answer.model)
-        return answer
+            call.raw = text.raw if isinstance(text, Fault) else text
+            answer = text if isinstance(text, Fault) else read_answer(text)
+            self.on_call(answer.usage if isinstance(answer, Answer) else "failed")
+            outcome = server.record(Fault("malformed", answer, retryable=True) if isinstance(answer, str) else answer)
+        if isinstance(outcome, Answer):
+            self._record_model(call.address, call.request.model, outcome.model)
+        return outcome
 
-    def _record_model(self, asked: str, answered: str) -> None:
+    def _record_model(self, address: str, asked: str, answered: str) -> None:
         """Logs, once, that a server answers under another name than it was asked for.
 
         That is no error, since servers answer for aliases with the name of a version; the raw answer, which holds the name,
@@ -211,11 +232,11 @@ class Client:
         """
         if answered not in ("", asked) and (asked, answered) not in self._other_models:
             self._other_models.add((asked, answered))
-            LOGGER.warning("%s: asked for %s, answered as %s", self.endpoint.base_url, asked, answered)
+            LOGGER.warning("%s: asked for %s, answered as %s", address, asked, answered)
 
     def _error_of(self, call: _Call, fault: Fault, reason: GiveUp) -> ModelError:
         """The error of a call that is given up for this reason."""
-        kind, where = ERROR_OF_FAULT[fault.kind], f"{self.endpoint.base_url}: {fault.message}"
+        kind, where = ERROR_OF_FAULT[fault.kind], f"{call.address}: {fault.message}"
         if reason == "wait too long":
             longest = f"{self.endpoint.longest_wait_s:,.0f}"
             return call.error(kind, f"{where}, asks to wait {fault.wait_s:,.0f} s, expected at most {longest}")
@@ -250,14 +271,15 @@ class Client:
 
     def _no_logprobs_error(self, call: _Call, reason: str) -> ModelError:
         model = call.request.model
-        message = f"{self.endpoint.base_url}: no log-probabilities of {model} ({reason}), expected them with every token"
+        message = f"{call.address}: no log-probabilities of {model} ({reason}), expected them with every token"
         return call.error(NoLogprobs, message)
 
-    def _describe_truncation(self, answer: Answer, request: Request) -> str:
+    @staticmethod
+    def _describe_truncation(call: _Call, answer: Answer, request: Request) -> str:
         tokens = request.max_completion_tokens
         limit = "the server's own limit" if tokens is None else f"{tokens:,} tokens, and {2 * tokens:,}"
         what = f"cut after {len(answer.content):,} characters" if answer.content else "no content"
-        return f"{self.endpoint.base_url}: {what} (finish_reason {answer.finish_reason!r}), expected an answer within {limit}"
+        return f"{call.address}: {what} (finish_reason {answer.finish_reason!r}), expected an answer within {limit}"
 
 
 def refuses_logprobs(fault: Fault) -> bool:

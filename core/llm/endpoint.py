@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib.util
 import math
 import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from core.errors import InputError
-from core.llm.answers import error_message_of
+from core.llm.answers import Answer, error_message_of
 from core.llm.messages import Request
 from core.net.addresses import check_address, scrub
 from core.net.retry import RetryPolicy
@@ -79,6 +81,11 @@ class Endpoint:
         return scrub(text, self.api_key)
 
 
+def asks_several(text: str) -> bool:
+    """Whether a text names several model servers, by commas or as the path of a file, and not one by its address."""
+    return "," in text or (bool(text) and "://" not in text)
+
+
 def _check(name: str, value: object, holds: bool, expected: str) -> None:
     if not holds:
         raise InputError(f"endpoint: {name} is {value!r}, expected {expected}")
@@ -108,9 +115,23 @@ class ModelTransport:
             ),
         )
 
+    @property
+    def address(self) -> str:
+        """The server's address, which ends in /v1."""
+        return self.endpoint.base_url
+
     async def close(self) -> None:
         """Close the connections."""
         await self._openai.close()
+
+    @asynccontextmanager
+    async def choose(self) -> AsyncIterator[Self]:
+        """This server, the only one there is (see `ServerPool.choose`)."""
+        yield self
+
+    def record(self, outcome: Answer | Fault) -> Answer | Fault:
+        """The outcome as it is: the only server is asked whatever it answered (see `PooledServer.record`)."""
+        return outcome
 
     async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault:
         """The text of an answer of status 2xx. url: a path below the endpoint's, or a whole address.

@@ -50,6 +50,7 @@ class Script:
     with a 400, or left out of the answer. api_key: required unless ""; a wrong one is repeated in the error. answer: writes
     the reply to a prompt, by default in the format that the prompt shows. refused: the share of pairs of genes about which
     requests with the seed `refusing_seed` get a refusal, however often they are sent. drip_s: between two bytes of a drip.
+    at_once: how many answers are made at a time, so that a server gives at most at_once / delay_s answers a second; None for any.
     """
 
     seed: int = 0
@@ -65,6 +66,7 @@ class Script:
     refusing_seed: int | None = None
     refused: float = 0.0
     drip_s: float = 0.05
+    at_once: int | None = None
 
 
 def completion(script: Script, prompt: ScriptedPrompt, body: Mapping[str, Any], fault: str) -> dict[str, Any]:

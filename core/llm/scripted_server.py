@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import sys
 import urllib.request
@@ -29,9 +30,12 @@ CHAT, MODELS, COUNTS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/v1/coun
 
 
 @contextmanager
-def serving(script: Script | None = None) -> Iterator[str]:
-    """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1."""
-    with testing.serve_in_thread(_ScriptedModel(script or Script()).answer, MODEL) as address:
+def serving(script: Script | None = None, port: int = 0) -> Iterator[str]:
+    """Run a server in a thread of its own until the block ends; gives its address, which ends in /v1.
+
+    port: 0 for any that is free.
+    """
+    with testing.serve_in_thread(_ScriptedModel(script or Script()).answer, MODEL, port) as address:
         yield f"{address}/v1"
 
 
@@ -51,6 +55,7 @@ class _ScriptedModel:
         self.counts: Counter[str] = Counter()
         self._arrivals: Counter[bytes] = Counter()
         self._concurrent = 0
+        self._slots = contextlib.nullcontext() if script.at_once is None else asyncio.Semaphore(script.at_once)
 
     async def answer(self, request: ReceivedRequest, reader: asyncio.StreamReader) -> Response | None:
         """The response; None closes the connection without one."""
@@ -98,7 +103,8 @@ class _ScriptedModel:
         self, answer: dict[str, Any], fault: str, draw: float, reader: asyncio.StreamReader
     ) -> Response | None:
         """The completion or the fault, after the script's delay."""
-        await asyncio.sleep(self.script.delay_s)
+        async with self._slots:
+            await asyncio.sleep(self.script.delay_s)
         if fault == "hang":
             await reader.read()  # until the client leaves
         if fault in COUNTED and not reader.at_eof() and reader.exception() is None:  # the client waits for it, and can read it
@@ -119,10 +125,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="how long each answer takes")
+    parser.add_argument("--at-once", type=int, help="how many answers are made at a time; by default any number")
     parser.add_argument("--faults", type=float, default=0.0, metavar="SHARE", help="how often each fault occurs, 0 to 0.037")
     options = parser.parse_args(arguments)
     try:
-        script = Script(seed=options.seed, faults=Faults.each(options.faults), delay_s=options.delay_ms / 1000)
+        faults = Faults.each(options.faults)
+        script = Script(options.seed, faults, options.delay_ms / 1000, at_once=options.at_once)
     except InputError as error:
         parser.error(str(error))
     model = _ScriptedModel(script)

@@ -163,19 +163,9 @@ def supervise(
     The server is a process group of its own, of which no process is left when this returns or raises. Raises StateError if
     the port is taken, if the first start brings no answer (a restart would not help), or if no restarts are left.
     """
-    with _termination_signals() as signals:
-        supervisor = _Supervisor(command, environment, port, limits, say, signals)
-        status = supervisor.run_once()
-        if not signals and not supervisor.has_answered:
-            raise StateError(f"the server on port {port} {_how_it_ended(status, limits)} before it answered; its output says why")
-        for restart in range(1, limits.restarts + 1):
-            if signals:
-                break
-            say(f"the server {_how_it_ended(status, limits)}; starting it again ({restart} of {limits.restarts} times at most)")
-            status = supervisor.run_once()
-        if signals:
-            return signals[0]
-    raise StateError(f"the server on port {port} {_how_it_ended(status, limits)}, giving up after {limits.restarts} restarts")
+    with termination_signals() as signals:
+        Supervisor(command, environment, port, limits, say, signals).run()
+        return signals[0]
 
 
 def _how_it_ended(status: int | None, limits: SupervisionLimits) -> str:
@@ -183,8 +173,9 @@ def _how_it_ended(status: int | None, limits: SupervisionLimits) -> str:
 
 
 @dataclass(slots=True)
-class _Supervisor:
-    """Runs one server after another. signals: the termination signals so far. has_answered: whether any server has answered."""
+class Supervisor:
+    """Runs one server after another on a port. signals: the termination signals so far. has_answered: whether any server has
+    answered."""
 
     command: Sequence[str]
     environment: Mapping[str, str]
@@ -194,9 +185,24 @@ class _Supervisor:
     signals: Sequence[signal.Signals]
     has_answered: bool = False
 
+    def run(self) -> None:
+        """Run a server until there is a signal, and start it again when it dies. Raises StateError as `supervise` does."""
+        limits, where = self.limits, f"the server on port {self.port}"
+        status = self.run_once()
+        if not self.signals and not self.has_answered:
+            raise StateError(f"{where} {_how_it_ended(status, limits)} before it answered; its output says why")
+        for restart in range(1, limits.restarts + 1):
+            if self.signals:
+                return
+            again = f"starting it again ({restart} of {limits.restarts} times at most)"
+            self.say(f"{where} {_how_it_ended(status, limits)}; {again}")
+            status = self.run_once()
+        if not self.signals:
+            raise StateError(f"{where} {_how_it_ended(status, limits)}, giving up after {limits.restarts} restarts")
+
     def run_once(self) -> int | None:
         """Run one server and return its exit status; None if a signal or its silence ended it."""
-        _check_port_free(self.port)
+        check_port_free(self.port)
         self.say(f"starting: {' '.join(self.command)}")
         process = subprocess.Popen(
             self.command, env=self.environment, stdin=subprocess.DEVNULL, stdout=_STDERR, stderr=_STDERR, start_new_session=True
@@ -246,7 +252,7 @@ def _stop(process: subprocess.Popen[bytes], stop_s: float) -> None:
     process.wait()
 
 
-def _check_port_free(port: int) -> None:
+def check_port_free(port: int) -> None:
     """Raises StateError if another process listens on the port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -257,7 +263,7 @@ def _check_port_free(port: int) -> None:
 
 
 @contextmanager
-def _termination_signals() -> Iterator[list[signal.Signals]]:
+def termination_signals() -> Iterator[list[signal.Signals]]:
     """A list of the SIGINT and SIGTERM that arrive during the block; they have no other effect meanwhile."""
     signals: list[signal.Signals] = []
 

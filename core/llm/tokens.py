@@ -49,9 +49,8 @@ class TokenCounter:
 
     async def _request_count(self, text: str) -> int | None:
         """The server's count; None if it gives none."""
-        url = f"{self.client.endpoint.base_url.rstrip('/').removesuffix('/v1')}/tokenize"
         body = {"model": self.model, "prompt": text, "add_special_tokens": False}
-        response = await self.client.fetch("POST", url, json.dumps(body, ensure_ascii=False))
+        response = await self.client.fetch("POST", "/tokenize", json.dumps(body, ensure_ascii=False), beside=True)
         if isinstance(response, Fault):
             self._server_counts = response.retryable  # a server that does not offer it is not asked again
             return None

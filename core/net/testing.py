@@ -60,11 +60,14 @@ def json_response(status: int, content: object, *headers: tuple[str, str]) -> Se
 
 
 @contextmanager
-def serve_in_thread(answer: Answer, name: str) -> Iterator[str]:
-    """Run a server in a thread of its own until the block ends; gives its address, without a slash at the end."""
+def serve_in_thread(answer: Answer, name: str, port: int = 0) -> Iterator[str]:
+    """Run a server in a thread of its own until the block ends; gives its address, without a slash at the end.
+
+    port: 0 for any that is free.
+    """
     server = LoopbackServer(answer)
     addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
-    thread = threading.Thread(target=lambda: asyncio.run(server.run(0, addresses.put)), name=name, daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(server.run(port, addresses.put)), name=name, daemon=True)
     thread.start()
     address = addresses.get(timeout=10)
     try:

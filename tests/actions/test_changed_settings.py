@@ -61,11 +61,11 @@ def go_on(workspace: Workspace, run: Run, **changes: object) -> Run:
 def test_a_run_whose_server_died_goes_on_at_another_and_stays_the_same_run(tmp_path: Path) -> None:
     workspace, run = stopped_run(tmp_path)
     with serving() as url:
-        ended = go_on(workspace, run, base_url=url, concurrency=3)
+        ended = go_on(workspace, run, servers=url, concurrency=3)
         assert request_counts(url)["most at once"] <= 3
     assert (ended.id, ended.status, ended.done) == (run.id, "done", 20)
     kept = run_control.settings_of(workspace, "r")
-    assert (kept.base_url, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (url, 3, 3, 0.5)
+    assert (kept.servers, kept.concurrency, kept.rows_in_flight, kept.timeout_s) == (url, 3, 3, 0.5)
 
 
 def test_a_run_whose_budget_is_spent_goes_on_with_more(tmp_path: Path) -> None:
@@ -81,16 +81,16 @@ def test_a_run_whose_budget_is_spent_goes_on_with_more(tmp_path: Path) -> None:
 def test_the_model_has_to_be_the_runs_own(tmp_path: Path) -> None:
     workspace, run = stopped_run(tmp_path)
     with serving_another_model() as url, pytest.raises(InputError) as raised:
-        go_on(workspace, run, base_url=url)
+        go_on(workspace, run, servers=url)
     assert str(raised.value) == f"{url}: does not serve 'scripted', the run's model, but another"
-    assert run_control.settings_of(workspace, "r").base_url == NOWHERE  # what was refused is not kept
+    assert run_control.settings_of(workspace, "r").servers == NOWHERE  # what was refused is not kept
 
 
 @pytest.mark.parametrize(
     ("changes", "error", "words"),
     [
-        ({"base_url": "http://127.0.0.1:7/v1"}, Unreachable, "http://127.0.0.1:7/v1: "),
-        ({"base_url": "ftp://x"}, InputError, "endpoint: "),
+        ({"servers": "http://127.0.0.1:7/v1"}, Unreachable, "http://127.0.0.1:7/v1: "),
+        ({"servers": "ftp://x"}, InputError, "endpoint: "),
         ({"token_budget": 0}, InputError, "token budget: got 0, expected 1 or more"),
         ({"concurrency": 0}, InputError, "concurrency: got 0, expected 1 or more"),
     ],

@@ -82,12 +82,12 @@ def test_how_keeps_no_key() -> None:
     for wrong in (
         {"rows_in_flight": 0},
         {"token_budget": 0},
-        {"base_url": "nowhere"},
-        {"retries": -1, "base_url": "http://a/v1"},
+        {"servers": "nowhere"},
+        {"retries": -1, "servers": "http://a/v1"},
     ):
         with pytest.raises(InputError):
             replace(how, **wrong)
-    for values in ({"color": 1}, {"base_url": "http://a/v1", "key": "x"}):
+    for values in ({"color": 1}, {"servers": "http://a/v1", "key": "x"}):
         with pytest.raises(InputError, match="cannot be read"):
             ExecutionSettings.from_json(values)
 

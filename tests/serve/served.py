@@ -30,15 +30,9 @@ READY_S, STOP_S = 300.0, 60.0
 @contextmanager
 def serving(model: Path, log: Path, *options: str) -> Iterator[Endpoint]:
     """Start a server, and see that it leaves nothing behind when it is told to end; options: of vLLM."""
-    port = _free_port()
-    with log.open("wb") as output:
-        command = [sys.executable, "-c", SERVE, str(model), str(port), str(LENGTH), *options]
-        supervisor = subprocess.Popen(command, stdout=output, stderr=output)
+    supervisor, port = _start(model, log, *options)
     try:
-        wait_until(lambda: supervisor.poll() is not None or "ready: " in log.read_text("utf-8", "replace"), READY_S, log)
-        assert supervisor.poll() is None, _tail(log)
-        started = psutil.Process(supervisor.pid).children(recursive=True)
-        assert len(started) >= 2, "expected the server and the process of its model"
+        started = _wait_until_ready(supervisor, log)
         yield Endpoint(f"http://{HOST}:{port}/v1", timeout_s=120)
         assert supervisor.poll() is None, _tail(log)
         assert "starting it again" not in log.read_text("utf-8", "replace")
@@ -50,6 +44,41 @@ def serving(model: Path, log: Path, *options: str) -> Iterator[Endpoint]:
     finally:
         supervisor.terminate()
         supervisor.wait(STOP_S)
+
+
+@contextmanager
+def serving_until_killed(model: Path, log: Path, *options: str) -> Iterator[tuple[Endpoint, Callable[[], None]]]:
+    """Start a server; gives it and the function that kills all its processes and who watches over them, without a word."""
+    supervisor, port = _start(model, log, *options)
+    processes = [psutil.Process(supervisor.pid)]
+
+    def kill() -> None:
+        for process in processes:
+            if _runs(process):
+                process.kill()
+
+    try:
+        processes += _wait_until_ready(supervisor, log)
+        yield Endpoint(f"http://{HOST}:{port}/v1", timeout_s=120), kill
+    finally:
+        kill()
+        supervisor.wait(STOP_S)
+
+
+def _start(model: Path, log: Path, *options: str) -> tuple[subprocess.Popen[bytes], int]:
+    port = _free_port()
+    with log.open("wb") as output:
+        command = [sys.executable, "-c", SERVE, str(model), str(port), str(LENGTH), *options]
+        return subprocess.Popen(command, stdout=output, stderr=output), port
+
+
+def _wait_until_ready(supervisor: subprocess.Popen[bytes], log: Path) -> list[psutil.Process]:
+    """Wait until the server answers; its processes."""
+    wait_until(lambda: supervisor.poll() is not None or "ready: " in log.read_text("utf-8", "replace"), READY_S, log)
+    assert supervisor.poll() is None, _tail(log)
+    started = psutil.Process(supervisor.pid).children(recursive=True)
+    assert len(started) >= 2, "expected the server and the process of its model"
+    return started
 
 
 def _free_port() -> int:

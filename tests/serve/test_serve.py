@@ -14,12 +14,13 @@ from typing import Any
 
 import pytest
 
-from core.actions import launch, run_control, submissions
+from core.actions import launch, model_servers, run_control, submissions
 from core.actions.imports import import_upload
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
+from core.engine.journal import read_progress
 from core.engine.request import RunRequest
-from core.engine.run_state import status_of
+from core.engine.run_state import LIVE_STATES, status_of
 from core.engine.spec import ExecutionSettings
 from core.llm.answers import Answer, read_answer
 from core.llm.client import Client
@@ -38,7 +39,7 @@ from core.submission.rules import is_valid
 from core.types import Flag, Pair, RowResult, Track
 from tests.cases import as_csv
 from tests.serve.exercises import FEW, REACT_TOOLS, context_for, packs_about, rows_and_view, tiny_model
-from tests.serve.served import LENGTH, serving, wait_until
+from tests.serve.served import LENGTH, serving, serving_until_killed, wait_until
 
 MODEL = "tiny"
 REACT = {"tools": REACT_TOOLS, "max_steps": 3, "max_tokens": 200}
@@ -320,3 +321,23 @@ def _workspace(folder: Path, n: int | None = None) -> Workspace:
     ):
         assert import_upload(workspace, content, name).kind != "failed"
     return workspace
+
+
+def test_a_run_goes_on_when_one_of_two_servers_is_killed(model: Path, server: Endpoint, tmp_path: Path) -> None:
+    """The second server is killed, with all its processes, when the run has some of its rows."""
+    workspace = _workspace(tmp_path)
+    with serving_until_killed(model, tmp_path / "log.txt", *EXTRA) as (other, kill):
+        both = f"{server.base_url},{other.base_url}"
+        found = asyncio.run(model_servers.check_each(workspace, both, MODEL))
+        assert [(health.problem, health.max_model_len) for health in found.values()] == [("", LENGTH), ("", LENGTH)]
+        request = RunRequest("prompt_only", "bmdm", {"max_tokens": 32}, "split=test", model=MODEL)
+        how = ExecutionSettings(both, rows_in_flight=4, concurrency=4)
+        run = run_control.start(workspace, launch.resolve(workspace, request), "over two", how)
+        folder = workspace.run_folder(run.id)
+        wait_until(lambda: all(each.done for each in status_of(folder).servers) and status_of(folder).counts.done > 2, WAIT_S)
+        kill()
+        wait_until(lambda: status_of(folder).state not in (*LIVE_STATES, "waiting"), WAIT_S)
+    run = run_control.settle(workspace, run.id)
+    assert (run.status, run.done, run.failed) == ("done", len(PAIRS), 0), run_control.log_tail(workspace, run.id)
+    assert read_progress(folder.rows).repeated == 0
+    assert f"server {other.base_url}: rests: " in "\n".join(run_control.log_tail(workspace, run.id))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.actions import launch
+from core.actions import launch, model_servers
 from core.actions.workspace import Workspace
 from core.engine.request import Expectation, RunRequest
 from core.engine.spec import RunSpec
@@ -27,6 +27,10 @@ from core.ui.shared.shell import PageContext, show_error
 from core.ui.shared.widgets import as_text, describe_duration
 
 MOST_CALLS = 512  # at once
+ADDRESS_HELP = (
+    "An address ending in /v1. Several, joined by commas, share the requests; so do those in a file of one address a line, "
+    "which is read again while the run goes on."
+)
 _BUDGET_HELP = "The run stops when it has spent so many tokens; it can be resumed with more."
 LABELS = {
     "auto": "labels of other folds for labelled rows, all training labels for the others",
@@ -103,8 +107,11 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     if not method.needs_model:
         st.markdown("This method needs no model.")
         return wanted, None
-    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help="An address ending in /v1.")
-    health = _read_health(workspace, address)
+    address = st.text_input("Model server", workspace.settings.endpoint, key="endpoint", help=ADDRESS_HELP)
+    found = _read_health(workspace, address)
+    health = model_servers.combine(found)
+    if len(found) > 1:
+        _show_each(found)
     if not health.models:
         st.warning("No model answers there.", icon=":material/cloud_off:")
         st.caption(as_text(health.problem))
@@ -113,7 +120,7 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
     else:
         facts = f"log-probabilities {'yes' if health.logprobs else 'no'} · longest context {health.max_model_len or 'unknown'}"
         st.success(f"{', '.join(map(as_text, health.models[:3]))} answers · {facts}", icon=":material/check_circle:")
-        if health.problem:
+        if health.problem and len(found) == 1:
             st.caption(f":orange[{as_text(health.problem)}]")
     model = st.selectbox("Model", health.models, disabled=not health.models, placeholder="none answers", **bind("model"))
     one, two, three = st.columns(3)
@@ -130,18 +137,33 @@ def _show_server(workspace: Workspace, method: Method, wanted: RunRequest) -> tu
 
 
 @st.cache_data(ttl=20, show_spinner="Connecting to the model server …", max_entries=8)
-def _cached_health(address: str, _workspace: Workspace) -> Health:
-    return asyncio.run(launch.health(_workspace, address))
+def _cached_health(address: str, _workspace: Workspace) -> dict[str, Health]:
+    return asyncio.run(model_servers.check_each(_workspace, address))
 
 
-def _read_health(workspace: Workspace, address: str) -> Health:
+def _show_each(found: Mapping[str, Health]) -> None:
+    """Show for each of several model servers whether it can be in the run, and why not."""
+    fit = sum(not health.problem for health in found.values())
+    st.markdown(f"**{fit} of {len(found)} servers** can be used.")
+    for address, health in found.items():
+        if not health.problem:
+            st.markdown(f":material/check: {as_text(address)}", width="content")
+        else:
+            why = health.problem.removeprefix(f"{address}: ").partition(", expected a list of models")[0]
+            icon = ":material/block:" if health.models else ":material/cloud_off:"
+            st.markdown(f":orange[{icon} {as_text(address)}: {as_text(why)}]")
+    if any(health.models and health.problem for health in found.values()):
+        st.markdown("Take those out that differ from the first: no run starts with them.")
+
+
+def _read_health(workspace: Workspace, address: str) -> dict[str, Health]:
     try:
         if address != workspace.settings.endpoint:  # an address that a visitor typed is sent the key
             workspace.refuse_if_read_only("endpoint", address)
         found = _cached_health(address, workspace)
     except DeskError as error:
         record_error(f"endpoint {address}", error)
-        return Health(False, problem=str(error))
+        return {address: Health(False, problem=str(error))}
     if st.button("Check again", icon=":material/refresh:", key="check-again"):
         _cached_health.clear()
         st.rerun()

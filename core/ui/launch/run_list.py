@@ -15,7 +15,7 @@ from core.engine.journal import read_progress
 from core.engine.run_state import LIVE_STATES, Status
 from core.errors import DeskError
 from core.store.runs import Run
-from core.ui.launch.run_form import MOST_CALLS
+from core.ui.launch.run_form import ADDRESS_HELP, MOST_CALLS
 from core.ui.shared import links, loaders, tables
 from core.ui.shared.confirmation import confirm
 from core.ui.shared.linked import read_ids
@@ -35,6 +35,13 @@ _COLUMNS = {
         for name, width in (("rows", 60), ("failed", 55), ("tokens spent", 100))
     },
     "rows/s": st.column_config.NumberColumn(format="%.2f", width=70),
+}
+_SERVER_COLUMNS = {
+    "state": st.column_config.TextColumn(width=80),
+    **{
+        name: st.column_config.NumberColumn(format="localized", width=width)
+        for name, width in (("in flight", 70), ("answers", 80), ("faults", 60), ("tokens", 95), ("tokens/s", 75))
+    },
 }
 STATES = {
     "waiting": "waiting to start",
@@ -109,6 +116,10 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
     rate = _tokens_per_s(status)
     st.markdown(f"**{as_text(run.name)}**")
     st.progress(finished / max(status.total, 1), f"{as_text(words)} · {finished:,} of {status.total:,} rows{left}{rate}")
+    if status.notice:
+        st.warning(as_text(status.notice), icon=":material/hourglass:")
+    if status.servers:
+        _show_servers(status)
     if counts.unanswered and status.state not in LIVE_STATES:
         st.caption(
             f"{counts.unanswered:,} requests were on their way when a worker ended: what the server may have answered to them "
@@ -130,6 +141,28 @@ def _show_run(context: PageContext, run: Run, status: Status) -> None:
         st.text("\n".join(run_control.log_tail(context.workspace, run.id, LOG_LINES)) or "nothing yet")
 
 
+def _show_servers(status: Status) -> None:
+    """Show how each of several model servers is doing, or did."""
+    live = status.state in LIVE_STATES
+    rows = [
+        {
+            "server": server.address,
+            "state": server.state if live else None,
+            "in flight": server.in_flight if live else None,
+            "answers": server.done,
+            "faults": server.failed,
+            "tokens": server.tokens,
+            "tokens/s": round(server.tokens_per_s) if live else None,
+            "why": server.problem if live else "",
+        }
+        for server in status.servers
+    ]
+    columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+    tables.show_table(
+        pd.DataFrame(rows)[columns], "model servers of a run", _SERVER_COLUMNS, height="auto", alt="Model servers of the run"
+    )
+
+
 def _tokens_per_s(status: Status) -> str:
     finished = status.counts.done + status.counts.failed
     if status.rows_per_s is None or not finished or status.state not in LIVE_STATES or not status.counts.cost:
@@ -144,13 +177,16 @@ def _show_settings(workspace: Workspace, run: Run, status: Status) -> dict[str, 
     """
     present = run_control.settings_of(workspace, run.id)
     over = status.state == "done" and not status.counts.failed
-    if over or not present.base_url or status.state in (*LIVE_STATES, "waiting"):
+    if over or not present.servers or status.state in (*LIVE_STATES, "waiting"):
         return {}
     with st.expander("Resume with other settings", expanded=status.state in ("budget", "stopped")):
         address, budget, calls = st.columns([0.5, 0.25, 0.25])
         return {
-            "base_url": address.text_input(
-                "Model server", present.base_url, key=f"address-{run.id}", help=as_text(f"It has to serve {run.model}.")
+            "servers": address.text_input(
+                "Model server",
+                present.servers,
+                key=f"address-{run.id}",
+                help=as_text(f"It has to serve {run.model}. {ADDRESS_HELP}"),
             ),
             "token_budget": budget.number_input(
                 "Token budget",

@@ -145,3 +145,13 @@ def test_a_derived_method_offers_what_it_may_be_made_from(visit: Visit, demo_cop
     assert ended(demo_copy, "knn simulated").done == 7700
     app = visit(demo_copy, "launch", method="fusion")
     assert "got none; expected a run" in text_of(app)
+
+
+def test_each_of_several_servers_is_shown(
+    visit: Visit, small_workspace: Workspace, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.setenv("PERTURBDESK_ENDPOINT", f"{model},{NOBODY}")
+    app = visit(small_workspace, "launch", method="prompt_only")
+    assert "1 of 2 servers" in text_of(app)
+    assert "the connection failed" in text_of(app)
+    assert "Start run" in [button.label for button in app.button]

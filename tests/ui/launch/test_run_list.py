@@ -45,7 +45,7 @@ def test_a_run_whose_server_died_goes_on_from_the_page_with_other_settings(visit
         assert "✓ Resumed r." in text_of(app)
         until_state(workspace, run, "done")
     kept = run_control.settings_of(workspace, run.id)
-    assert (kept.base_url, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)
+    assert (kept.servers, kept.token_budget, kept.concurrency, kept.rows_in_flight) == (url, 1_000_000, 3, 3)
 
 
 def test_requests_whose_answer_nobody_read_are_told(visit: Visit, tmp_path: Path) -> None:

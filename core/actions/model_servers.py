@@ -1,0 +1,72 @@
+"""Model servers that a person names, one or several: what each can do, and whether they can be in one run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+from core.actions.workspace import Workspace
+from core.errors import InputError, Unreachable
+from core.llm.endpoint import Endpoint, asks_several
+from core.llm.health import Health, check_health, list_models
+from core.llm.server_addresses import describe_difference, normalise, read_addresses
+
+
+async def check_each(workspace: Workspace, servers: str, model: str | None = None, timeout_s: float = 60.0) -> dict[str, Health]:
+    """Returns address → what the server can do, in their order; the problem of one that differs from the first says in what.
+
+    servers: one address, several joined by commas, or a file of them. model: by default the first of the first server that
+    answers. timeout_s: for each request. Raises InputError if there is no usable address.
+    """
+    if not asks_several(servers):
+        return {servers: await check_health(Endpoint(servers, workspace.settings.api_key), model, timeout_s)}
+    found, differences = await _compare(workspace, servers, model, timeout_s)
+    return {
+        address: replace(health, problem=f"{address}: {differences[address]}") if address in differences else health
+        for address, health in found.items()
+    }
+
+
+async def _compare(
+    workspace: Workspace, servers: str, model: str | None, timeout_s: float
+) -> tuple[dict[str, Health], dict[str, str]]:
+    """Returns address → what each of several servers can do, and of those that differ from the first address → in what."""
+    endpoints = [Endpoint(address, workspace.settings.api_key) for address in read_addresses(normalise(servers))]
+    if model is None:
+        listed = await asyncio.gather(*(list_models(endpoint, timeout_s) for endpoint in endpoints))
+        model = next((found.models[0] for found in listed if found.models), None)
+    checks = await asyncio.gather(*(check_health(endpoint, model, timeout_s) for endpoint in endpoints))
+    found = {endpoint.base_url: health for endpoint, health in zip(endpoints, checks, strict=True)}
+    at = _first_fit(found)
+    if at is None or model is None:
+        return found, {}
+    differences = {key: describe_difference(health, model, found[at], at) for key, health in found.items() if health.models}
+    return found, {address: difference for address, difference in differences.items() if difference}
+
+
+def _first_fit(found: Mapping[str, Health]) -> str | None:
+    """Returns the address of the first server that can be used."""
+    return next((address for address, health in found.items() if health.models and not health.problem), None)
+
+
+def combine(found: Mapping[str, Health]) -> Health:
+    """Returns what servers can do in one run: what the first one that can be used does, and the problems of all."""
+    best = next((health for health in found.values() if health.models and not health.problem), None)
+    best = best or next((health for health in found.values() if health.reachable), next(iter(found.values())))
+    return replace(best, problem="; ".join(health.problem for health in found.values() if health.problem))
+
+
+def refuse_unfit(workspace: Workspace, servers: str, model: str, timeout_s: float = 60.0) -> str:
+    """Returns the address of the first of several servers that can be used; the others may come later.
+
+    Raises InputError, by its name, if one answers and differs from the first, and Unreachable if none can be used.
+    """
+    found, differences = asyncio.run(_compare(workspace, servers, model, timeout_s))
+    fit = _first_fit(found)
+    if fit is None:
+        raise Unreachable(f"none of {len(found)} model servers can be used: {combine(found).problem}")
+    if differences:
+        named = "; ".join(f"{address}: {difference}" for address, difference in differences.items())
+        raise InputError(f"{named}; expected the same model and limits at each server")
+    return fit

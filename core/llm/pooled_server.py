@@ -1,0 +1,84 @@
+"""One of several model servers: what it was asked, what it answered, and how it is doing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from core.llm.answers import Answer
+from core.llm.endpoint import Endpoint, Method, ModelTransport
+from core.llm.server_addresses import ServerState, ServerStatus
+from core.net.transport import Fault
+
+
+@dataclass(slots=True, eq=False)
+class PooledServer:
+    """One server of a pool, and how it is doing. faults: in succession. rests: since its last answer. until: when its rest ends,
+    in monotonic seconds. heard_at: when it answered last, or got a request while it had none. check: the one that is under way.
+    sending: the exchanges that are under way."""
+
+    endpoint: Endpoint
+    transport: ModelTransport
+    on_fault: Callable[[PooledServer, Fault], Fault]
+    state: ServerState = "checking"
+    problem: str = ""
+    in_flight: int = 0
+    done: int = 0
+    failed: int = 0
+    tokens: int = 0
+    faults: int = 0
+    rests: int = 0
+    until: float = 0.0
+    heard_at: float = 0.0
+    check: asyncio.Task[None] | None = None
+    sending: set[asyncio.Future[str | Fault]] = field(default_factory=set)
+    _samples: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=120))
+
+    @property
+    def address(self) -> str:
+        return self.endpoint.base_url
+
+    async def send(self, method: Method, url: str, body: str | None = None, max_bytes: int | None = None) -> str | Fault:
+        """As of `ModelTransport`; a fault that may be retried once the server is known to be gone."""
+        sending = asyncio.ensure_future(self.transport.send(method, url, body, max_bytes))
+        self.sending.add(sending)
+        try:
+            await asyncio.wait({sending})
+        finally:
+            self.sending.discard(sending)
+            sending.cancel()
+        if sending.cancelled():
+            return Fault("unanswered", f"the server is gone ({self.problem}), its answer was not waited for", retryable=True)
+        return sending.result()
+
+    def give_up_requests(self) -> None:
+        """Ends the wait for every answer of this server."""
+        for sending in self.sending:
+            sending.cancel()
+
+    def record(self, outcome: Answer | Fault) -> Answer | Fault:
+        """Counts what came of a request. Returns a refusal that is this server's own as a fault to be retried elsewhere."""
+        if not isinstance(outcome, Fault) or outcome.status is not None:
+            self.heard_at = time.monotonic()
+        if isinstance(outcome, Fault):
+            self.failed += 1
+            return self.on_fault(self, outcome)
+        self.done += 1
+        self.tokens += outcome.usage.prompt_tokens + outcome.usage.completion_tokens
+        self.faults = self.rests = 0
+        return outcome
+
+    def sample(self, now: float) -> None:
+        """Notes how many tokens there are, for the rate."""
+        self._samples.append((now, self.tokens))
+
+    @property
+    def status(self) -> ServerStatus:
+        """How the server is doing now."""
+        first, last = (self._samples[0], self._samples[-1]) if self._samples else ((0.0, 0), (0.0, 0))
+        rate = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else 0.0
+        counts = (self.in_flight, self.done, self.failed, self.tokens, rate)
+        return ServerStatus(self.address, self.state, *counts, "" if self.state == "ready" else self.problem)

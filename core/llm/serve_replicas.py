@@ -1,0 +1,146 @@
+"""Several vLLM servers of one model on this machine: one for each GPU, or small ones that share the cores of a CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from signal import Signals
+
+from core.errors import DeskError, InputError, StateError
+from core.llm.serve import (
+    Device,
+    Say,
+    ServerOptions,
+    SupervisionLimits,
+    Supervisor,
+    check_port_free,
+    command_of,
+    default_python,
+    device_of,
+    environment_of,
+    say_on_stderr,
+    termination_signals,
+)
+
+_POLL_S = 0.2
+_MOST_PORTS = 1000  # looked at for free ones
+_LIMITS = SupervisionLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One of the servers: its options, whose port is its own, its command line and its environment."""
+
+    options: ServerOptions
+    command: Sequence[str]
+    environment: Mapping[str, str]
+
+
+def serve_replicas(
+    options: ServerOptions,
+    replicas: int,
+    announce: Say,
+    limits: SupervisionLimits = _LIMITS,
+    say: Say = say_on_stderr,
+) -> Signals:
+    """Run so many servers in the foreground until SIGINT or SIGTERM, and return that signal.
+
+    announce: gets the addresses, joined by commas, as soon as every server has answered or ended. Works in the main thread only.
+    Raises what `plan_replicas` and `supervise_all` raise.
+    """
+    python = options.python or default_python()
+    device = device_of(python)
+    visible = visible_gpus(python) if device == "gpu" else ()
+    return supervise_all(plan_replicas(options, replicas, python, device, visible), announce, limits, say)
+
+
+def visible_gpus(python: Path) -> tuple[str, ...]:
+    """The GPUs that servers may use, as CUDA_VISIBLE_DEVICES names them. Raises StateError if they cannot be counted."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named:
+        return tuple(part.strip() for part in named.split(","))
+    program = "import torch; print(torch.cuda.device_count())"
+    process = subprocess.run((str(python), "-c", program), capture_output=True, text=True, check=False)
+    if process.returncode != 0 or not process.stdout.split():
+        raise StateError(f"{python}: cannot count the GPUs, expected a number of torch.cuda; set CUDA_VISIBLE_DEVICES")
+    return tuple(map(str, range(int(process.stdout.split()[-1]))))
+
+
+def plan_replicas(
+    options: ServerOptions, replicas: int, python: Path, device: Device, gpus: Sequence[str] = ()
+) -> tuple[Replica, ...]:
+    """The servers to start: each with a port, and with GPUs or a share of the CPU's cores of its own.
+
+    gpus: that may be used. Raises InputError for less than one server and for more than there are GPUs for.
+    """
+    if replicas < 1:
+        raise InputError(f"serve: {replicas} replicas, expected 1 or more")
+    each = options.tensor_parallel
+    if device == "gpu" and replicas * each > len(gpus):
+        raise InputError(f"serve: {replicas} replicas of {each} GPU each, expected no more than {len(gpus)} GPUs hold")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    planned = []
+    for i, port in enumerate(free_ports(options.port, replicas)):
+        own = replace(options, port=port)
+        shares = (
+            {"CUDA_VISIBLE_DEVICES": ",".join(gpus[i * each : (i + 1) * each])}
+            if device == "gpu"
+            # Bound to cores, as vLLM does by itself, the threads of all servers would share the same ones.
+            else {"VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": str(max(1, cores // replicas))}
+        )
+        planned.append(Replica(own, command_of(own, python, device), {**environment_of(own, device), **shares}))
+    return tuple(planned)
+
+
+def free_ports(first: int, number: int) -> tuple[int, ...]:
+    """So many ports of this machine on which nobody listens, from `first` on. Raises StateError if there are not as many."""
+    found: list[int] = []
+    for port in range(first, min(first + _MOST_PORTS, 1 << 16)):
+        try:
+            check_port_free(port)
+        except StateError:
+            continue
+        found.append(port)
+        if len(found) == number:
+            return tuple(found)
+    raise StateError(f"ports from {first}: {len(found)} are free, expected {number}")
+
+
+def supervise_all(
+    replicas: Sequence[Replica], announce: Say, limits: SupervisionLimits = _LIMITS, say: Say = say_on_stderr
+) -> Signals:
+    """Run the servers until SIGINT or SIGTERM, each started again when it dies, and return the signal.
+
+    One that is given up is reported, and the others go on. Raises StateError if all are given up.
+    """
+    addresses = [replica.options.base_url for replica in replicas]
+    problems: dict[str, str] = {}
+    with termination_signals() as signals:
+        supervisors = [Supervisor(r.command, r.environment, r.options.port, limits, say, signals) for r in replicas]
+
+        def run(supervisor: Supervisor, address: str) -> None:
+            try:
+                supervisor.run()
+            except (DeskError, OSError) as error:
+                problems[address] = str(error)
+                say(f"{address}: {error}")
+
+        threads = [threading.Thread(target=run, args=pair) for pair in zip(supervisors, addresses, strict=True)]
+        for thread in threads:
+            thread.start()
+        announced = False
+        while any(thread.is_alive() for thread in threads):
+            pairs = zip(supervisors, threads, strict=True)
+            if not announced and not signals and all(one.has_answered or not thread.is_alive() for one, thread in pairs):
+                announced = True
+                if left := [address for address in addresses if address not in problems]:
+                    announce(",".join(left))
+            time.sleep(_POLL_S)
+        if signals:
+            return signals[0]
+    raise StateError(f"no server is left: {'; '.join(problems.values())}")

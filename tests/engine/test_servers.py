@@ -1,0 +1,195 @@
+"""A run over several model servers: one dies and comes back, one differs, one joins, and all are gone for a while."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.actions import run_control
+from core.actions.workspace import Workspace
+from core.engine import dependencies
+from core.engine.journal import read_progress
+from core.engine.run_state import Status
+from core.llm import server_pool
+from core.llm.scripted_server import MODEL, Script, request_counts, serving
+from core.llm.server_pool import PoolTimes
+from core.store.runs import Run
+from tests.engine.cases import fast, status, stored_rows, until, wish, workspace_with
+from tests.engine.methods import Asking, here
+from tests.llm.test_serve import free_port
+
+ASKING = Asking()
+ROWS = 200
+SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=2.0, silence_s=0.5, watch_s=0.02)
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pools that look after their servers more often than runs do."""
+    monkeypatch.setattr(dependencies, "ServerPool", partial(server_pool.ServerPool, times=SOON))
+
+
+@contextmanager
+def working(workspace: Workspace, servers: str, name: str = "r", **how: Any) -> Iterator[Run]:
+    """A run of two calls a row that is worked on in a thread; the block ends with the run."""
+    threads: list[threading.Thread] = []
+
+    def begin(workspace: Workspace, run: str, api_key: str) -> None:
+        threads.append(threading.Thread(target=lambda: here(ASKING)(workspace, run, api_key), name=run))
+        threads[0].start()
+
+    settings = fast(servers, **{"timeout_s": 10.0, "rows_in_flight": 12, "concurrency": 12, "cached": False, **how})
+    run = run_control.start(workspace, wish(workspace, ASKING, model=MODEL), name, settings, begin=begin)
+    try:
+        yield run
+    finally:
+        threads[0].join(60)
+
+
+def wait_for(workspace: Workspace, run: Run, rows: int) -> None:
+    until(lambda: finished(workspace, run) >= rows, f"{rows} rows; {run_control.log_tail(workspace, run.id)}")
+
+
+def finished(workspace: Workspace, run: Run) -> int:
+    return len(read_progress(workspace.run_folder(run.id).rows).finished)
+
+
+def assert_whole(workspace: Workspace, run: Run, rows: int) -> Status:
+    """Every row was predicted, and is once in the journal and once in the store."""
+    now = status(workspace, run)
+    assert (now.state, now.counts.done, now.counts.failed) == ("done", rows, 0), run_control.log_tail(workspace, run.id)
+    assert read_progress(workspace.run_folder(run.id).rows).repeated == 0
+    stored = stored_rows(workspace, run.id)
+    assert len(stored) == stored["pair_id"].nunique() == rows
+    return now
+
+
+def log_of(workspace: Workspace, run: Run) -> str:
+    return "\n".join(run_control.log_tail(workspace, run.id, 1_000))
+
+
+def test_a_server_that_dies_is_replaced_by_the_others_until_it_is_back(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, ROWS)
+    script, port = Script(delay_s=0.02), free_port()
+    with serving(script) as one, serving(script) as two, ExitStack() as third:
+        dying = f"http://127.0.0.1:{port}/v1"
+        stop = third.enter_context(_stoppable(script, port))
+        with working(workspace, f"{one},{two},{dying}") as run:
+            wait_for(workspace, run, ROWS // 3)
+            first = request_counts(dying)["answers"]
+            stop()
+            at = finished(workspace, run)
+            wait_for(workspace, run, max(2 * ROWS // 3, at + 10))
+            assert {s.address: s.state for s in status(workspace, run).servers}.keys() == {one, two, dying}
+            third.enter_context(_stoppable(script, port))
+        second = request_counts(dying)["answers"]
+    now = assert_whole(workspace, run, ROWS)
+    assert first > 10
+    assert second > 0
+    log = log_of(workspace, run)
+    assert f"server {dying}: rests: the connection failed" in log
+    assert f"server {dying}: ready, after the connection failed" in log
+    assert {s.address for s in now.servers} == {one, two, dying}
+    assert min(s.done for s in now.servers if s.address != dying) > ROWS // 3
+
+
+@contextmanager
+def _stoppable(script: Script, port: int) -> Iterator[Any]:
+    """A scripted server on this port; gives the function that ends it at once."""
+    with ExitStack() as stack:
+        stack.enter_context(serving(script, port))
+        yield stack.close
+
+
+def test_the_identity_and_the_cache_do_not_depend_on_the_servers(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 12)
+    with serving() as one, serving() as two:
+        with working(workspace, f"{one},{two}", cached=True) as run:
+            pass
+        assert run.id == wish(workspace, ASKING, model=MODEL).key
+        asked = [request_counts(url)["/v1/chat/completions"] for url in (one, two)]
+    now = assert_whole(workspace, run, 12)
+    assert sum(asked) == 24 + 2  # the checks ask one each
+    assert now.counts.spent == now.counts.cost  # what the checks cost is no part of the run
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        (Script(max_model_len=4096), "has a longest context of 4,096 tokens, expected 131,072 tokens as at"),
+        (Script(logprobs="left out"), "gives no log-probabilities, but"),
+    ],
+)
+def test_a_server_that_differs_is_refused_by_name(tmp_path: Path, other: Script, difference: str) -> None:
+    workspace = workspace_with(tmp_path, 12)
+    with serving() as one, serving(other) as two:
+        with working(workspace, f"{one},{two}") as run:
+            pass
+        asked = request_counts(two)
+    assert_whole(workspace, run, 12)
+    assert f"server {two}: refused: {difference} " in log_of(workspace, run)
+    assert one in log_of(workspace, run)
+    assert asked["/v1/chat/completions"] <= 2  # those of its check
+
+
+def test_servers_join_and_leave_by_the_file(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, ROWS)
+    file = tmp_path / "servers.txt"
+    script = Script(delay_s=0.02)
+    with serving(script) as one, serving(script) as two:
+        file.write_text(f"# ours\n{one}\n")
+        with working(workspace, str(file)) as run:
+            wait_for(workspace, run, 20)
+            file.write_text(f"{one}\n{two}  # joins\n")
+            until(lambda: request_counts(two).get("answers", 0) > 20, "answers of the server that joined")
+            file.write_text("nonsense\n")
+            until(lambda: "line 1: is no address" in log_of(workspace, run), "the log to say so")
+            file.write_text(f"{two}\n")
+            until(lambda: f"server {one}: left after" in log_of(workspace, run), "the first server to leave")
+            left_at = request_counts(one)["/v1/chat/completions"]
+        assert request_counts(one)["/v1/chat/completions"] == left_at
+    now = assert_whole(workspace, run, ROWS)
+    assert [s.address for s in now.servers] == [two]
+    assert "nonsense" not in log_of(workspace, run)
+
+
+def test_a_run_waits_while_every_server_is_gone_and_goes_on_when_one_is_back(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 60)
+    script, ports = Script(delay_s=0.02), (free_port(), free_port())
+    urls = [f"http://127.0.0.1:{port}/v1" for port in ports]
+    with ExitStack() as stack:
+        stops = [stack.enter_context(_stoppable(script, port)) for port in ports]
+        with working(workspace, ",".join(urls), rows_in_flight=3, concurrency=3) as run:
+            wait_for(workspace, run, 10)
+            for stop in stops:
+                stop()
+            until(lambda: "waiting for a server, none of 2" in status(workspace, run).notice, "the run to say that it waits")
+            assert status(workspace, run).state == "running"
+            at = finished(workspace, run)
+            time.sleep(0.3)
+            assert finished(workspace, run) == at < 60
+            stack.enter_context(_stoppable(script, ports[1]))
+    assert_whole(workspace, run, 60)
+    assert "goes on after" in log_of(workspace, run)
+    assert status(workspace, run).notice == ""
+
+
+def test_a_run_waits_for_so_long_and_can_then_be_resumed(tmp_path: Path) -> None:
+    workspace = workspace_with(tmp_path, 20)
+    nobody = [f"http://127.0.0.1:{free_port()}/v1" for _ in range(2)]
+    with working(workspace, ",".join(nobody), longest_outage_s=0.1) as run:
+        pass
+    now = status(workspace, run)
+    assert (now.state, now.counts.done, now.counts.failed) == ("stopped", 0, 0)
+    assert now.cause.startswith(f"no server could be used for 0 s: {nobody[0]}: the connection failed")
+    with serving() as url:
+        settings = fast(f"{url},{nobody[0]}", timeout_s=10.0)
+        run_control.resume(workspace, run.id, settings=settings, begin=here(ASKING))
+    assert_whole(workspace, run, 20)

@@ -1,0 +1,180 @@
+"""Which of several servers is asked, which rests and for how long, and what a client makes of their faults."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from core.errors import InputError
+from core.llm.client import Client
+from core.llm.endpoint import Endpoint
+from core.llm.errors import ModelError, Refused
+from core.llm.messages import Message, Outcome, Reply, Request
+from core.llm.scripted_server import MODEL, Script, request_counts, serving
+from core.llm.server_pool import PoolTimes, ServerPool
+from core.net.testing import Answer, ReceivedRequest, ServerResponse, json_response, serve_in_thread
+from tests.llm.test_serve import free_port
+
+SOON = PoolTimes(rest_s=0.05, longest_rest_s=0.2, check_s=1.0, silence_s=0.2, watch_s=0.02)
+LIMITS = Endpoint("http://127.0.0.1:9/v1", timeout_s=10.0, backoff_s=0.01, longest_backoff_s=0.05)
+LETTER = {"token": "A", "logprob": -0.1, "bytes": [65], "top_logprobs": []}
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+def request(i: int) -> Request:
+    text = f"Question {i}? <answer>X</answer> A) up B) down C) none"
+    return Request(MODEL, (Message("user", text),), max_completion_tokens=200)
+
+
+def refusing(status: int) -> Answer:
+    """A server that passes the check, and answers everything else with this status."""
+
+    async def answer(received: ReceivedRequest, _reader: object) -> ServerResponse:
+        if received.path == "/v1/models":
+            return json_response(200, {"data": [{"id": MODEL, "max_model_len": 131_072}]})
+        if b"single letter" in received.body:  # of the check
+            content = {"message": {"content": "A"}, "finish_reason": "stop", "logprobs": {"content": [LETTER]}}
+            return json_response(200, {"model": MODEL, "choices": [content], "usage": {}})
+        return json_response(status, {"error": {"message": "not today"}})
+
+    return answer
+
+
+def ask(servers: str, use: Callable[[Client, ServerPool], Awaitable[Any]], concurrency: int = 6) -> tuple[Any, list[str]]:
+    """What `use` returns of a client of these servers, and the lines that the pool said."""
+    said: list[str] = []
+
+    async def run() -> Any:
+        pool = ServerPool(servers, LIMITS, MODEL, connections=concurrency, say=said.append, times=SOON)
+        async with Client(LIMITS, concurrency=concurrency, servers=pool) as client:
+            return await use(client, pool)
+
+    return asyncio.run(run()), said
+
+
+async def ask_many(client: Client, number: int = 60) -> list[Reply | BaseException]:
+    return list(await asyncio.gather(*(client.complete(request(i)) for i in range(number)), return_exceptions=True))
+
+
+def test_the_server_with_the_fewest_requests_is_asked() -> None:
+    with serving(Script(delay_s=0.01)) as fast, serving(Script(delay_s=0.1)) as slow:
+
+        async def use(client: Client, pool: ServerPool) -> Any:
+            return await ask_many(client), pool.statuses
+
+        (replies, statuses), _ = ask(f"{fast},{slow}", use)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    done = {status.address: status.done for status in statuses}
+    assert sum(done.values()) == 60
+    assert done[fast] > 2 * done[slow] > 0
+    assert sum(s.tokens for s in statuses) == sum(r.usage.prompt_tokens + r.usage.completion_tokens for r in replies)
+
+
+def test_a_server_that_fails_rests_and_its_requests_go_elsewhere() -> None:
+    with serving(Script(delay_s=0.02)) as well, serve_in_thread(refusing(500), "refusing") as address:
+        broken = f"{address}/v1"
+
+        async def use(client: Client, pool: ServerPool) -> Any:
+            await client.complete(request(99))
+            while any(s.state == "checking" for s in pool.statuses):
+                await asyncio.sleep(0.01)
+            outcomes: list[Outcome] = []
+            client.on_call = outcomes.append
+            replies = await ask_many(client)
+            return replies, outcomes, {s.address: s for s in pool.statuses}
+
+        (replies, outcomes, statuses), said = ask(f"{well},{broken}", use)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert outcomes.count("asked") == len(outcomes) / 2  # each request has one outcome, wherever it was sent
+    assert (statuses[well].done, statuses[broken].done) == (61, 0)
+    assert statuses[broken].failed >= outcomes.count("failed") > 2
+    assert f"server {broken}: rests: 3 faults in succession, the last: HTTP 500 (not today)" in "\n".join(said)
+
+
+def test_a_refusal_of_one_server_alone_is_retried_elsewhere_and_one_of_all_is_final() -> None:
+    async def use(client: Client, _pool: ServerPool) -> Any:
+        return await ask_many(client, 12)
+
+    with serve_in_thread(refusing(404), "refusing") as other, serving() as well:
+        replies, _ = ask(f"{well},{other}/v1", use)
+    assert all(isinstance(reply, Reply) for reply in replies)
+    with serving(Script(max_model_len=50)) as one, serving(Script(max_model_len=50)) as two:  # shorter than the requests
+        replies, _ = ask(f"{one},{two}", use)
+        assert request_counts(one)["/v1/chat/completions"] + request_counts(two)["/v1/chat/completions"] == 12 + 2
+    assert {type(reply) for reply in replies} == {Refused}
+
+
+def test_requests_that_a_silent_server_holds_are_asked_for_elsewhere() -> None:
+    """A machine that has lost its network: it takes requests and answers nothing, not even for its models."""
+    silent = asyncio.Event()  # never set: answers wait for it
+    is_silent = False
+
+    async def answer(received: ReceivedRequest, reader: asyncio.StreamReader) -> ServerResponse | None:
+        if is_silent:
+            await reader.read()
+            return None
+        return await scripted(received, reader)
+
+    from core.llm.scripted_server import _ScriptedModel
+
+    scripted: Any = _ScriptedModel(Script()).answer
+    with serve_in_thread(answer, "silent") as address, serving() as well:
+
+        async def use(client: Client, pool: ServerPool) -> Any:
+            nonlocal is_silent
+            await ask_many(client, 6)
+            is_silent = True
+            replies = await asyncio.wait_for(ask_many(client, 12), 9)  # before the time limit of a request
+            return replies, {s.address: s for s in pool.statuses}
+
+        (replies, statuses), said = ask(f"{well},{address}/v1", use)
+    assert not silent.is_set()
+    assert all(isinstance(reply, Reply) for reply in replies)
+    assert statuses[f"{address}/v1"].in_flight == 0
+    assert any("rests: no answer for" in line for line in said)
+
+
+def test_rests_grow_and_a_request_waits_for_the_first_server_that_comes() -> None:
+    port = free_port()
+
+    async def use(client: Client, pool: ServerPool) -> Any:
+        asking = asyncio.create_task(client.complete(request(0)))
+        while not pool.notice:
+            await asyncio.sleep(0.01)
+        notice = pool.notice
+        assert not asking.done()
+        async with AsyncExitStack() as stack:
+            url = await asyncio.to_thread(stack.enter_context, serving(port=port))
+            reply = await asking
+            return notice, url, reply, pool.notice, pool.waited_s
+
+    (notice, url, reply, after, waited_s), said = ask(f"{NOBODY},http://127.0.0.1:{port}/v1", use)
+    assert notice.startswith(f"waiting for a server, none of 2 can be used: {NOBODY}: the connection failed")
+    assert isinstance(reply, Reply)
+    assert f"server {url}: ready, after the connection failed" in "\n".join(said)
+    assert len([line for line in said if line.startswith(f"server {NOBODY}: rests")]) == 1  # and not at every rest
+    assert (after, waited_s) == ("", 0.0) or waited_s < 1
+
+
+def test_the_first_listed_server_decides_what_is_served_whichever_is_faster() -> None:
+    async def use(client: Client, pool: ServerPool) -> Any:
+        await ask_many(client, 6)
+        while any(s.state == "checking" for s in pool.statuses):
+            await asyncio.sleep(0.01)
+        return {s.address: s.state for s in pool.statuses}
+
+    with serving(Script(delay_s=0.3)) as slow, serving(Script(max_model_len=4096)) as fast:
+        states, said = ask(f"{slow},{fast}", use)
+    assert states == {slow: "ready", fast: "refused"}
+    expected = f"server {fast}: refused: has a longest context of 4,096 tokens, expected 131,072 tokens as at {slow}"
+    assert said.count(expected) == 1
+
+
+def test_a_pool_without_an_address_is_refused() -> None:
+    with pytest.raises(InputError, match="holds no address"):
+        ServerPool(",", LIMITS, MODEL, connections=1)
+    assert issubclass(Refused, ModelError)
