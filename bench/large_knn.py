@@ -105,7 +105,7 @@ def predictions_of(genes: list[str]) -> SymbolPredictions:
 
 def predict_plainly(folder: Path) -> float:
     """Processor seconds of the same by pandas, in memory."""
-    genes = pd.read_pickle(folder / "genes.pickle")  # noqa: S301 – this benchmark wrote it a moment ago
+    genes = pd.read_pickle(folder / "genes.pickle")
     start = time.process_time()
     rows = pd.read_parquet(folder / "pairs.parquet")
     rows.merge(genes, on="gene", how="left").to_parquet(folder / "plain.parquet")
