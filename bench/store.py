@@ -1,6 +1,7 @@
 """The store with 100,000 debate rows (about 250 MB of traces), beside what a person does: pandas and json in memory.
 
 The text is made from a seed. Importing includes reading the zip, turning traces into events, and auditing every brief.
+`bench store --rows N` measures a run of any size, which a worker made: see large_store.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from typing import Any
 
 import pandas as pd
 
+from bench.large_store import run_large
 from bench.measure import alone, median_s
 from core.actions.imports import import_paths
 from core.actions.workspace import Workspace, open_workspace
 from core.config import Settings
 from core.store import changes, predictions, runs, traces
 from core.store.predictions import RowFilter
+
+__all__ = ["run", "run_large"]
 
 ROWS = 100_000
 BRIEF_WORDS = 80

@@ -34,12 +34,13 @@ _CLAIMS = {
     "up": rf"{_RESULT}(?:{_RISES})|\b(?:is|be|are) (?:[a-z]+ly )?(?:up-?regulated|increased|elevated|induced)\b",
     "down": rf"{_RESULT}(?:{_FALLS})|\b(?:is|be|are) (?:[a-z]+ly )?(?:down-?regulated|decreased|reduced|lowered)\b",
 }
-_Statement = tuple[re.Pattern[str], re.Pattern[str]]  # phrases that state something, and words that make it no conclusion
+# Phrases that state something, and words that make it no conclusion; both of a sentence in lower case.
+_Statement = tuple[re.Pattern[str], re.Pattern[str]]
 
 
 def _statement(claims: Sequence[str], unless: str) -> _Statement:
     stated = "|".join(_CLAIMS[claim] for claim in claims)
-    return re.compile(stated, re.IGNORECASE), re.compile(unless, re.IGNORECASE)
+    return re.compile(stated), re.compile(unless)
 
 
 _OTHER_SIDE = {
@@ -73,4 +74,4 @@ def concludes_for_other_side(text: RuleText) -> bool:
 
 def _is_stated(text: RuleText, side: _Statement) -> bool:
     stated, unless = side
-    return any(stated.search(sentence) and not unless.search(sentence) for sentence in text.deciding_sentences)
+    return any(stated.search(sentence) and not unless.search(sentence) for sentence in text.lowered_deciding_sentences)

@@ -18,7 +18,8 @@ _ANSWER = re.compile(
     r"\W*(?:(?:the )?(?:final |correct )?answer(?: is)?\W*)?([ABC])(?:\)|\.(?=\s|$)|:|\W*$)",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
+# White space behind a full stop, before what can open a sentence; or lines' ends. It begins with what the search can skip to.
+_END = re.compile(r"\s(?:(?:(?<=[.!?]\s)|(?<=[.!?][\"')\]]\s))\s*(?=[\"'(\[]?[A-Z0-9])|(?<=\n)\n*)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NAMED_OPTION = re.compile(r"\b(?i:answer|option|choice)\W{0,4}([ABC])\b")
 _PLAIN = {"‐": "-", "‑": "-", "–": "-", "—": "-", "’": "'", "\u202f": " ", "\u00a0": " ", "*": ""}.items()
@@ -77,6 +78,11 @@ class RuleText:
         return {*self.sentences[:1], *self.sentences[-2:]}
 
     @cached_property
+    def lowered_deciding_sentences(self) -> list[str]:
+        """The same in lower case: a search without regard to case takes twice as long."""
+        return [sentence.lower() for sentence in self.deciding_sentences]
+
+    @cached_property
     def named_options(self) -> set[str]:
         """The letters A, B or C behind "answer", "option" or "choice", the first in each of the deciding sentences."""
         return {found[1] for found in map(_NAMED_OPTION.search, self.deciding_sentences) if found}
@@ -88,4 +94,4 @@ class RuleText:
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text; lines count as sentences, bare numbers and letters do not."""
-    return [part for part in _END.split(text.strip()) if _WORD.search(part)]
+    return [part for part in _END.split(text.strip()) if (part[:2].isalpha() and len(part) > 1) or _WORD.search(part)]

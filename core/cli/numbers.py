@@ -102,7 +102,9 @@ def compare(context: typer.Context, a: RunA, b: RunB, margin: Margin = None, as_
 
 @app.command()
 def bench(
-    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells")], as_json: Json = False
+    name: Annotated[str, typer.Argument(metavar="store|search|pages|bootstrap|knn|whatif|harness|cells")],
+    rows: Annotated[int | None, typer.Option(min=1, help="store, knn: measure so many rows instead, such as 1000000.")] = None,
+    as_json: Json = False,
 ) -> None:
     """Time the code against a plain implementation, or a lower bound, measured in the same run."""
     try:
@@ -111,5 +113,7 @@ def bench(
         if error.name == f"bench.{name}":
             raise InputError(f"bench {name}: no such benchmark; see the bench folder") from None
         raise MissingPackage(f"bench {name}: needs {error.name}; install requirements-dev.txt") from None
-    result = module.run()
+    if rows is not None and not hasattr(module, "run_large"):
+        raise InputError(f"bench {name}: has one size; --rows is for store and knn")
+    result = module.run() if rows is None else module.run_large(rows)
     show(result, as_json, "\n".join(f"{key:28} {value}" for key, value in result.items()))

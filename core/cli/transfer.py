@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,11 +14,13 @@ from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.workspace import Workspace
 from core.cli.base import Json, say, say_if_named_otherwise, show
 from core.engine.request import RunRequest
+from core.errors import InputError
 from core.methods.base import split_names
 from core.methods.fusion_settings import BySupport, FusionSettings, read_reference, read_weights
 from core.scoring import json_shapes, sentences
 from core.scoring.run_scores import MACRO_HEADLINE
 from core.store import predictions, runs
+from core.store.datasets import Dataset
 from core.transfer.fusion import Reference
 from core.transfer.knn import Weighting
 from core.transfer.knn_settings import KnnSettings
@@ -73,6 +76,10 @@ def knn(
     ] = N_PERMUTATIONS,
     name: Annotated[str | None, typer.Option(help="Also save the priors as a run.")] = None,
     replace: Replace = False,
+    pairs: Annotated[
+        Path | None, typer.Option(help="Predict the rows of this Parquet file (pert, gene) instead, however many; needs --out.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The Parquet file to write for --pairs.")] = None,
     as_json: Json = False,
 ) -> None:
     """Predict from the labels of similar genes: coverage, and the score beside that of the same space with permuted vectors."""
@@ -82,6 +89,9 @@ def knn(
         EvaluationProtocol(protocol, folds, seed),
         _similarity_settings(centre, power, de_power, k, axis, strength),
     )
+    if pairs is not None or out is not None:
+        _predict_file(context.obj, target, settings, (pairs, out), name, as_json)
+        return
     loader = WorkspaceComponents(context.obj, target)
     predicted = loader.predict_knn(settings, None)
     numbers = knn_numbers.numbers_of(context.obj, predicted, settings.protocol, permutations, _say_share())
@@ -96,6 +106,31 @@ def knn(
         result |= {"run": saved.name}
         lines.append(f"saved as {saved.name}")
     show(result, as_json, "\n".join(lines))
+
+
+def _predict_file(
+    workspace: Workspace,
+    target: Dataset,
+    settings: KnnSettings,
+    files: tuple[Path | None, Path | None],
+    name: str | None,
+    as_json: bool,
+) -> None:
+    """Predict the pairs of the first file, and write the second."""
+    from core.actions.streamed_knn import predict_file  # PyArrow's Parquet, which no other of these commands needs
+
+    pairs, out = files
+    if pairs is None or out is None or name is not None:
+        raise InputError(
+            "knn: got one of --pairs and --out, or a --name; expected --pairs FILE and --out FILE, which make no run"
+        )
+    start = time.perf_counter()
+    found = predict_file(workspace, target, settings, pairs, out)
+    seconds = time.perf_counter() - start
+    axis = settings.similarity.weighting.axis
+    result = {"path": str(out), "rows": found.rows, "symbols": found.symbols, "uncovered": found.uncovered, "seconds": seconds}
+    text = f"{out}: {found.rows:,} rows; {found.uncovered:,} of {found.symbols:,} symbols ({axis}) have no neighbour"
+    show(result, as_json, f"{settings.describe()}\n{text}")
 
 
 def _pooled_lines(dataset: str, settings: KnnSettings) -> list[str]:

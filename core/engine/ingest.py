@@ -26,8 +26,10 @@ from core.log import record_error
 from core.store import Cursor, Store, calls, changes, evidence, predictions, runs, traces
 from core.types import Failed, RowResult
 
-BATCH_ROWS = 500
-BATCH_BYTES = 1 << 24
+# Of one transaction, each of which looks through the run's rows and writes the last rows of every table anew. A worker has a few
+# rows at a time; a whole journal is taken in such pieces.
+BATCH_ROWS = 20_000
+BATCH_BYTES = 1 << 26
 _LONGEST_LINE = 500  # characters of an error in the run's log
 _REST = 10  # the store is left alone for at least so many times as long as an ingest took
 

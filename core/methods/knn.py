@@ -93,7 +93,7 @@ def _build_result(index: RowIndex, row: int, priors: RowPriors, similar: _Simila
         tokens=0,
         meta={"prior_de": _or_none(priors.de), "prior_up": _or_none(priors.up), "support": priors.support},
     )
-    stand_in = _stand_in(priors.base_de), _stand_in(priors.base_up)
+    stand_in = stand_in_rate(priors.base_de), stand_in_rate(priors.base_up)
     return RowResult(build_prediction(index.pair_ids[row], (priors.de, priors.up), stand_in), (event,))
 
 
@@ -124,7 +124,8 @@ def _describe_missing_direction(priors: RowPriors) -> list[str]:
     return [f"None has a direction: the base rate of the labelled rows that it may see stands in, {rate}."]
 
 
-def _stand_in(rate: float) -> float:
+def stand_in_rate(rate: float) -> float:
+    """Returns what stands in for a prior that is unknown: a base rate, or a half where there is none."""
     return NOTHING_KNOWN if math.isnan(rate) else rate
 
 

@@ -267,18 +267,17 @@ def flag_counts(cursor: Cursor, run: str) -> dict[str, int]:
 
 def filter_choices(cursor: Cursor, run: str) -> dict[str, list[str]]:
     """The values that a run's rows can be filtered by: pert, gene, label, naming, split and flag, each sorted."""
-    found: dict[str, list[str]] = {}
-    for name, expression in {
+    columns = {
         "pert": "p.pert",
         "gene": "p.gene",
         "label": f"coalesce(p.label, '{NO_LABEL}')",
         "naming": "coalesce(g.naming, 'named')",
         "split": "p.split",
-        "flag": "unnest(q.flags)",
-    }.items():
-        rows = cursor.execute(f"SELECT DISTINCT {expression} AS v FROM {_FROM} WHERE q.run = ? ORDER BY v", [run]).fetchall()
-        found[name] = [value for (value,) in rows]
-    return found
+    }
+    lists = ", ".join(f"list_sort(list(DISTINCT {expression}))" for expression in columns.values())
+    found = one(cursor, f"SELECT {lists} FROM {_FROM} WHERE q.run = ?", [run]) or ()
+    flags = cursor.execute("SELECT DISTINCT unnest(flags) AS f FROM prediction WHERE run = ? ORDER BY f", [run]).fetchall()
+    return {name: values or [] for name, values in zip(columns, found, strict=True)} | {"flag": [flag for (flag,) in flags]}
 
 
 def runs_with(cursor: Cursor, dataset: str, pair_id: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""kNN priors, evaluation protocols, rank fusion, and fusions taken apart. Arrays in, arrays out: knows no files.
+"""kNN priors, evaluation protocols, rank fusion, and fusions taken apart. Arrays in, arrays out; streamed_priors alone has files.
 
 labelled_rows         rows as codes, labelled rows, who may see whom   row_index         a dataset's rows as codes
 similarity            cosines of genes in one space or several         knn               priors from similar rows
@@ -12,4 +12,5 @@ live_knn              kNN priors while settings change                 live_fusi
 fold_sums             priors of one cut by a sparse product            cut_priors        priors of several cuts of folds
 cuts                  the mean of ten cuts, a space's number           permutation_null  the same with permuted vectors
 knn_numbers           all numbers of a kNN together            gene_graph        a network over a dataset's symbols
+streamed_priors       predictions from one Parquet file to another, whatever their number of rows
 """

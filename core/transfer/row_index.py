@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,8 +43,12 @@ class RowIndex:
 
         splits: of each row, or one for all.
         """
-        symbols, codes = np.unique(np.array([*pert, *gene], dtype=object), return_inverse=True)
-        rows = rows_of(codes[: len(pert)], codes[len(pert) :])
+        symbols = sorted({*pert, *gene})
+        place = {
+            symbol: code for code, symbol in enumerate(symbols)
+        }  # looked up once a row: sorting a million rows takes seconds
+        perts, genes = (np.fromiter(map(place.__getitem__, axis), dtype=np.intp, count=len(axis)) for axis in (pert, gene))
+        rows = rows_of(perts, genes)
         label_array = np.asarray(labels, dtype=object)
         labelled = knowledge_of(label_array, rows)
         is_training = np.broadcast_to(np.asarray(splits, dtype=object) == TRAIN, len(rows))
@@ -52,7 +56,7 @@ class RowIndex:
         known_positions = labelled_positions[is_training[labelled_positions]]
         known = labelled.take(is_training[labelled_positions])
         positions = {pair_id: i for i, pair_id in enumerate(pair_ids)}
-        return cls(tuple(symbols.tolist()), tuple(pair_ids), rows, label_array, known, known_positions, positions)
+        return cls(tuple(symbols), tuple(pair_ids), rows, label_array, known, known_positions, positions)
 
     @classmethod
     def of_frame(cls, dataset: pd.DataFrame) -> RowIndex:
@@ -60,6 +64,14 @@ class RowIndex:
         labels = dataset["label"].astype(object).where(dataset["label"].notna(), None)
         pair_ids, pert, gene = (dataset[name].tolist() for name in ("pair_id", "pert", "gene"))
         return cls.build(pair_ids, pert, gene, labels.to_numpy(), dataset["split"].to_numpy(dtype=object))
+
+    def with_symbols(self, symbols: Iterable[str]) -> RowIndex:
+        """The same rows over a table of symbols that holds these, too."""
+        more = sorted({*self.symbols, *symbols})
+        place = {symbol: code for code, symbol in enumerate(more)}
+        code = np.fromiter((place[symbol] for symbol in self.symbols), dtype=np.intp, count=len(self.symbols))
+        rows, known = (Rows(code[each.pert], code[each.gene]) for each in (self.rows, self.known.rows))
+        return replace(self, symbols=tuple(more), rows=rows, known=Knowledge(known, self.known.flags))
 
     @property
     def labelled_positions(self) -> Codes:

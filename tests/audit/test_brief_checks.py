@@ -216,3 +216,27 @@ def test_a_row_that_its_method_and_the_audit_find_collapsed_has_the_flag_once() 
         [Flag.ROLE_COLLAPSE],
     ]
     assert flags_with_collapse([plain], [False]) == [[]]
+
+
+# As the checks were written before they were made quick: the same findings, from plain regular expressions.
+PLAIN_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"')\]]))\s+(?=[\"'(\[]?[A-Z0-9])|\n+")
+WORDS = "Foxp3|foxp3|Il2_a|Il2|_|x|A|B)|1.|Zβ|**|no change|Answer: |is |increased|–|’s|option C|will lead to up-regulation"
+PIECES = st.sampled_from([*WORDS.split("|"), ".", ". ", '!" ', "?) ", " ", "\n", "\n\n", "\t", "(", "\u202f"])
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_sentences_end_where_the_plain_expression_says(text: str) -> None:
+    expected = [part for part in PLAIN_END.split(text.strip()) if re.search(r"[^\W\d_]{2,}", part)]
+    assert split_sentences(text) == expected
+
+
+@given(st.lists(PIECES, max_size=25).map("".join), st.sampled_from(["Foxp3_Il2", "x_Il2_a", "Zβ_A", "_x"]))
+def test_both_genes_are_named_as_words_of_their_own(text: str, pair_id: str) -> None:
+    plain = text.translate(str.maketrans({"–": "-", "’": "'", "\u202f": " ", "*": None}))
+    parts = pair_id.split("_")
+
+    def names(symbol: str) -> bool:
+        return re.search(rf"(?<!\w){re.escape(symbol)}(?!\w)", plain, re.IGNORECASE) is not None
+
+    expected = any(names("_".join(parts[:at])) and names("_".join(parts[at:])) for at in range(1, len(parts)))
+    assert ("genes" in check_brief("UP", text, pair_id)) == expected

@@ -1,0 +1,38 @@
+"""The benchmarks of large sizes measure what they say, here on a few rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import large_knn, large_store
+from bench.measure import median_times
+
+
+def test_both_stores_hold_the_same_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_store, "TEXT_MB", 0.2)
+    monkeypatch.setattr(large_store, "PAGE", 5)
+    ours, plain, rows = tmp_path / "workspace", tmp_path / "plain.duckdb", 60
+    assert large_store.make_files(ours, rows) == pytest.approx(2.5e-3 * rows, rel=0.02)
+    assert large_store.import_pairs(ours) == large_store.import_run(ours) == large_store.import_plainly(ours, plain) == rows
+    read, read_plainly = large_store.read_store(ours, rows), large_store.read_plain(plain, rows)
+    assert read["found"] == read_plainly["found"]
+    assert set(read_plainly["times"]) < set(read["times"])
+    assert large_store.score_store(ours)["aurocs"] == pytest.approx(large_store.score_plain(plain)["aurocs"], abs=1e-12)
+
+
+def test_a_plain_merge_predicts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_knn, "N_GENES", 50)
+    large_knn.make_pairs(tmp_path / "pairs.parquet", 130)
+    assert large_knn.predict_pairs(tmp_path)["stream_s"] > 0
+    large_knn.predict_plainly(tmp_path)
+    assert large_knn.largest_difference(tmp_path) == 0
+
+
+def test_medians_leave_out_the_first_time() -> None:
+    done: list[int] = []
+    wall, cpu = median_times(lambda: done.append(1), 3)
+    assert len(done) == 4
+    assert cpu >= 0
+    assert wall >= 0
