@@ -24,7 +24,20 @@ app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pre
 
 # Commands that read runs: what a dead worker left is brought into the store before them.
 _READ_RUNS = (
-    *("audit", "benchmark", "bundle", "check", "compare", "controls", "decompose", "delete", "export", "fuse", "ledger"),
+    *(
+        "attribute",
+        "audit",
+        "benchmark",
+        "bundle",
+        "check",
+        "compare",
+        "controls",
+        "decompose",
+        "delete",
+        "export",
+        "fuse",
+        "ledger",
+    ),
     *("neighbours", "note", "package", "plan", "rename", "report", "run", "runs", "score", "search", "set", "site"),
 )
 

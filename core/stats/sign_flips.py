@@ -60,4 +60,5 @@ def sign_flip_test(differences: ArrayLike, clusters: ArrayLike, rng: np.random.G
 def _cluster_sums(values: Floats, codes: Codes) -> Floats:
     """The sums of the clusters' differences without those that are 0, which no flip changes."""
     sums = sum_by_group(codes, int(codes.max()) + 1, values)
-    return sums[np.abs(sums) > _SAME * np.abs(values).max()]
+    found: Floats = sums[np.abs(sums) > _SAME * np.abs(values).max()]
+    return found
