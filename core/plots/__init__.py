@@ -17,5 +17,6 @@ published_differences  published numbers and ours            baseline_scores   s
 ranking_by_k      targets in the first k of a ranking        ranking_training  training of ranking models by epoch
 volcano           what a perturbation changes                effect_counts     how many genes perturbations change
 knockdown         what is left of a target's expression
+attribution       tools by how far leaving them out moves answers
 gene_map          a query among the genes of a space         cumulative_share  on how many neighbours a prior rests
 """
