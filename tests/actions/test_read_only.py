@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.actions import (
+    attribution,
     backups,
     benchmark_ledger,
     benchmark_process,
@@ -43,6 +44,7 @@ from core.actions import (
     target_ranking,
     undo,
 )
+from core.actions.attribution import AttributionPlan
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
 from core.actions.files import BundleFile, FoundFile, recognise_upload
@@ -52,9 +54,10 @@ from core.actions.workspace import Person, Workspace, open_workspace
 from core.cells.screen import LabelSettings
 from core.config import REPOSITORY, Settings
 from core.datasets.prompt_files import PromptFile
-from core.engine.request import RunRequest
+from core.engine.request import Expectation, RunRequest
 from core.engine.run_state import Counts, Heartbeat, write_heartbeat
 from core.errors import ReadOnly
+from core.experiments.attribution_arms import AttributionSpec
 from core.experiments.benchmark_spec import parse_benchmark
 from core.store import runs as stored_runs
 from core.store.hypotheses import Entry
@@ -66,6 +69,7 @@ from tests.engine.killed import killed_run
 from tests.target_ranking import cases as targets
 
 BENCHMARK = (REPOSITORY / "docs" / "examples" / "llm_against_llm_knn.toml").read_text("utf-8")
+ATTRIBUTION = AttributionPlan(AttributionSpec("r", "r", "bmdm", ("a",), ("gene_class",), 1), (), Expectation(0))
 ACTIONS = REPOSITORY / "core" / "actions"
 GUARDS = ("change", "refuse_if_read_only")
 
@@ -119,6 +123,9 @@ class Stage:
 
 # Each gets a stage whose workspaces are closed, and a crashed run where its arguments need one.
 CALLS: Mapping[str, Callable[[Stage], object]] = {
+    "attribution.run_attribution": lambda s: attribution.run_attribution(s.plain, ATTRIBUTION),
+    "attribution.save_attribution": lambda s: attribution.save_attribution(s.plain, ATTRIBUTION),
+    "attribution.start_apart": lambda s: attribution.start_apart(s.plain, ATTRIBUTION),
     "backups.restore": lambda s: backups.restore(s.plain, s.files / "b.zip"),
     "benchmark_ledger.record_result": lambda s: benchmark_ledger.record_result(
         s.plain, parse_benchmark(BENCHMARK), "bmdm", (), {}
