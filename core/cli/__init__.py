@@ -12,6 +12,7 @@ numbers     score, compare, bench
 controls    controls
 baselines   baselines
 benchmark   benchmark, plan
+attribute   attribute
 audit       audit: debates, leakage
 ablation    ablation: list, run
 cells       cells: describe, labels, predictions, evaluate

@@ -36,6 +36,7 @@ from core.actions import (
     reports,
     run_control,
     run_states,
+    run_to_end,
     runs,
     site,
     spaces,
@@ -47,6 +48,7 @@ from core.actions import (
 from core.actions.attribution import AttributionPlan
 from core.actions.cell_evaluation import EvaluationOptions
 from core.actions.cell_predictions import PredictionOptions
+from core.actions.component_loader import WorkspaceComponents, default_dataset
 from core.actions.files import BundleFile, FoundFile, recognise_upload
 from core.actions.import_target import ImportOptions
 from core.actions.submissions import PackageOptions
@@ -190,6 +192,12 @@ CALLS: Mapping[str, Callable[[Stage], object]] = {
     "run_control.settle": lambda s: run_control.settle(s.crashed, "r"),
     "run_control.start": lambda s: run_control.start(s.crashed, s.crashed.run_folder(run_of(s).id).spec(), "n", fast()),
     "run_control.work_on": lambda s: run_control.work_on(s.crashed, "r"),
+    "run_to_end.run_to_end": lambda s: run_to_end.run_to_end(
+        s.crashed,
+        RunRequest("evidence_rules", name="r"),
+        s.crashed.run_folder(run_of(s).id).spec(),
+        components=WorkspaceComponents(s.crashed, default_dataset(s.crashed, None)),
+    ),
     "runs.add_figure_note": lambda s: runs.add_figure_note(s.crashed, "r", "a figure", "debates", "text"),
     "runs.add_note": lambda s: runs.add_note(s.crashed, "r", None, "text"),
     "runs.delete": lambda s: runs.delete(s.crashed, "r"),
